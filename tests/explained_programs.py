@@ -5,7 +5,8 @@
 prints a JSON object: of the last explanation of each plan, how many steps are native, waiting and
 plain, and the reasons; how many steps of a state were compared with runs; and the differences:
 steps called native, in explanations and labels of traced runs, whose NumPy kernel a run called, or
-the reverse, and summaries whose counts are not those of the steps. ROWS: one plan a program, of so
+the reverse, notes on stretches and summaries whose counts are not those of the steps, and steps
+under two states. ROWS: one plan a program, of so
 many rows, in place of plans of few rows.
 
 A kernel that NumPy runs is bound by its device, so that the calls of what that returns tell, beside
@@ -94,7 +95,8 @@ def program(chance: np.random.RandomState, x: Any) -> list[Any]:
     for _ in range(chance.randint(2, 10)):
         one, other = (values[chance.randint(len(values))] for _ in range(2))
         values.append(ops[chance.randint(len(ops))](one, other))
-    fetches = [values[-1]]
+    halved = tf.while_loop(lambda i, _: i < 3, lambda i, y: (i + 1, y / 2), [0, values[0][0]])
+    fetches = [values[-1], halved[1]]
     if chance.rand() < 0.5:
         loss = tf.reduce_mean(tf.square(values[-1]))
         fetches.append(tf.train.AdamOptimizer(0.01).minimize(loss))
@@ -129,6 +131,52 @@ def wrong_steps(settled: Sequence[CodeRecord]) -> list[str]:
         for step in settled
         if (step.state == "native") is bool(CALLED[step.name])
     ]
+
+
+def wrong_records(after: Explanation) -> list[str]:
+    """Steps that are listed under two states."""
+    states: dict[str, str] = {}
+    return [
+        f"{step}: also {states[step.name]}"
+        for step in after.codes
+        if states.setdefault(step.name, step.state) != step.state
+    ]
+
+
+NOTE = re.compile(r"from (\S+) to (\S+): ((?:native|waiting|by NumPy) .*)")
+LOOP = re.compile(r"loop (\S+)/while_context: (a native|waits to be a native|its steps) .*")
+LOOP_STATES = {"a native": "native", "waits to be a native": "waiting", "its steps": "plain"}
+PART = re.compile(r"(native|waiting|by NumPy) (\d+)(?: steps.*|: (.*))")
+
+
+def wrong_notes(after: Explanation, settled: Sequence[CodeRecord]) -> list[str]:
+    """The notes on loops and stretches by which steps wait or are NumPy's that a run has done by
+    native code, or whose counts are not those of the records; and lines that promise native code.
+    """
+    (lines,) = [report.lines for report in after.reports if report.name == "bind"]
+    wrong = [line for line in lines if re.search("may become|once it is", line)]
+    order = [step.name for step in after.codes]
+    native = {step.name for step in settled if not CALLED[step.name]}
+    states = {step.name: step.state for step in after.codes}
+    for line in lines:
+        loop = LOOP.fullmatch(line)
+        if loop and states[f"{loop[1]}/LoopCond/condition"] != LOOP_STATES[loop[2]]:
+            wrong.append(line)
+        if (note := NOTE.fullmatch(line)) is None:
+            continue
+        span = after.codes[order.index(note[1]) : order.index(note[2]) + 1]
+        count = Counter(step.state for step in span)
+        listed = dict.fromkeys(("native", "waiting", "by NumPy"), 0)
+        for part in note[3].split("; "):
+            match = PART.fullmatch(part)
+            assert match is not None, line
+            listed[match[1]] = int(match[2])
+            names = {name.split(" ")[0] for name in (match[3] or "").split(", ")}
+            if names & native:
+                wrong.append(f"{line}: {names & native} are native")
+        if list(listed.values()) != [count[state] for state in ("native", "waiting", "plain")]:
+            wrong.append(f"{line}: {count}")
+    return wrong
 
 
 def wrong_labels(session: Any, fetches: Any, feeds: Any) -> list[str]:
@@ -171,6 +219,7 @@ def main(programs: int, runs: int, rows: int = 0) -> dict[str, Any]:
                     settled = settled_steps(before, after)
                     compared.update(step.state for step in settled)
                     wrong += wrong_steps(settled)
+                    wrong += wrong_records(after) + wrong_notes(after, settled)
                     before = after
                     kinds = Counter(step.state for step in after.codes)
                     counts = tuple(kinds[kind] for kind in ("native", "waiting", "plain"))

@@ -1,12 +1,17 @@
 """Random nests of branches and loops that TensorFlow exports, imported and run here.
 
-    python ci/against_tensorflow/control_flow_graphs.py --tensorflow PYTHON [--count 200] [--seed 0]
+    python ci/against_tensorflow/control_flow_graphs.py --tensorflow PYTHON [--count 200] [--parts]
 
 Each program is drawn from its number: branches (`cond`, `case`, `switch_case`), loops
 (`while_loop`, `map_fn`, `scan`, `foldl`), variables, assertions and gradients taken inside and
 outside of them, three deep. TensorFlow builds it, by default with v1 control flow; its GraphDef is
 imported here, and its MetaGraphDef, after which gradients are built anew. All have to give the
 values that TensorFlow gives, for three feeds, and the nodes have to be exported as they came.
+
+With parts, a program imports others inside of its branches and loops: from a GraphDef, and from a
+MetaGraphDef. It is built here too; its values and gradients have to be those that TensorFlow gives
+where the parts are built in place, if it can. A gradient that a GraphDef lacks the contexts for may
+be refused, by a LookupError that names the loop.
 """
 
 from __future__ import annotations
@@ -14,8 +19,10 @@ from __future__ import annotations
 import argparse
 import importlib
 import random
+import re
 import sys
 import tempfile
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -28,16 +35,26 @@ SIZE = 3
 FEEDS = [np.array(values, np.float32) for values in ([0.5, -1, 2], [-2, 0.25, 1], [3, 1, -0.5])]
 BRANCHES = ("cond", "case", "switch_case")
 LOOPS = ("while", "while_inner_gradient", "map_fn", "scan", "foldl", "array")
+IMPORTS = ("graph_def", "meta_graph")
 SIMPLE = ("sin", "tanh", "product", "variable", "asserted", "controlled", "maximum", "sum")
+COUNTS: Counter[tuple[str, str]] = Counter()
+"""Programs that import parts, by how they do, that were compared, and refused."""
 
 
 class Program:
-    """A program over one vector, drawn from a number."""
+    """A program over one vector, drawn from a number.
 
-    def __init__(self, tf: Any, seed: int) -> None:
+    parts: how it takes in parts: built in place, or by one of IMPORTS; None for no parts.
+    """
+
+    def __init__(self, tf: Any, seed: int, parts: str | None = None) -> None:
         self.tf = tf
         self.draw = random.Random(seed)
+        self.parts = parts
         self.variables: list[Any] = []
+        kinds = (BRANCHES + LOOPS) * 2
+        self.simple = SIMPLE
+        self.nested = SIMPLE + kinds + (("part", "part_gradient") * 6 if parts else ())
 
     def build(self) -> None:
         """Builds `y`, and `slope`, its gradient by `x`."""
@@ -57,7 +74,7 @@ class Program:
     def steps(self, value: Any, depth: int) -> Any:
         """One to three statements."""
         for _ in range(self.draw.randint(1, 3)):
-            kinds = SIMPLE + (BRANCHES + LOOPS) * 2 if depth else SIMPLE
+            kinds = self.nested if depth else self.simple
             value = getattr(self, self.draw.choice(kinds).replace("while", "while_"))(value, depth)
             value.set_shape([SIZE])
         return value
@@ -89,6 +106,37 @@ class Program:
 
     def sum(self, value: Any, _: int) -> Any:
         return value - 0.1 * self.tf.reduce_sum(value)
+
+    # -- parts
+
+    def part(self, value: Any, _: int) -> Any:
+        seed = self.draw.randrange(1 << 30)
+        if self.parts == "in place":
+            return self.of_part(self.tf, value, seed)
+        with self.tf.Graph().as_default() as graph:
+            x = self.tf.placeholder(self.tf.float32, [SIZE], name="x")
+            self.tf.identity(self.of_part(self.tf, self.tf.identity(x), seed), name="y")
+        if self.parts == "graph_def":
+            content = graph.as_graph_def()
+            (result,) = self.tf.import_graph_def(content, {"x:0": value}, ["y:0"], name="part")
+            return result
+        module = meta_graph_module(self.tf)
+        meta, _ = module.export_scoped_meta_graph(graph=graph)
+        _, (result,) = module.import_scoped_meta_graph_with_return_elements(
+            meta, input_map={"x:0": value}, import_scope="part", return_elements=["y:0"]
+        )
+        return result
+
+    def of_part(self, tf: Any, value: Any, seed: int) -> Any:
+        """The result of a part: one to three statements, with branches and loops, no variables."""
+        part = Program(tf, seed)
+        part.simple = tuple(kind for kind in SIMPLE if kind != "variable")
+        part.nested = part.simple + (BRANCHES + LOOPS) * 2
+        return part.steps(value, 1)
+
+    def part_gradient(self, value: Any, depth: int) -> Any:
+        (slope,) = self.tf.gradients(self.part(value, depth), value, unconnected_gradients="zero")
+        return value - 0.1 * self.tf.stop_gradient(slope)  # no gradients of second order
 
     # -- branches
 
@@ -209,7 +257,32 @@ def meta_graph_faults(graph: Any, expected: Any, ours: Any, theirs: Any) -> list
             return faults_of("meta graph", values_of(ours, again, [y, slope]), expected)
 
 
-def compare_all(folder: Path, seeds: range, version: str) -> None:
+def compare_parts(seed: int, ours: Any, theirs: Any) -> list[str]:
+    """The faults of one program that imports its parts; a refusal counts as none."""
+    fetches = ["y:0", "slope:0"]
+    with theirs.Graph().as_default() as graph:
+        Program(theirs, seed, "in place").build()
+    try:
+        expected = values_of(theirs, graph, fetches)
+    except (theirs.errors.InternalError, theirs.errors.InvalidArgumentError):
+        COUNTS["in place", "beyond TensorFlow"] += 1
+        return []
+    faults = []
+    for how in IMPORTS:
+        try:
+            with ours.Graph().as_default() as graph:
+                Program(ours, seed, how).build()
+        except LookupError as error:
+            COUNTS[how, "refused"] += 1
+            if how == "meta_graph" or not re.search("loop was not made by|in the loop", str(error)):
+                faults.append(f"{how}: {error}")
+            continue
+        COUNTS[how, "compared"] += 1
+        faults += faults_of(how, values_of(ours, graph, fetches), expected)
+    return faults
+
+
+def compare_all(folder: Path, seeds: range, version: str, parts: bool) -> None:
     theirs = library("tensorflow")
     if version == "2":
         theirs.enable_control_flow_v2()
@@ -218,11 +291,13 @@ def compare_all(folder: Path, seeds: range, version: str) -> None:
     lines = []
     for seed in seeds:
         try:
-            faults = compare(seed, ours, theirs)
+            faults = (compare_parts if parts else compare)(seed, ours, theirs)
         except Exception as error:  # a graph that one of the two refuses is a fault
             faults = [f"{type(error).__name__}: {str(error)[:1000]}"]
         lines += [f"program {seed}: {fault}" for fault in faults]
-    lines.append(f"{len(seeds)} programs of control flow v{version}, {len(lines)} faults")
+    number = len(lines)
+    lines += [f"{count} programs by {how} {done}" for (how, done), count in COUNTS.items()]
+    lines.append(f"{len(seeds)} programs of control flow v{version}, {number} faults")
     (folder / "report").write_text("\n".join(lines), "utf-8")
 
 
@@ -231,15 +306,17 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=200, help="how many programs")
     parser.add_argument("--seed", type=int, default=0, help="the first program's number")
     parser.add_argument("--version", default="1", choices=["1", "2"], help="of control flow")
+    parser.add_argument("--parts", action="store_true", help="programs that import others")
     add_options(parser)
     options = parser.parse_args()
     seeds = range(options.seed, options.seed + options.count)
     if options.side:
-        compare_all(Path(options.side[1]), seeds, options.version)
+        compare_all(Path(options.side[1]), seeds, options.version, options.parts)
         return 0
     with tempfile.TemporaryDirectory() as folder:
         python = python_of_tensorflow(options.tensorflow)
         passed = ["--count", str(options.count), "--seed", str(options.seed)]
+        passed += ["--parts"] if options.parts else []
         run_side(python, __file__, "both", Path(folder), *passed, "--version", options.version)
         text = (Path(folder) / "report").read_text("utf-8")
     print(text)

@@ -8,6 +8,7 @@ import sys
 from gpugraph.base.errors import OpError
 from gpugraph.config import ConfigProto, GPUOptions, SessionOptions
 from gpugraph.devices import list_local_devices, no_gpu_reason, unusable_gpus
+from gpugraph.devices.native import runtime_reason
 from gpugraph.memory import human_readable_bytes
 
 
@@ -25,11 +26,12 @@ def _count(text: str) -> int:
 
 
 def devices_command(options: argparse.Namespace) -> int:
-    """Prints the devices, and why there is no GPU; 2 if a setting is wrong."""
+    """Print the devices, and why there is no GPU or no native code; 2 if a setting is wrong."""
     config = ConfigProto(gpu_options=GPUOptions(virtual_gpus=options.virtual_gpus))
     try:
         devices = list_local_devices(config)
         why = no_gpu_reason(SessionOptions("", config))
+        plain = runtime_reason(wait=True)
         left_out = () if options.virtual_gpus else unusable_gpus()
     except OpError as error:  # of a setting in the environment, or of a GPU that can't be opened
         print(f"gpugraph: {error}", file=sys.stderr)
@@ -41,4 +43,6 @@ def devices_command(options: argparse.Namespace) -> int:
         print(f"left out: {sentence}")
     if why:
         print(f"no GPU: {why}")
+    if plain:
+        print("no native code: " + plain.partition("\n")[0])
     return 0

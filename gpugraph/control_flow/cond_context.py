@@ -87,6 +87,12 @@ class CondContext(ControlFlowContext):
         context: ControlFlowContext | None = op._control_flow_context
         return context is not None and self in context.outwards()
 
+    def owns(self, op: Operation) -> bool:
+        """Whether the Switch lets a tensor into this branch, or the Merge is behind it."""
+        if op.type in ("Switch", "RefSwitch"):
+            return op._inputs[1] is self.pred
+        return op.type in ("Merge", "RefMerge") and op._control_flow_context is self.outer
+
     # -- building
 
     def build(self, function: Callable[[], Any]) -> tuple[Any, Any]:

@@ -67,6 +67,11 @@ class ControlFlowContext(ABC):
     def add_op(self, op: Operation) -> None:
         """Makes a new op one of this context: its inputs captured, its control inputs inside."""
 
+    @abstractmethod
+    def owns(self, op: Operation) -> bool:
+        """Whether the Switch, Merge, Enter or Exit is a part of this branch or loop, not of another
+        one inside, which came with a GraphDef and has no context of its own."""
+
     # -- what they share
 
     @property

@@ -20,6 +20,7 @@ from gpugraph.control_flow.context_base import (
     is_exit,
     loop_of,
     loop_of_op,
+    output_context,
     within,
 )
 from gpugraph.control_flow.switch_merge_enter_exit import is_list, switch
@@ -29,6 +30,7 @@ from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.resource_handles import value_dtype, value_static_shape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.arrays.constants_and_placeholders import zeros, zeros_like
+from gpugraph.ops.control.switch_merge_and_loop_ops import no_gradient_without_context
 from gpugraph.ops.framework.identity_and_shape import value_shape
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.tensor_conversion import constant
@@ -66,6 +68,10 @@ class LoopGradients:
         """The context for gradients at the op's inputs; with `before`, at its outputs."""
         state = self._state(op, before)
         return nullcontext() if state is None else within(self.graph, state.grad_context)
+
+    def goes_through(self, op: Operation) -> bool:
+        """Whether gradients go back through the iterations of the loop that the op is in."""
+        return self._state(op, False) is not None
 
     # -- when
 
@@ -191,7 +197,9 @@ def _zeros_like(tensor: Tensor) -> Tensor:
 
 def is_cond_switch(op: Operation) -> bool:
     """Whether it is a Switch by which a tensor came into a branch."""
-    return op.type in ("Switch", "RefSwitch") and isinstance(op._control_flow_context, CondContext)
+    context = op._control_flow_context
+    is_switch = op.type in ("Switch", "RefSwitch")
+    return is_switch and isinstance(context, CondContext) and context.owns(op)
 
 
 def _shape_on_other_side(op: Operation, branch: CondContext) -> Tensor:
@@ -219,11 +227,33 @@ def zeros_for_switch(op: Operation, tensor: Tensor) -> Tensor:
 def find_loops(
     graph: Graph, between: Iterable[Operation], colocate: bool
 ) -> tuple[LoopGradients | None, list[Operation]]:
-    """The loops that are left by ops of `between`, and their Exits."""
+    """The loops that are left by ops of `between`, and their Exits.
+
+    LookupError for loops that have no context, and for such branches in loops: they came with a
+    GraphDef.
+    """
     loops = LoopGradients(graph)
+    inside = [op for op in between if op._control_flow_context is not None]
     exits: list[Operation] = []
-    for op in between:
-        if op._control_flow_context is not None and is_exit(op):
-            with graph.colocate_with(op) if colocate else nullcontext():
-                exits += loops.add(op)
+    for op in filter(is_exit, inside):
+        if not op._control_flow_context.owns(op):
+            raise no_gradient_without_context(op)
+    for op in filter(is_exit, inside):
+        with graph.colocate_with(op) if colocate else nullcontext():
+            exits += loops.add(op)
+    for op in inside if exits else ():
+        if loops.goes_through(op) and not _has_context(op):
+            raise no_gradient_without_context(op)
     return (loops if exits else None), exits
+
+
+def _has_context(op: Operation) -> bool:
+    """Whether an op is no Switch and no Merge, or one of a branch or loop that is known."""
+    if op.type in ("Switch", "RefSwitch"):
+        return bool(op._control_flow_context.owns(op))
+    if op.type in ("Merge", "RefMerge"):
+        context = output_context(op._inputs[0].op)
+        if op._inputs[0].op.type in ("Enter", "RefEnter"):
+            context = op._control_flow_context
+        return context is not None and context.owns(op)
+    return True

@@ -142,6 +142,15 @@ class WhileContext(LoopContext):
             outer = outer.outer
         return True
 
+    def owns(self, op: Operation) -> bool:
+        """Whether the op is of the chain of one of this loop's variables, or a constant Enter."""
+        if op.type in ("Switch", "RefSwitch"):
+            return op in self.switches
+        if op.type in ("Exit", "RefExit"):
+            return op._outputs[0] in self.exits
+        first = op._inputs[0].op if op.type in ("Merge", "RefMerge") else op
+        return first.type in ("Enter", "RefEnter") and first._attrs["frame_name"] == self.name
+
     # -- new ops
 
     def add_op(self, op: Operation) -> None:

@@ -354,7 +354,7 @@ class _Sweep:
         """ValueError where a gradient in a loop's body goes back to the iteration before."""
         context = op._control_flow_context
         in_loop = isinstance(context, LoopContext) and context is current(self.graph)
-        if not in_loop or op.type not in ("Switch", "RefSwitch"):
+        if not in_loop or op.type not in ("Switch", "RefSwitch") or not context.owns(op):
             return
         x = next((x for x in self.wanted if x.op in behind(op)), None)
         raise ValueError(

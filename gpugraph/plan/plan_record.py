@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import contextvars
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
@@ -25,8 +25,9 @@ from gpugraph.base.dtypes import DType
 from gpugraph.base.fork_safe_locks import new_rlock
 from gpugraph.plan.arena_record import ArenaRecord, LoopRecord
 from gpugraph.plan.graph_record import GraphRecord
-from gpugraph.plan.plan_steps import Access, Run, Step, StepSequence
+from gpugraph.plan.plan_steps import Access, Run, Step, StepSequence, all_steps
 from gpugraph.plan.run_clock import RUN_CLOCK, Clock
+from gpugraph.plan.step_code import StepCode
 
 
 class PlanKey(NamedTuple):
@@ -183,6 +184,16 @@ class Plan:
     def arena_bytes(self) -> dict[str, int]:
         """The size of each device's arena in bytes."""
         return {device: arena.num_bytes for device, arena in self.arenas.items()}
+
+    def current_reports(self, step_codes: Iterable[tuple[Step, StepCode]]) -> Sequence[PassReport]:
+        """The reports, that of `bind` with notes on the code that runs the steps: `step_codes`."""
+        codes = {step.label: code for step, code in step_codes}
+        groups = [step.group for step in all_steps(self.steps) if step.group is not None]
+        notes = [note for group in groups for note in group.notes(codes)]
+        return [
+            report._replace(lines=[*report.lines, *notes]) if report.name == "bind" else report
+            for report in self.reports
+        ]
 
     def __post_init__(self) -> None:
         self.context.run(np.seterr, all="ignore")

@@ -7,7 +7,7 @@ reads (see `runtime/step_failure.py`).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
@@ -37,8 +37,9 @@ StepKind = Literal[
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Step:
-    """One thing that a run does, and its name. `group` holds the steps of which it consists;
-    `code` returns the code that runs a single step at the moment."""
+    """One thing that a run does, and the name of its node. `group` holds the steps of which it
+    consists; `code` returns the code that runs a single step at the moment. `part` tells the steps
+    of one node apart: empty for its kernel."""
 
     name: str
     op_type: str
@@ -50,6 +51,12 @@ class Step:
     output_bytes: int = 0
     group: StepGroup | None = None
     code: Callable[[], StepCode] = plain_code
+    part: str = ""
+
+    @property
+    def label(self) -> str:
+        """The name by which reports list the step: that of no other step of its plan."""
+        return f"{self.name}/{self.part}" if self.part else self.name
 
     @classmethod
     def of(cls, group: StepGroup, kind: StepKind, name: str = "", op_type: str = "") -> Step:
@@ -77,9 +84,8 @@ class StepGroup(ABC):
     def run(self) -> Any:
         """Runs the steps."""
 
-    @property
-    def notes(self) -> Sequence[str]:
-        """What runs have decided about the steps so far, line by line."""
+    def notes(self, codes: Mapping[str, StepCode]) -> Sequence[str]:
+        """Lines about the steps at the moment. codes: the code of each step of the plan."""
         return ()
 
     def codes(self) -> Iterator[tuple[Step, StepCode]]:

@@ -18,7 +18,6 @@ from gpugraph.plan import (
     Placement,
     Plan,
     Transfer,
-    all_steps,
     step_codes,
 )
 from gpugraph.session.fitted_columns import fitted_columns, wrapped
@@ -73,12 +72,13 @@ class Explanation:
     """
 
     def __init__(self, plan: Plan, unused_options: Sequence[str] = ()) -> None:
+        codes = list(step_codes(plan.steps))  # once: the compiler may be at work
         self.placed: Sequence[Placement] = plan.placements
         self.transfers: Sequence[Transfer] = plan.transfers
-        self.reports: Sequence[PassReport] = plan.reports
+        self.reports: Sequence[PassReport] = plan.current_reports(codes)
         if unused_options:
             said = f"{len(unused_options)} fields of RunOptions that runs set have no effect here"
-            self.reports = [PassReport("run options", said, unused_options), *plan.reports]
+            self.reports = [PassReport("run options", said, unused_options), *self.reports]
         self.arenas: dict[str, ArenaRecord] = plan.arenas
         self.arena_bytes: dict[str, int] = plan.arena_bytes
         self.sized_in_run: dict[str, tuple[int, int]] = plan.sized_in_run
@@ -88,14 +88,8 @@ class Explanation:
         self.title = ", ".join(wanted[:6]) + (" ..." if len(wanted) > 6 else "")
         self.steps: Sequence[str] = [f"{step.kind} {step.name}" for step in plan.steps]
         self.codes = [
-            CodeRecord(step.name, step.op_type, step.device, code.state, code.reason)
-            for step, code in step_codes(plan.steps)
-        ]
-        self.notes: Sequence[str] = [
-            note
-            for step in all_steps(plan.steps)
-            if step.group is not None
-            for note in step.group.notes
+            CodeRecord(step.label, step.op_type, step.device, code.state, code.reason)
+            for step, code in codes
         ]
 
     def device_of(self, name: str) -> str:
@@ -185,7 +179,6 @@ class Explanation:
         arenas."""
         lines = _pass_lines(self.reports, width)
         lines += [self.code_lines(width)] if self.codes else []
-        lines += [wrapped(f"after some runs {note}", width) for note in self.notes]
         lines += [wrapped(line, width) for line in self.memory().splitlines()]
         return "\n".join(lines)
 

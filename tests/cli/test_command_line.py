@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
 import shutil
 import subprocess
@@ -196,9 +197,36 @@ def test_devices_are_listed(
     monkeypatch.setenv("GPUGRAPH_GPU", "0")
     assert main(["devices", "--virtual-gpus", "2"]) == 0
     output = capsys.readouterr().out
-    assert [line.split()[1] for line in output.splitlines()] == ["CPU", "GPU", "GPU"]
+    lines = [line for line in output.splitlines() if not line.startswith("no native code: ")]
+    assert [line.split()[1] for line in lines] == ["CPU", "GPU", "GPU"]
     assert main(["devices"]) == 0
     assert "no GPU: GPUGRAPH_GPU is 0" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "settings, reason",
+    [
+        ({"GPUGRAPH_CC": "/bin/false"}, "/bin/false failed (1): it printed nothing"),
+        (
+            {"GPUGRAPH_CC": "no-such-cc"},
+            "no C compiler was found ('no-such-cc' is not on the PATH)",
+        ),
+        ({"GPUGRAPH_NATIVE": "0"}, "GPUGRAPH_NATIVE=0 switches native kernels off"),
+    ],
+)
+def test_devices_say_why_there_is_no_native_code(
+    settings: dict[str, str], reason: str, tmp_path: pathlib.Path
+) -> None:
+    """In a process of its own, whose cache is empty."""
+    cache = {"XDG_CACHE_HOME": str(tmp_path), "GPUGRAPH_NATIVE": "1"}
+    done = subprocess.run(
+        [sys.executable, "-m", "gpugraph", "devices"],
+        env={**os.environ, **cache, **settings},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert f"no native code: {reason}" in done.stdout.splitlines()
 
 
 def test_a_switch_that_says_nothing_is_told_of(

@@ -102,9 +102,9 @@ def test_a_run_may_change_it_for_those_after_it() -> None:
 def test_a_cpu_keeps_its_plans_and_its_precision() -> None:
     with tf.Graph().as_default(), tf.Session() as session:
         x, y = product()
-        before = session.explain(y, {x: X}).reports
+        before = session.explain(y, {x: X}).placed
         enable(True)
-        assert session.explain(y, {x: X}).reports is before
+        assert session.explain(y, {x: X}).placed is before
         np.testing.assert_array_equal(session.run(y, {x: X}), X)
 
 

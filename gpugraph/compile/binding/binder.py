@@ -236,7 +236,7 @@ class Binder(StepList):
             return CallingStep(self, bound, self.clock)
         step = dynamic_step(self, bound, self.report_lines)
         if isinstance(step, SizedStep) and step.measures is not None:
-            self.add(bound.node, step.measures, "measure")
+            self.add(bound.node, step.measures, "measure", part="sizes")
         return step
 
     def _static_context(self, bound: BoundNode) -> KernelBinding:

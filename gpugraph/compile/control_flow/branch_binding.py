@@ -104,10 +104,10 @@ class Branches:
                 guarded = self.conditions.if_alive(self.flow.entered.get(node.id), run)
                 self.open[-1].start.append(steps.step(node, guarded))
             else:
-                steps.add(node, run)
+                steps.add(node, run, part=str(slot or ""))
         if node.id in self.flow.irregular:  # notes that the loop was left by this Exit
             flag = self.flags.atom(Found(node.id, "exit"))
-            steps.add(node, SetFlags(self.flags.values, [flag], True), "flag")
+            steps.add(node, SetFlags(self.flags.values, [flag], True), "flag", part="flag")
 
     def _merge(self, node: Node) -> None:
         steps, guard = self.step_list, self.flow.guards[node.id]

@@ -82,8 +82,10 @@ class Conditions:
     def _add_flag(
         self, run: Run, node: Node | None, sets: tuple[int, ...], reads: tuple[int, ...]
     ) -> None:
-        name, origin = (node.name, node.origin) if node is not None else ("and", None)
-        step = Step(name, "Switch", self.step_list.unit.host, 0, run, origin, "flag")
+        name, origin, part = "and", None, str(sets[0])
+        if node is not None:
+            name, origin, part = node.name, node.origin, "flag"
+        step = Step(name, "Switch", self.step_list.unit.host, 0, run, origin, "flag", part=part)
         self.step_list.entries.append(Entry(ALWAYS, step, sets, reads))
 
     def flag_of(self, guard: Guard) -> int | None:

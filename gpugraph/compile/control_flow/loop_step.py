@@ -11,7 +11,7 @@ Python calls the steps until they are native calls that go on without it (`nativ
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from time import perf_counter
 
 from gpugraph.compile.control_flow.loop_program import LoopGroup, LoopSteps
@@ -64,8 +64,7 @@ class Loop(LoopGroup):
         rest = self.dying, self.clock, self.entered, self.native
         return Loop(self.name, self.loop_steps, *rest, guarded=False).run
 
-    @property
-    def notes(self) -> Sequence[str]:
+    def notes(self, codes: Mapping[str, StepCode]) -> Sequence[str]:
         """Whether the loop is native by now."""
         return self.native.notes if self.native is not None else ()
 

@@ -6,7 +6,7 @@ in the background once the loop has taken a while, and in each run with a time l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from time import perf_counter
 from typing import Any
 
@@ -18,7 +18,7 @@ from gpugraph.compile.steps.step_list import StepList
 from gpugraph.compile.unit.compile_unit import TensorId
 from gpugraph.compile.unit.guards import ALWAYS, Is
 from gpugraph.compile.unit.jit_settings import warn_once
-from gpugraph.devices.native import Fusion, NotNativeError, Prepared, prepare_loops
+from gpugraph.devices.native import Fusion, NotNativeError, Prepared, prepare_loops, runtime_failure
 from gpugraph.graph.nodes.loop_frames import Frame, enters_once, is_loop_merge
 from gpugraph.graph.nodes.node_and_edge import Edge
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
@@ -60,11 +60,23 @@ class NativeLoop(StepGroup):
         for step, _ in step_codes(self.steps[len(self.loop.loop_steps.start) :]):
             yield step, code
 
+    def notes(self, codes: Mapping[str, StepCode]) -> Sequence[str]:
+        """Whether the loop is a native function by now."""
+        code = codes[self.loop.loop_steps.condition.label]
+        reason = code.reason.partition("\n")[0]
+        states = {
+            "native": "a native function",
+            "waiting": f"waits to be a native function ({reason})",
+        }
+        return [f"loop {self.loop.name}: {states.get(code.state, f'its steps ({reason})')}"]
+
     def _code(self) -> StepCode:
         """The code of the iterations."""
         if self._run is not None:
             return NATIVE
         if self._prepared is None:
+            if failure := runtime_failure():
+                return StepCode("plain", failure)
             return StepCode("waiting", f"until the loop has taken {WORTHWHILE_S * 1e3:.0f} ms")
         if self._prepared.reason:
             return StepCode("plain", self._prepared.reason)
@@ -87,7 +99,7 @@ class NativeLoop(StepGroup):
     def _ready(self) -> Callable[[], int] | None:
         """The function bound to the loop's arrays, or None while there is none."""
         if self._prepared is None:
-            if self._spent < WORTHWHILE_S:
+            if self._spent < WORTHWHILE_S or runtime_failure():
                 return None
             self._prepared = self._compile()
         function = self._prepared.get()
@@ -106,7 +118,7 @@ def back_edge(merge: Node) -> Edge:
 def native_loop(
     step_list: StepList, frame: Frame
 ) -> tuple[Callable[[Loop], NativeLoop] | None, str]:
-    """What makes a loop of steps a native one, or None; and the reason."""
+    """What makes a loop of steps a native one, or None and the reason."""
     if not step_list.jit.is_on:
         return None, f"no native kernels: {step_list.jit.reason}"
     try:
@@ -121,7 +133,7 @@ def native_loop(
     def native(loop: Loop) -> NativeLoop:
         return NativeLoop(loop, lambda: prepare_loops([compiled])[0], bind, step_list.jit.waits)
 
-    return native, "a native function, once it is compiled"
+    return native, ""
 
 
 class _Translation:

@@ -59,13 +59,13 @@ class WhileFrameBinding:
         self.start += self._flags_at_start()
         self.start += [self._first_value(merge) for merge in merges]
         native, reason = native_loop(steps, frame)
-        steps.report_lines.append(f"loop {frame.name}: {reason}")
         if native is None:
+            steps.report_lines.append(f"loop {frame.name}: {reason}")
             self.entries = steps.with_stretches(self.entries, in_loop=True)
         head, is_going_on, tail = self._iteration()
         first = frame.enters[0]
         condition_node = frame.loop_cond or first
-        condition = steps.step(condition_node, is_going_on, "flag")
+        condition = steps.step(condition_node, is_going_on, "flag", "condition")
         loop_steps = LoopSteps(self.start, head, condition, tail, self.asked)
         iterations = None
         if native is None and steps.jit.is_on:
@@ -243,7 +243,7 @@ class WhileFrameBinding:
         if write_index is not None:
             run = _both(run, write_index)
         guarded = self.conditions.if_alive(self.flow.started(merge), run)
-        return self.step_list.step(merge, guarded)
+        return self.step_list.step(merge, guarded, part="first value")
 
     def _place(self, node: Node, slot: int) -> Place:
         return (node.id, slot), self.homes[node.id, slot]
@@ -269,7 +269,7 @@ class WhileFrameBinding:
                 moves.append(_NextValue(merge, source, target))
             write_index = self._index_writer(merge, edge.dst_input)
             if write_index is not None:
-                index_steps.append(self.step_list.step(merge, write_index))
+                index_steps.append(self.step_list.step(merge, write_index, part="index"))
         return self._ordered(moves) + index_steps
 
     def _ordered(self, moves: list[_NextValue]) -> list[Step]:
@@ -281,7 +281,7 @@ class WhileFrameBinding:
             if free is None:  # a cycle: one value is copied aside
                 blocked = moves[0]
                 aside = self._aside(blocked)
-                steps.append(self._next_value(blocked._replace(target=aside), True))
+                steps.append(self._next_value(blocked._replace(target=aside), True, "aside"))
                 moves[0] = blocked._replace(source=aside)
                 continue
             moves.remove(free)
@@ -295,12 +295,12 @@ class WhileFrameBinding:
         inside = self.begin <= storage.first and storage.last <= self.end
         return inside and storage not in self.entered
 
-    def _next_value(self, next_value: _NextValue, take: bool) -> Step:
+    def _next_value(self, next_value: _NextValue, take: bool, part: str = "") -> Step:
         merge, source, target = next_value
         run = self._move(merge, source, target, take)
         if self.frame in self.flow.carried:
             run = self.conditions.if_alive(self.flow.guards[back_edge(merge).src.id], run)
-        return self.step_list.step(merge, run)
+        return self.step_list.step(merge, run, part=part)
 
     def _aside(self, next_value: _NextValue) -> Place:
         """Storage of its own for a value while others move."""

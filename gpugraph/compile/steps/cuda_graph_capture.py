@@ -14,7 +14,7 @@ an error, or out whether a capture is to blame.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from typing import Any
@@ -44,10 +44,9 @@ class Check:
 class Capture:
     """The steps of a stretch of one GPU, and the graph that replaces them."""
 
-    notes: Sequence[str] = ()
-
-    def __init__(self, device: Any, steps: Sequence[Step]) -> None:
+    def __init__(self, device: Any, steps: Sequence[Step], steps_range: str) -> None:
         self.device = device
+        self.range = steps_range
         self.steps = steps
         self.name = f"{steps[0].name} .. {steps[-1].name}"
         self.warm = False
@@ -85,6 +84,12 @@ class Capture:
             code = StepCode("plain", f"the driver does not capture it: {self.reason}")
         return ((step, code) for step, _ in step_codes(self.steps))
 
+    def notes(self, codes: Mapping[str, StepCode]) -> Sequence[str]:
+        """Whether the steps are captured."""
+        if self.reason:
+            return [f"not captured {self.range}, for {self.reason}"]
+        return [f"captured {self.range}{'' if self.replay else ', after a run'}"]
+
     def parts(self, traced: bool) -> Sequence[Step]:
         """In a trace all steps, otherwise one: all of them as one graph."""
         if traced:
@@ -112,8 +117,7 @@ def with_captures(
             report_lines.append(f"not captured {name}, for {reason}")
             continue
         steps = [entry.step for entry in without_guards(members)]
-        stretches.append(stretch_of(members, Capture(device, steps)))
-        report_lines.append(f"captured {name}")
+        stretches.append(stretch_of(members, Capture(device, steps, name)))
     return stretches
 
 

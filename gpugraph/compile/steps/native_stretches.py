@@ -10,13 +10,11 @@ native code stays between two calls.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
 from gpugraph.compile.steps.guarded_regions import Entry
-from gpugraph.compile.steps.native_node_code import library_of
 from gpugraph.compile.steps.stretch import stretch_of, without_guards
 from gpugraph.compile.steps.tiered_native_code import TieredCode
 
@@ -25,7 +23,7 @@ SMALL = 4096
 
 
 def with_native_stretches(
-    entries: Sequence[Entry], waits: bool, report_lines: list[str], in_loop: bool = False
+    entries: Sequence[Entry], waits: bool, in_loop: bool = False
 ) -> list[Entry]:
     """The entries, those in a row that may be native as one stretch each; in a loop, whose
     iterations may be one call, a small step that is alone too."""
@@ -36,28 +34,7 @@ def with_native_stretches(
             stretches += members
             continue
         stretches.append(stretch_of(members, TieredCode(without_guards(members), waits)))
-        report_lines.append(_report_line(members))
     return stretches
-
-
-def _report_line(members: Sequence[Entry]) -> str:
-    """Which steps may be native, and which can't."""
-    num_native = sum(entry.native is not None for entry in members)
-    others = [entry.step for entry in without_guards(members) if entry.native is None]
-    rest = [step for step in others if getattr(step.run, "native", None) is None]
-    first, last = members[0].step.name, members[-1].step.name
-    line = f"may become native from {first} to {last}: {num_native} steps"
-    known: dict[Any, str] = {}
-    products = [library_of(entry.native, known) for entry in members if entry.native is not None]
-    counts = Counter(filter(None, products))
-    if counts:
-        line += f" ({', '.join(f'{count} by {name}' for name, count in counts.items())})"
-    if len(rest) < len(others):
-        line += f"; {len(others) - len(rest)} more are bound at each run"
-    if not rest:
-        return line
-    names = ", ".join(f"{step.name} ({step.op_type})" for step in rest[:8])
-    return f"{line}; by NumPy {len(rest)}: {names}{' ...' if len(rest) > 8 else ''}"
 
 
 def _stretch_key(entry: Entry) -> Any:

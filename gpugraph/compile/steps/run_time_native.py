@@ -26,7 +26,13 @@ from gpugraph.compile.steps.native_node_code import (
 from gpugraph.compile.steps.result_comparison import TAKES_LONGER, UNSOUND, are_equal, spread
 from gpugraph.compile.unit.jit_settings import Jit, warn_once
 from gpugraph.devices.codegen.object_cache import key_of
-from gpugraph.devices.native import FINDINGS, NotNativeError, prepare_source, runtime_reason
+from gpugraph.devices.native import (
+    FINDINGS,
+    NotNativeError,
+    prepare_source,
+    runtime_failure,
+    runtime_reason,
+)
 from gpugraph.kernel import RowSource
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 from gpugraph.plan import NATIVE, StepCode
@@ -61,16 +67,22 @@ def plain_reason(bound: BoundNode, jit: Jit, otherwise: str) -> str:
 
 
 class RunTimeNative:
-    """A function of rows on its way from NumPy to native code. `code`: by which it runs now."""
+    """A function of rows on its way from NumPy to native code."""
 
     def __init__(self, native: RowSource, bound: BoundNode, jit: Jit) -> None:
         self.native, self.bound, self.jit = native, bound, jit
         self.is_over = False  # NumPy for good
-        self.code = StepCode("waiting", f"until the step has taken {_WORTHWHILE_S * 1e3:.0f} ms")
+        self._code = StepCode("waiting", f"until the step has taken {_WORTHWHILE_S * 1e3:.0f} ms")
         self._is_sound = False
         self._times_slower = 0
         self._spent = 0.0
         self._writes = tuple(sorted(DECLARATIONS[bound.node.type].writes))
+
+    @property
+    def code(self) -> StepCode:
+        """The code that its next run takes, as far as that is known."""
+        failure = runtime_failure() if self._code.state == "waiting" else ""
+        return StepCode("plain", failure) if failure else self._code
 
     def run(
         self, context: KernelBinding, arrays: Sequence[Any], plain: Callable[[], Any]
@@ -93,7 +105,7 @@ class RunTimeNative:
         call, results = self._bound(piece, code, context, arrays)
         if call():
             return plain()
-        self.code = NATIVE
+        self._code = NATIVE
         return self._cut(results)
 
     # -- its code
@@ -105,14 +117,14 @@ class RunTimeNative:
         try:
             piece = self._piece(context, arrays)
         except (NotImplementedError, NotNativeError) as error:
-            self.code = StepCode("plain", f"{error} in the last run")
+            self._code = StepCode("plain", f"{error} in the last run")
             return None
         assert piece.source is not None
         prepared = prepare_source(*piece.source)
         code = prepared.get(self.jit.waits)
         reason = prepared.reason or runtime_reason(False)
         if code is None or reason:
-            self.code = StepCode("waiting", "for the compiler")
+            self._code = StepCode("waiting", "for the compiler")
             if reason:
                 self._stop(reason)
             return None
@@ -187,13 +199,13 @@ class RunTimeNative:
             found, expected, piece.is_exact, None if results else lambda: spread(before, expected)
         ):
             self._stop(f"that of '{node.name}' ({node.type}) computes other numbers than NumPy")
-            self.code = StepCode("plain", UNSOUND)
+            self._code = StepCode("plain", UNSOUND)
         elif native_s - plain_s > _NOISE_S and native_s > _MARGIN * plain_s:
             self._times_slower += 1  # another program may have had a core
             self.is_over = self._times_slower == _MOST_SLOWER
-            self.code = StepCode("plain", TAKES_LONGER) if self.is_over else _CHECKED_LATER
+            self._code = StepCode("plain", TAKES_LONGER) if self.is_over else _CHECKED_LATER
         else:
-            self.code = NATIVE  # from the next run on
+            self._code = NATIVE  # from the next run on
             self._is_sound = True
             FINDINGS.add(self._key, self._finding(piece))
             FINDINGS.keep()
@@ -217,7 +229,7 @@ class RunTimeNative:
 
     def _stop(self, reason: str) -> None:
         self.is_over = True
-        self.code = StepCode("plain", reason)
+        self._code = StepCode("plain", reason)
         warn_once(reason)
 
 

@@ -56,10 +56,11 @@ class StepList(Arrays):
         native: Candidate | None = None,
         assigns: bool = False,
         code: Callable[[], StepCode] = plain_code,
+        part: str = "",
     ) -> None:
         """Adds a step of a node, under the node's guard. code: as of a `Step`, where no stretch
         has it."""
-        step = replace(self.step(node, run, kind), code=code)
+        step = replace(self.step(node, run, kind, part), code=code)
         group = self.groups.get(node.id)
         self.entries.append(Entry(self.guard, step, (), (), native, assigns, group))
 
@@ -76,14 +77,14 @@ class StepList(Arrays):
         stretches = with_captures(entries, self.devices, self.report_lines)
         if not self.jit.is_on:
             return stretches
-        return with_native_stretches(stretches, self.jit.waits, self.report_lines, in_loop)
+        return with_native_stretches(stretches, self.jit.waits, in_loop)
 
-    def step(self, node: Node, run: Run, kind: StepKind = "kernel") -> Step:
-        """A step of a node."""
+    def step(self, node: Node, run: Run, kind: StepKind = "kernel", part: str = "") -> Step:
+        """A step of a node; `part` tells it from others of that node."""
         device, depth = node.assigned_device, self.unit.depth[node.id]
         slots = range(len(node.output_types))
         size = sum(self.unit.homes[node.id, slot].storage.size for slot in slots)
-        return Step(node.name, node.type, device, depth, run, node.origin, kind, size)
+        return Step(node.name, node.type, device, depth, run, node.origin, kind, size, part=part)
 
     def refs(self, node: Node) -> dict[int, VariableState]:
         """The variables behind the node's inputs; those it reads are guarded once in the plan."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
 from gpugraph.compile.steps.guarded_regions import Entry
@@ -21,9 +21,8 @@ class StretchCode(Protocol):
     def codes(self) -> Iterator[tuple[Step, StepCode]]:
         """The single steps, and the code that runs each of them now."""
 
-    @property
-    def notes(self) -> Sequence[str]:
-        """What runs have decided about the steps, line by line."""
+    def notes(self, codes: Mapping[str, StepCode]) -> Sequence[str]:
+        """Lines about the steps at the moment."""
 
 
 class Stretch(StepGroup):
@@ -39,10 +38,9 @@ class Stretch(StepGroup):
         self.guards.run()
         self.code.run()
 
-    @property
-    def notes(self) -> Sequence[str]:
-        """What runs have decided about the steps, line by line."""
-        return self.code.notes
+    def notes(self, codes: Mapping[str, StepCode]) -> Sequence[str]:
+        """Lines about the steps at the moment."""
+        return self.code.notes(codes)
 
     def codes(self) -> Iterator[tuple[Step, StepCode]]:
         """The single steps, and the code that runs each of them now."""

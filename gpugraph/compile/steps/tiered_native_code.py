@@ -12,19 +12,32 @@ for `PORTION_S`, so that no run of a large plan takes long for it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from itertools import groupby
 from math import inf
 from time import perf_counter
+from typing import Any
 
 from gpugraph.base.interruptions.signal_handlers import uninterrupted
 from gpugraph.compile.steps.guarded_regions import Entry
-from gpugraph.compile.steps.native_node_code import Piece, Programs, compile_pieces, translate
+from gpugraph.compile.steps.native_node_code import (
+    Piece,
+    Programs,
+    compile_pieces,
+    library_of,
+    translate,
+)
 from gpugraph.compile.steps.step_tier import StepTier, failure_text, native_step, tell
 from gpugraph.compile.unit.jit_settings import warn_once
-from gpugraph.devices.native import FINDINGS, NotNativeError, one_blas_thread, runtime_reason
+from gpugraph.devices.native import (
+    FINDINGS,
+    NotNativeError,
+    one_blas_thread,
+    runtime_failure,
+    runtime_reason,
+)
 from gpugraph.plan import NATIVE, Step, StepCode, StepSequence
 
 WORTHWHILE_S = 0.01
@@ -39,6 +52,9 @@ PORTION_S = 0.5
 MEASURED_AFTER = (8, 64, 512)
 """Runs after which steps that take a while are measured: those that were trusted at once, and
 again those that stayed with NumPy."""
+
+MOST_NAMES = 8
+"""Steps of one state that a note of a stretch names."""
 
 
 class _MixedRun:
@@ -115,7 +131,7 @@ class TieredCode:
 
     def codes(self) -> Iterator[tuple[Step, StepCode]]:
         """The steps as they stand, and the code that runs each of them now."""
-        failure = runtime_reason(False) if self._translated else ""
+        failure = runtime_failure()
         for number, tier in enumerate(self._tiers):
             code = tier.status()
             if code.state == "waiting" and failure:
@@ -142,16 +158,33 @@ class TieredCode:
             return self._sequence.steps
         return None
 
-    @property
-    def notes(self) -> Sequence[str]:
-        """How many steps share generated kernels; which ones stay with NumPy although they have
-        native code, and why."""
+    def notes(self, codes: Mapping[str, StepCode]) -> Sequence[str]:
+        """The steps by the code that runs them; how many share generated kernels; which ones stay
+        with NumPy although they have native code, and why."""
         kernels = Counter(filter(None, (tier.generated_kernel for tier in self._tiers)))
         num_steps, num_kernels = kernels.total(), len(kernels)
         first, last = self.entries[0].step.name, self.entries[-1].step.name
         shared = f"from {first} to {last}: {num_kernels} generated kernels for {num_steps} steps"
-        notes = [shared] if num_steps > num_kernels else []
+        notes = [f"from {first} to {last}: {self._by_code(codes)}"]
+        notes += [shared] if num_steps > num_kernels else []
         return [*notes, *(tier.note for tier in self._tiers if tier.note)]
+
+    def _by_code(self, codes: Mapping[str, StepCode]) -> str:
+        """How many steps are native, by libraries; the names of those that wait, and of others."""
+        by_state: dict[str, list[Entry]] = {"native": [], "waiting": [], "plain": []}
+        for entry in self.entries:
+            by_state[codes[entry.step.label].state].append(entry)
+        known: dict[Any, str] = {}
+        natives = [entry.native for entry in by_state["native"]]
+        counts = Counter(library_of(native, known) for native in natives if native is not None)
+        libraries = ", ".join(f"{count} by {name}" for name, count in counts.items() if name)
+        parts = [f"native {len(natives)} steps" + (f" ({libraries})" if libraries else "")]
+        for state, head in (("waiting", "waiting"), ("plain", "by NumPy")):
+            steps = [entry.step for entry in by_state[state]]
+            names = [f"{step.name} ({step.op_type})" for step in steps[:MOST_NAMES]]
+            rest = " ..." if len(steps) > MOST_NAMES else ""
+            parts += [f"{head} {len(steps)}: {', '.join(names)}{rest}"] if steps else []
+        return "; ".join(parts if natives else parts[1:])
 
     # -- compiling
 

@@ -92,6 +92,11 @@ def runtime_reason(wait: bool) -> str | None:
     return RUNTIME.reason or None
 
 
+def runtime_failure() -> str:
+    """Why there is no runtime, where that is known without compiling it; else empty."""
+    return RUNTIME.failure
+
+
 def sequence(calls: Sequence[Callable[[], int]]) -> Callable[[], int]:
     """Calls as one: of `Function.bind` (kernels that can't fail), `products`, `move` and this."""
     runtime = RUNTIME.get(True)

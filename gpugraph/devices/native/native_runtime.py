@@ -169,6 +169,11 @@ class _Shared:
         return self.start().reason
 
     @property
+    def failure(self) -> str:
+        """The same, where that is known by now: compiles nothing."""
+        return "" if self._compilation is None else self._compilation.reason
+
+    @property
     def loaded(self) -> Runtime | None:
         """The runtime, if it is in use by now."""
         return self._runtime

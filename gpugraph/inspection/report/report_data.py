@@ -13,7 +13,7 @@ from gpugraph.base.version import VERSION
 from gpugraph.inspection.chrome_trace import Lanes
 from gpugraph.inspection.report.memory_over_time import memory_over_time
 from gpugraph.inspection.step_statistics import member_names, producer, step_words
-from gpugraph.plan import GraphRecord, NodeRecord, PassReport, Plan, TensorRecord
+from gpugraph.plan import GraphRecord, NodeRecord, PassReport, Plan, TensorRecord, step_codes
 from gpugraph.runtime import StepTrace
 
 MOST_NODES = 20_000
@@ -69,7 +69,7 @@ def report_data(plan: Plan, trace: StepTrace, graph: GraphRecord) -> dict[str, A
             for copy in plan.transfers[:MOST_NODES]
         ],
         "placements": _placements(plan, numbers, texts),
-        "passes": [_pass_row(report) for report in plan.reports],
+        "passes": [_pass_row(report) for report in plan.current_reports(step_codes(plan.steps))],
         "counts": {
             "nodes": len(graph.nodes),
             "steps": len(trace.times),

@@ -58,7 +58,7 @@ def _infer_condition(context: InferContext) -> Sequence[TensorShape]:
 
 def _switch_gradient(op: Operation, *grads: Any) -> Sequence[Any]:
     context = op._control_flow_context
-    if context is not None:
+    if context is not None and context.owns(op):
         return context.switch_gradient(op, *grads)
     pred = op._inputs[1]
     false_grad = raw_ops.Switch(grads[0], pred).output_false
@@ -71,7 +71,7 @@ def _merge_gradient(op: Operation, grad: Any, _: Any) -> Sequence[Any]:
     context = first._control_flow_context
     if context is not None and first.type in ("Exit", "RefExit"):
         context = context.outer
-    if context is not None:
+    if context is not None and context.owns(op):
         return context.merge_gradient(op, grad)
     predicates = [raw_ops.Equal(op._outputs[1], index) for index in range(len(op._inputs))]
     return [raw_ops.Switch(grad, predicate).output_true for predicate in predicates]
@@ -91,14 +91,28 @@ def _forward_gradient(op: Operation, grad: Any) -> Any:
 
 def _loop_context(op: Operation) -> Any:
     context = op._control_flow_context
-    if context is None:
-        raise LookupError(
-            f"No gradient defined for operation '{op.name}' (op type: {op.type}), made at "
-            f"{op.origin}: its loop was not made by tf.while_loop"
-        )
+    if context is None or not context.owns(op):
+        raise no_gradient_without_context(op)
     return context
 
 
+def no_gradient_without_context(op: Operation) -> LookupError:
+    """The error for an op of a loop, or of a branch in a loop, of which only the ops are known."""
+    enter = op
+    while enter.type not in ("Enter", "RefEnter") and enter.type in _LOOP_TYPES:
+        enter = enter._inputs[0].op
+    frame = enter._attrs.get("frame_name")
+    made = f"its loop was not made by tf.while_loop: '{frame}'"
+    if frame is None:
+        loop = op._control_flow_context.loop
+        made = f"it is in the loop '{loop.name}', and its branch was not made by tf.cond"
+    return LookupError(
+        f"No gradient defined for operation '{op.name}' (op type: {op.type}), made at {op.origin}: "
+        f"{made} (unlike a MetaGraphDef, a GraphDef does not say what the gradients of loops need)"
+    )
+
+
+_LOOP_TYPES = ("Exit", "RefExit", "Switch", "RefSwitch", "Merge", "RefMerge")
 _FRAME = {
     "T": ALL,
     "frame_name": Attr("string", required=True),
