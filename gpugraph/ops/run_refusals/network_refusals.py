@@ -211,6 +211,7 @@ NETWORK_REFUSALS: dict[str, tuple[Rule, ...]] = {
             "labels_indices and labels_values must contain the same number of rows, but saw "
             "shapes: {1.text} vs. {2.text}",
         ),
+        when(lambda op: op.x[1].columns != 2, "Order length must be SparseTensor rank."),
     ),
     "ApplyGradientDescent": _update("1 alpha", 2, names=("delta",)),
     "ApplyAdam": _update(

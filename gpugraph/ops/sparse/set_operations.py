@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base import dtypes
-from gpugraph.base.errors import invalid_argument
+from gpugraph.base.errors import InternalError, invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -60,10 +60,13 @@ def _sparse_sets(indices: Any, values: Any, shape: Any, validate: bool) -> Sets:
 
 
 def _check_sets(indices: Any, sizes: Any) -> None:
-    """InvalidArgumentError for sets that are not there, and for what is behind their end."""
-    outside = (indices >= sizes).any(axis=1) | (indices[:, :-1] < 0).any(axis=1)
-    if outside.any():
-        number = int(np.argmax(outside))
+    """InternalError for sets and elements behind the end, InvalidArgumentError for sets before."""
+    for row, column in np.argwhere(indices >= sizes)[:1].tolist():
+        words = f"indices[{row}, {column}] expected < {sizes[column]}, got {indices[row, column]}."
+        raise InternalError(None, None, words)
+    before = (indices[:, :-1] < 0).any(axis=1)
+    if before.any():
+        number = int(np.argmax(before))
         raise invalid_argument(
             f"indices[{number}] = {indices[number].tolist()} is out of bounds of {sizes.tolist()}"
         )
