@@ -22,6 +22,10 @@ def ints(*values: Any) -> np.ndarray:
     return np.array(values, np.int32)
 
 
+def longs(*values: Any) -> np.ndarray:
+    return np.array(values, np.int64)
+
+
 def scalar(value: int) -> np.ndarray:
     return np.array(value, np.int32)
 
@@ -93,6 +97,23 @@ CASES: list[tuple[str, dict[str, Any], list[Any], str]] = [
      "sparse_indices should be a scalar, vector, or matrix, got shape [1,1,1]"),
     ("TensorScatterUpdate", {}, [MATRIX, ints([0]), ROW],
      "Outer dimensions of indices and update must match. Indices shape: [1,1], updates shape:[3]"),
+    ("EditDistance", {}, [longs([0, 0]), ints(1), longs(1, 2), longs([0, 0]), ints(1), longs(2)],
+     "Input SparseTensors must have rank at least 2, but truth_shape rank is: 1"),
+    ("EditDistance", {}, [longs(0), ints(1), longs(1, 2), longs([0, 0]), ints(1), longs(1, 2)],
+     "hypothesis_indices should be a matrix, but got shape: [1]"),
+    ("SetSize", {}, [longs([0, 0]), ints(1, 2), longs(1, 2)],
+     "indices and values rows (indexing dimension) must match. (indices = 1, values = 2)"),
+    ("SetSize", {}, [longs([0, 0]), ints(1), longs(1, 2, 3)],
+     "Order length must be SparseTensor rank."),
+    ("DenseToDenseSetOperation", {"set_operation": "union"}, [ints([1]), ints([1], [2])],
+     "Mismatched shapes [1] vs [2]"),
+    ("ScatterNd", {}, [ints([0], [1]), ROW, ints(4)],
+     "Dimensions [0,1) of indices[shape=[2,1]] must match dimensions [0,1) of updates[shape=[3]]"),
+    ("ScatterNd", {}, [ints([0]), MATRIX[:1], ints(4)],
+     "Dimensions [1,1) of input[shape=["),
+    ("ScatterNd", {}, [ints([0]), ONE[None], ints(-3)], "Dimension -3 must be >= 0"),
+    ("ReverseSequence", {"seq_dim": 1}, [MATRIX, ints(4, 1)], "seq_lens(0) > input.dims(1)"),
+    ("ReverseSequence", {"seq_dim": 1}, [MATRIX, ints(1, -1)], "seq_lens(1) < 0"),
     ("Conv2D", {"strides": [1, 1, 1, 1], "padding": "SAME"}, [CUBE, IMAGES],
      "input must be 4-dimensional[2,2,3]"),
     ("MaxPool", {"ksize": [1, 1, 1, 1], "strides": [1, 1, 1, 1], "padding": "SAME"}, [CUBE],
@@ -164,6 +185,27 @@ def test_classes_are_those_of_kernels() -> None:
     for op_type, attrs, arrays, error_class, words in cases:
         error = refusal(op_type, attrs, arrays)
         assert type(error) is error_class and error.message.startswith(words), op_type
+
+
+@pytest.mark.parametrize(
+    ("lr", "indices", "words"),
+    [
+        (ONE, ints(5), "Index 5 at offset 0 in indices is out of range"),
+        (ONE, ints([0]), "indices must be one-dimensional"),
+        (ROW, ints(0), "lr is not a positive scalar: [3]"),
+    ],
+)
+def test_words_of_updates_of_rows(lr: np.ndarray, indices: np.ndarray, words: str) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        variables = [tf.get_variable(name, initializer=MATRIX, use_resource=False) for name in "vw"]
+        fed = [tf.placeholder(tf.float32), tf.placeholder(tf.int32)]
+        update = tf.raw_ops.SparseApplyProximalAdagrad(
+            *[variable._ref() for variable in variables], fed[0], 0.0, 0.0, MATRIX[:1], fed[1]
+        )
+        session.run(tf.global_variables_initializer())
+        with pytest.raises(tf.errors.InvalidArgumentError) as caught:
+            session.run(update, dict(zip(fed, (lr, indices), strict=True)))
+    assert caught.value.message.startswith(words)
 
 
 def test_rules_are_asked_after_a_refusal_only(monkeypatch: pytest.MonkeyPatch) -> None:
