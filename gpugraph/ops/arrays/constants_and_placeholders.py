@@ -17,7 +17,13 @@ from gpugraph.ops.framework.kernel_helpers import copy_array, numpy_kernels
 from gpugraph.ops.framework.numpy_conversion import zero_of
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import int_argument, op_scope
-from gpugraph.ops.framework.shape_functions import SCALAR, UNKNOWN, of_rank, same_shape
+from gpugraph.ops.framework.shape_functions import (
+    SCALAR,
+    UNKNOWN,
+    is_old_scalar,
+    of_rank,
+    same_shape,
+)
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor, infer_const
 
 _SMALL = 1000
@@ -100,16 +106,19 @@ def placeholder_with_default(input: Any, shape: Any, name: str | None = None) ->
 
 def _fill_with_value(context: KernelContext, value: Any, out: Any) -> Callable[[], Any]:
     del context
-    return lambda: out.fill(value[()])
+    return lambda: out.fill(value.reshape(())[()])
 
 
 def _infer_fill(context: InferContext) -> Sequence[TensorShape]:
-    of_rank(context.shapes[0], 1, "dims")
-    dims, value = context.value(0), context.shapes[1]
+    sizes, dims, value = context.shapes[0].sizes, context.value(0), context.shapes[1]
+    if sizes != () or context.is_building:
+        of_rank(context.shapes[0], 1, "dims")
     if dims is not None and (dims < 0).any():
         raise ValueError(f"Sizes must be >= 0, but they are {dims.tolist()}")
-    if not value.is_compatible_with(SCALAR):
+    if not (value.is_compatible_with(SCALAR) or is_old_scalar(context, 1)):
         raise ValueError(f"The value must be a scalar, but its shape is {shape_text(value)}")
+    if sizes == ():
+        return [TensorShape.of((None if dims is None else int(dims),))]
     return [context.value_as_shape(0)]
 
 

@@ -49,7 +49,7 @@ def _bind(context: KernelContext, value: Any, lengths: Any, out: Any) -> Callabl
 
     def run() -> None:
         counts = [int(length) for length in lengths]
-        _check(counts, source.shape[1])
+        _check(counts, source.shape[1], axes[1])
         np.copyto(target, source)
         for row, count in enumerate(counts):
             np.copyto(target[row, :count], source[row, :count][::-1])
@@ -57,11 +57,13 @@ def _bind(context: KernelContext, value: Any, lengths: Any, out: Any) -> Callabl
     return run
 
 
-def _check(counts: Sequence[int], size: int) -> None:
+def _check(counts: Sequence[int], size: int, axis: int) -> None:
     """InvalidArgumentError for a length outside [0, size]."""
     for row, count in enumerate(counts):
-        if not 0 <= count <= size:
-            raise invalid_argument(f"seq_lengths[{row}] = {count} is not in [0, {size}]")
+        if count < 0:
+            raise invalid_argument(f"seq_lens({row}) < 0")
+        if count > size:
+            raise invalid_argument(f"seq_lens({row}) > input.dims({axis})")
 
 
 def _back(op: Any, dy: Any) -> list[Any]:

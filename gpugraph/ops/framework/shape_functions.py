@@ -88,6 +88,11 @@ def of_rank(shape: TensorShape, rank: int, what: str, in_run: str = "") -> tuple
     return shape.sizes
 
 
+def is_old_scalar(context: InferContext, index: int) -> bool:
+    """Whether input `index` is a vector of one element, which runs of old ops take as a scalar."""
+    return not context.is_building and context.shapes[index].sizes == (1,)
+
+
 def normalize_axis(axis: Any, rank: int, what: str = "axis") -> int:
     """`axis` in [-rank, rank) counted from the front; ValueError outside."""
     value = whole_number(what, axis)

@@ -106,7 +106,7 @@ def _slopes(first: float, last: float, size: int, new: int) -> Any:
 def _crops(boxes: Any, numbers: Any, count: int) -> Iterator[tuple[int, int, _Box]]:
     """(index, number of its image, box) of each box; OutOfRangeError for images not there."""
     if numbers.size and (numbers.min() < 0 or numbers.max() >= count):
-        raise OutOfRangeError(None, None, f"box_ind has values outside [0, {count})")
+        raise OutOfRangeError(None, None, "box_index has values outside [0, batch_size)")
     for index, (box, number) in enumerate(zip(boxes.tolist(), numbers.tolist(), strict=True)):
         yield index, number, tuple(box)
 
@@ -150,7 +150,7 @@ def _crops_back(op: Any, dy: Any) -> list[Any]:
 
 op(
     "CropAndResize",
-    inputs="image: T, boxes: float32, box_ind: int32, crop_size: int32",
+    inputs="image: T, boxes: float32, box_ind: int32, crop_size: vector int32",
     outputs="crops: float32",
     attrs={"T": _IMAGE_TYPES, "method": _METHOD, "extrapolation_value": Attr("float", 0.0)},
     infer=_infer_crops,

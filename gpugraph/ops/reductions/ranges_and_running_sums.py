@@ -34,7 +34,7 @@ from gpugraph.ops.framework.numpy_conversion import constant_array
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
-from gpugraph.ops.framework.shape_functions import of_rank, same_shape
+from gpugraph.ops.framework.shape_functions import is_old_scalar, of_rank, same_shape
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.reductions.axis_launches import Axis, running
 
@@ -42,8 +42,9 @@ from gpugraph.ops.reductions.axis_launches import Axis, running
 
 
 def _infer_range(context: InferContext) -> Sequence[TensorShape]:
-    for shape, what in zip(context.shapes, ("start", "limit", "delta"), strict=True):
-        of_rank(shape, 0, f"The {what} of a range")
+    for index, what in enumerate(("start", "limit", "delta")):
+        if not is_old_scalar(context, index):
+            of_rank(context.shapes[index], 0, f"The {what} of a range")
     values = [context.value(index) for index in (0, 1, 2)]
     if any(value is None for value in values):
         return [TensorShape.of((None,))]

@@ -7,8 +7,9 @@ from gpugraph.ops.run_refusals.array_refusals import ARRAY_REFUSALS
 from gpugraph.ops.run_refusals.network_refusals import NETWORK_REFUSALS
 from gpugraph.ops.run_refusals.number_refusals import NUMBER_REFUSALS
 from gpugraph.ops.run_refusals.refusal_rules import RunRefusal, refused_op
+from gpugraph.ops.run_refusals.sparse_refusals import SPARSE_REFUSALS
 
-_RULES = {**ARRAY_REFUSALS, **NUMBER_REFUSALS, **NETWORK_REFUSALS}
+_RULES = {**ARRAY_REFUSALS, **NUMBER_REFUSALS, **NETWORK_REFUSALS, **SPARSE_REFUSALS}
 
 
 def run_refusal(context: InferContext, name: str, op_type: str) -> RunRefusal | None:

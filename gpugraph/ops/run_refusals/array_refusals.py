@@ -6,6 +6,7 @@ from gpugraph.ops.run_refusals.refusal_rules import (
     Refused,
     Rule,
     no_negative,
+    old_scalar,
     rank_from,
     rank_is,
     same_shapes,
@@ -221,8 +222,8 @@ ARRAY_REFUSALS: dict[str, tuple[Rule, ...]] = {
         _pieces,
     ),
     "Fill": (
-        rank_is(0, 1, "dims must be a vector, got shape {0.text}"),
-        rank_is(1, 0, "value must be a scalar, got shape {1.text}"),
+        when(lambda op: op.x[0].rank > 1, "dims must be a vector, got shape {0.text}"),
+        old_scalar(1, "value must be a scalar, got shape {1.text}"),
         no_negative(0),
     ),
     "Reshape": (
@@ -262,7 +263,10 @@ ARRAY_REFUSALS: dict[str, tuple[Rule, ...]] = {
              "shape {0.text}"),
     ),
     "LinSpace": _scalars("start stop num", 0, "{name} must be a scalar, not shape {shape}"),
-    "Range": _scalars("start limit delta", 0, "{name} must be a scalar, not shape {shape}"),
+    "Range": tuple(
+        old_scalar(slot, f"{name} must be a scalar, not shape {{{slot}.text}}")
+        for slot, name in enumerate(("start", "limit", "delta"))
+    ),
     "Select": _SELECT,
     "OneHot": (
         *_scalars("depth on_value off_value", 1, "{name} must be a scalar, but got: {shape}"),

@@ -55,11 +55,30 @@ _CROP_BOXES = (
 
 
 def _no_scalar(text: str) -> list[Rule]:
-    """The checks of hyperparameters: `3 lr, 4 beta1`."""
-    pairs = (entry.split() for entry in text.split(","))
-    return [
-        rank_is(int(slot), 0, f"{name} is not a scalar: {{{slot}.text}}") for slot, name in pairs
-    ]
+    """The checks of hyperparameters: `3 lr, 4 beta1`; behind a colon what they must be."""
+    rules = []
+    for entry in text.split(","):
+        name, _, wanted = entry.partition(":")
+        slot, _, name = name.partition(" ")
+        words = f"{name} is not a {wanted or 'scalar'}: {{{slot}.text}}"
+        rules.append(rank_is(int(slot), 0, words))
+    return rules
+
+
+_STRENGTHS = "{} l1 regularization strength{wanted},{} l2 regularization strength{wanted}"
+
+
+def _strengths(slot: int, wanted: str = "") -> str:
+    """The hyperparameters l1, input `slot`, and l2."""
+    return _STRENGTHS.format(slot, slot + 1, wanted=wanted)
+
+
+_ALONE = ":non-negative scalar"
+_OR_ZERO = "5 lr:positive scalar (or zero if multiply_linear_by_lr is set)"
+
+
+def _lr_power(slot: int) -> Rule:
+    return rank_is(slot, 0, f"lr_power is not a scalar{{{slot}.text}}")
 
 
 def _update(scalars: str, *slots: int, names: tuple[str, ...] = ("grad",)) -> tuple[Rule, ...]:
@@ -211,6 +230,7 @@ NETWORK_REFUSALS: dict[str, tuple[Rule, ...]] = {
             "labels_indices and labels_values must contain the same number of rows, but saw "
             "shapes: {1.text} vs. {2.text}",
         ),
+        when(lambda op: op.x[1].columns != 2, "Order length must be SparseTensor rank."),
     ),
     "ApplyGradientDescent": _update("1 alpha", 2, names=("delta",)),
     "ApplyAdam": _update(
@@ -221,10 +241,29 @@ NETWORK_REFUSALS: dict[str, tuple[Rule, ...]] = {
     "ApplyAdadelta": _update("3 lr,4 rho,5 epsilon", 6),
     "ApplyRMSProp": _update("3 lr,4 rho,5 momentum,6 epsilon", 7),
     "ApplyCenteredRMSProp": _update("4 lr,5 rho,6 momentum,7 epsilon", 8),
+    "ApplyFtrl": (*_update(f"4 lr,{_strengths(5)}", 3), _lr_power(7)),
+    "ApplyFtrlV2": (
+        *_update(f"4 lr,{_strengths(5)},7 l2 shrinkage regularization strength", 3), _lr_power(8)
+    ),
+    "ApplyAdagradDA": _update(f"4 lr,{_strengths(5)},7 global_step", 3),
+    "ApplyProximalGradientDescent": _update(f"1 alpha,{_strengths(2)}", 4, names=("delta",)),
+    "ApplyProximalAdagrad": _update(f"2 lr:positive scalar,{_strengths(3, _ALONE)}", 5),
     "SparseApplyAdagrad": _sparse_update("2 lr", 3, 4),
     "SparseApplyMomentum": _sparse_update("2 lr,5 momentum", 3, 4),
     "SparseApplyAdadelta": _sparse_update("3 lr,4 rho,5 epsilon", 6, 7),
     "SparseApplyRMSProp": _sparse_update("3 lr,4 rho,5 momentum,6 epsilon", 7, 8),
+    "SparseApplyFtrl": _sparse_update(
+        f"{_OR_ZERO},{_strengths(6, _ALONE)},8 lr_power:non-positive scalar", 3, 4
+    ),
+    "SparseApplyFtrlV2": _sparse_update(
+        f"{_OR_ZERO},{_strengths(6, _ALONE)},8 l2 shrinkage regularization strength{_ALONE},"
+        "9 lr_power:non-positive scalar", 3, 4
+    ),
+    "SparseApplyAdagradDA": _sparse_update(f"5 lr,{_strengths(6)},8 global_step", 3, 4),
+    "SparseApplyProximalGradientDescent": _sparse_update(f"1 lr,{_strengths(2)}", 4, 5),
+    "SparseApplyProximalAdagrad": _sparse_update(
+        f"2 lr:positive scalar,{_strengths(3, _ALONE)}", 5, 6
+    ),
     "SparseApplyCenteredRMSProp": _sparse_update("4 lr,5 rho,6 momentum,7 epsilon", 8, 9),
 }  # fmt: skip
 """For op types the checks of their kernels, in order."""

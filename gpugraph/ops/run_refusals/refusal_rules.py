@@ -95,6 +95,11 @@ def rank_from(slot: int, rank: int, template: str) -> Rule:
     return when(lambda op: op.x[slot].rank < rank, template)
 
 
+def old_scalar(slot: int, template: str) -> Rule:
+    """The check of a kernel for a scalar, or a vector of one element."""
+    return when(lambda op: op.x[slot].sizes not in ((), (1,)), template)
+
+
 def same_shapes(one: int, other: int, template: str) -> Rule:
     """The check of a kernel for two inputs of one shape."""
     return when(lambda op: op.x[one].sizes != op.x[other].sizes, template)
@@ -123,5 +128,5 @@ def refused_op(context: InferContext, name: str, op_type: str) -> Refused | None
     return Refused(inputs, context.attrs, name, op_type)
 
 
-__all__ = ["Input", "Refused", "Rule", "RunRefusal", "no_negative", "rank_from", "rank_is"]
-__all__ += ["refused_op", "same_shapes", "when"]
+__all__ = ["Input", "Refused", "Rule", "RunRefusal", "no_negative", "old_scalar"]
+__all__ += ["rank_from", "rank_is", "refused_op", "same_shapes", "when"]

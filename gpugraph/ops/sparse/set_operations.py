@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base import dtypes
-from gpugraph.base.errors import invalid_argument
-from gpugraph.base.shapes import TensorShape
+from gpugraph.base.errors import InternalError, invalid_argument
+from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.kernel_helpers import numpy_kernels
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.shape_functions import UNKNOWN
-from gpugraph.ops.sparse.sparse_positions import PARTS
+from gpugraph.ops.sparse.sparse_positions import PARTS, check_parts
 from gpugraph.ops.sparse.sparse_tensor import SparseTensor, convert_to_tensor_or_sparse_tensor
 
 _TYPES = (
@@ -60,10 +60,13 @@ def _sparse_sets(indices: Any, values: Any, shape: Any, validate: bool) -> Sets:
 
 
 def _check_sets(indices: Any, sizes: Any) -> None:
-    """InvalidArgumentError for sets that are not there, and for what is behind their end."""
-    outside = (indices >= sizes).any(axis=1) | (indices[:, :-1] < 0).any(axis=1)
-    if outside.any():
-        number = int(np.argmax(outside))
+    """InternalError for sets and elements behind the end, InvalidArgumentError for sets before."""
+    for row, column in np.argwhere(indices >= sizes)[:1].tolist():
+        words = f"indices[{row}, {column}] expected < {sizes[column]}, got {indices[row, column]}."
+        raise InternalError(None, None, words)
+    before = (indices[:, :-1] < 0).any(axis=1)
+    if before.any():
+        number = int(np.argmax(before))
         raise invalid_argument(
             f"indices[{number}] = {indices[number].tolist()} is out of bounds of {sizes.tolist()}"
         )
@@ -87,6 +90,8 @@ def _check_order(rows: Sequence[tuple[int, ...]], sizes: tuple[int, ...]) -> Non
 
 
 def _infer_size(context: InferContext) -> Sequence[TensorShape]:
+    if not context.is_building:
+        check_parts(context)
     shape = context.value_as_shape(2)
     return [UNKNOWN if shape.rank is None else shape[:-1]]
 
@@ -122,6 +127,9 @@ def _infer_operation(context: InferContext) -> Sequence[TensorShape]:
     if named not in _OPERATIONS:
         raise ValueError(f"Invalid set_operation {named}, not one of {list(_OPERATIONS)}")
     rank = None
+    if not context.is_building:
+        for first in range(len(context.shapes) % 3 % 2, len(context.shapes) - 2, 3):
+            check_parts(context, first)
     if len(context.shapes) == 2:
         for shape in context.shapes:
             rank = shape.with_rank_at_least(2).rank if rank is None else rank
@@ -155,9 +163,12 @@ def _combine_sets(
 
 def _agree(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
     """The sizes of all axes but the last of both."""
-    if len(one) < 2 or one[:-1] != other[:-1]:
+    for sizes in (one, other):
+        if len(sizes) < 2:
+            raise invalid_argument(f"Shape {shape_text(sizes)} has rank {len(sizes)} < 2")
+    if one[:-1] != other[:-1]:
         raise invalid_argument(
-            f"Sets of the shapes {list(one)} and {list(other)} can't be compared"
+            f"Mismatched shapes {shape_text(one[:-1])} vs {shape_text(other[:-1])}"
         )
     return one[:-1]
 

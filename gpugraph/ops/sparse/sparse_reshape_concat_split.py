@@ -209,13 +209,12 @@ def _bind_concat(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
         whole[axis] = sum(int(shape[axis]) for shape in shapes)
         moved, begin = [], 0
         for rows, shape in zip(indices, shapes, strict=True):
-            positions(rows, shape)
             step = np.zeros(rank, np.int64)
             step[axis] = begin
             moved.append(rows + step)
             begin += int(shape[axis])
         joined = np.concatenate(moved)
-        order = np.argsort(positions(joined, whole), kind="stable")
+        order = np.lexsort(joined.T[::-1])
         return [joined[order], np.concatenate(values)[order], whole]
 
     return run

@@ -16,12 +16,16 @@ from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.kernel_registry import HostOnly
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.shape_functions import of_rank
+from gpugraph.ops.sparse.sparse_positions import check_parts
 from gpugraph.ops.sparse.sparse_tensor import expect_sparse
 
 
 def _infer(context: InferContext) -> Sequence[TensorShape]:
     for shape, rank in zip(context.shapes, (2, 1, 1, 2, 1, 1), strict=True):
         of_rank(shape, rank, "A part of a sparse tensor")
+    if not context.is_building:
+        for first in (0, 3):
+            check_parts(context, first)
     one, other = context.value(2), context.value(5)
     if one is not None and other is not None and len(one) == len(other):
         sizes = np.maximum(one, other)[:-1]
@@ -59,7 +63,10 @@ def _check(indices: Sequence[Any], values: Sequence[Any], sizes: Sequence[Any]) 
             f"{len(sizes[1])} and {len(sizes[0])}"
         )
     if len(sizes[0]) < 2:
-        raise _refusal(f"Input Sparse Tensors must have rank at least 2, but have {len(sizes[0])}")
+        raise _refusal(
+            "Input SparseTensors must have rank at least 2, but truth_shape rank is: "
+            f"{len(sizes[1])}"
+        )
     for rows, elements, shape in zip(indices, values, sizes, strict=True):
         if len(rows) != len(elements) or rows.shape[1] != len(shape):
             raise _refusal(

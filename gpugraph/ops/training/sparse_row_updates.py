@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.dtypes import FLOATING
+from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import (
@@ -34,7 +35,6 @@ from gpugraph.ops.framework.op_declaration import DECLARATIONS, NO_GRADIENT, Att
 from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.row_update_launches import columns_and_rows, sort_changes
 from gpugraph.ops.framework.shape_functions import SCALAR, of_rank
-from gpugraph.ops.indexing.gather import check_inside
 from gpugraph.ops.indexing.row_sources import places
 from gpugraph.ops.training.dense_updates import UPDATES
 from gpugraph.ops.training.ftrl_and_proximal_updates import apply_ftrl
@@ -102,7 +102,11 @@ class _Rows:
 
     def __call__(self) -> None:
         indices, count = self.indices, self.targets[0].shape[0]
-        check_inside(indices, count)
+        outside = np.flatnonzero((indices < 0) | (indices >= count))
+        for offset in outside[:1].tolist():
+            raise invalid_argument(
+                f"Index {indices[offset]} at offset {offset} in indices is out of range"
+            )
         scalars = [scalar[()] for scalar in self.scalars]
         if np.unique(indices).size == indices.size:
             for target, copy in zip(self.targets, self.copies):

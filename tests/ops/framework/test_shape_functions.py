@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -47,7 +48,7 @@ def test_another_rank_is_refused(case: str, known: bool) -> None:
             argument = tf.placeholder_with_default(argument, None)
         with pytest.raises((ValueError, tf.errors.InvalidArgumentError)) as caught:
             session.run(function(argument))
-        assert "rank" in str(caught.value)
+        assert re.search("rank|scalar|out of range|Expected dimension", str(caught.value))
 
 
 def test_the_graph_of_a_running_sum_is_built_as_in_tensorflow() -> None:

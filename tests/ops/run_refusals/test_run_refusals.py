@@ -22,6 +22,10 @@ def ints(*values: Any) -> np.ndarray:
     return np.array(values, np.int32)
 
 
+def longs(*values: Any) -> np.ndarray:
+    return np.array(values, np.int64)
+
+
 def scalar(value: int) -> np.ndarray:
     return np.array(value, np.int32)
 
@@ -40,7 +44,13 @@ CASES: list[tuple[str, dict[str, Any], list[Any], str]] = [
      "elements"),
     ("SplitV", {"num_split": 2}, [MATRIX, ints(2, 2), scalar(0)],
      "Determined shape must either match input shape along split_dim exactly if fully specified"),
-    ("Fill", {}, [scalar(2), ONE], "dims must be a vector, got shape []"),
+    ("Fill", {}, [ints([2]), ONE], "dims must be a vector, got shape [1,1]"),
+    ("Fill", {}, [ints(2), ROW], "value must be a scalar, got shape [3]"),
+    ("Range", {}, [ints(1), ints(3, 4), scalar(1)], "limit must be a scalar, not shape [2]"),
+    ("CropAndResize", {}, [IMAGES, ONE.repeat(4)[None], ints(0), ints([1, 1])],
+     "crop_size must be 1-D[1,2]"),
+    ("CTCLoss", {}, [CUBE, np.int64([[0, 0, 0]]), ints(0), ints(1, 1)],
+     "Order length must be SparseTensor rank."),
     ("Fill", {}, [ints(2, -1), ONE], "Dimension -1 must be >= 0"),
     ("Reshape", {}, [MATRIX, ints([6])], "sizes input must be 1-D, not [1,1]"),
     ("Reshape", {}, [MATRIX, ints(2, -3)], "Size 1 must be non-negative, not -3"),
@@ -77,12 +87,33 @@ CASES: list[tuple[str, dict[str, Any], list[Any], str]] = [
      "ScanOp: Expected scan axis in the range [-2, 2), but got 2"),
     ("UnsortedSegmentSum", {}, [MATRIX, ints(0), scalar(1)],
      "data.shape = [2,3] does not start with segment_ids.shape = [1]"),
+    ("CTCLoss", {}, [CUBE, np.int64([[5, 0]]), ints(0), ints(1, 1)],
+     "label SparseTensor is not valid: indices[0] = [5, 0] is out of bounds: need 0 <= index <"),
+    ("CTCLoss", {}, [CUBE, np.int64([[1, 0], [0, 0]]), ints(0, 0), ints(1, 1)],
+     "label SparseTensor is not valid: indices[1] = [0, 0] is out of order."),
     ("SparseSegmentSum", {}, [MATRIX, ints(0), ints(0, 0)],
      "segment_ids and indices should have same size."),
     ("SparseToDense", {}, [ints([[0]]), ints(3), ROW, ONE],
      "sparse_indices should be a scalar, vector, or matrix, got shape [1,1,1]"),
     ("TensorScatterUpdate", {}, [MATRIX, ints([0]), ROW],
      "Outer dimensions of indices and update must match. Indices shape: [1,1], updates shape:[3]"),
+    ("EditDistance", {}, [longs([0, 0]), ints(1), longs(1, 2), longs([0, 0]), ints(1), longs(2)],
+     "Input SparseTensors must have rank at least 2, but truth_shape rank is: 1"),
+    ("EditDistance", {}, [longs(0), ints(1), longs(1, 2), longs([0, 0]), ints(1), longs(1, 2)],
+     "hypothesis_indices should be a matrix, but got shape: [1]"),
+    ("SetSize", {}, [longs([0, 0]), ints(1, 2), longs(1, 2)],
+     "indices and values rows (indexing dimension) must match. (indices = 1, values = 2)"),
+    ("SetSize", {}, [longs([0, 0]), ints(1), longs(1, 2, 3)],
+     "Order length must be SparseTensor rank."),
+    ("DenseToDenseSetOperation", {"set_operation": "union"}, [ints([1]), ints([1], [2])],
+     "Mismatched shapes [1] vs [2]"),
+    ("ScatterNd", {}, [ints([0], [1]), ROW, ints(4)],
+     "Dimensions [0,1) of indices[shape=[2,1]] must match dimensions [0,1) of updates[shape=[3]]"),
+    ("ScatterNd", {}, [ints([0]), MATRIX[:1], ints(4)],
+     "Dimensions [1,1) of input[shape=["),
+    ("ScatterNd", {}, [ints([0]), ONE[None], ints(-3)], "Dimension -3 must be >= 0"),
+    ("ReverseSequence", {"seq_dim": 1}, [MATRIX, ints(4, 1)], "seq_lens(0) > input.dims(1)"),
+    ("ReverseSequence", {"seq_dim": 1}, [MATRIX, ints(1, -1)], "seq_lens(1) < 0"),
     ("Conv2D", {"strides": [1, 1, 1, 1], "padding": "SAME"}, [CUBE, IMAGES],
      "input must be 4-dimensional[2,2,3]"),
     ("MaxPool", {"ksize": [1, 1, 1, 1], "strides": [1, 1, 1, 1], "padding": "SAME"}, [CUBE],
@@ -144,12 +175,37 @@ def test_classes_are_those_of_kernels() -> None:
          "len(sequence_length) != batch_size.  len(sequence_length):  1 batch_size: 2"),
         ("ReduceJoin", {}, [WORD, ints(4)], tf.errors.OutOfRangeError,
          "Invalid reduction dimension 4 for input with 1 dimension(s)"),
+        ("CropAndResize", {}, [IMAGES, ONE.repeat(4)[None], ints(1), ints(1, 1)],
+         tf.errors.OutOfRangeError, "box_index has values outside [0, batch_size)"),
+        ("SetSize", {"validate_indices": False}, [np.int64([[0, 9]]), ints(1), np.int64([1, 2])],
+         tf.errors.InternalError, "indices[0, 1] expected < 2, got 9."),
         ("UnsortedSegmentJoin", {}, [WORD, ints([0]), scalar(1)], tf.errors.OutOfRangeError,
          "Invalid segment_id rank 2 for input with 1 dimension(s)"),
     ]  # fmt: skip
     for op_type, attrs, arrays, error_class, words in cases:
         error = refusal(op_type, attrs, arrays)
         assert type(error) is error_class and error.message.startswith(words), op_type
+
+
+@pytest.mark.parametrize(
+    ("lr", "indices", "words"),
+    [
+        (ONE, ints(5), "Index 5 at offset 0 in indices is out of range"),
+        (ONE, ints([0]), "indices must be one-dimensional"),
+        (ROW, ints(0), "lr is not a positive scalar: [3]"),
+    ],
+)
+def test_words_of_updates_of_rows(lr: np.ndarray, indices: np.ndarray, words: str) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        variables = [tf.get_variable(name, initializer=MATRIX, use_resource=False) for name in "vw"]
+        fed = [tf.placeholder(tf.float32), tf.placeholder(tf.int32)]
+        update = tf.raw_ops.SparseApplyProximalAdagrad(
+            *[variable._ref() for variable in variables], fed[0], 0.0, 0.0, MATRIX[:1], fed[1]
+        )
+        session.run(tf.global_variables_initializer())
+        with pytest.raises(tf.errors.InvalidArgumentError) as caught:
+            session.run(update, dict(zip(fed, (lr, indices), strict=True)))
+    assert caught.value.message.startswith(words)
 
 
 def test_rules_are_asked_after_a_refusal_only(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,6 +239,45 @@ def test_the_axis_of_uneven_pieces_may_be_a_vector_of_one_element() -> None:
         axis = tf.placeholder(tf.int32)
         parts = tf.raw_ops.SplitV(MATRIX, [1, 1], axis, num_split=2)
         assert [part.shape for part in session.run(parts, {axis: [0]})] == [(1, 3)] * 2
+
+
+@pytest.mark.parametrize(
+    ("dims", "value"), [(scalar(3), ONE), (ints(2), ROW[:1]), (ints(), ROW[:1])]
+)
+def test_fill_takes_a_scalar_shape_and_a_value_of_one_element_in_a_run(
+    dims: np.ndarray, value: np.ndarray
+) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        fed = [tf.placeholder(tf.int32), tf.placeholder(tf.float32)]
+        filled = session.run(tf.fill(*fed), dict(zip(fed, (dims, value), strict=True)))
+        assert filled.tolist() == np.full(dims, 1).tolist()
+        with pytest.raises(ValueError, match="Shape must be rank 1 but is rank 0"):
+            tf.fill(3, 1.0)
+        with pytest.raises(ValueError, match=r"scalar"):
+            tf.fill([3], [1.0])
+
+
+def test_range_takes_inputs_of_one_element_in_a_run() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        fed = [tf.placeholder(tf.int32) for _ in range(3)]
+        numbers = tf.range(*fed)
+        assert session.run(numbers, dict(zip(fed, ([1], [7], [2]), strict=True))).tolist() == [
+            1,
+            3,
+            5,
+        ]
+        with pytest.raises(ValueError, match="Shape must be rank 0 but is rank 1"):
+            tf.range([3])
+
+
+def test_sparse_tensors_are_joined_with_indices_outside_of_them() -> None:
+    shape = np.int64([2, 2])
+    with tf.Graph().as_default(), tf.Session() as session:
+        rows = [tf.constant([[9, 0], [0, 1]], tf.int64), tf.constant([[-3, 1]], tf.int64)]
+        joined = tf.raw_ops.SparseConcat(rows, [[1, 2], [3]], [shape, shape], concat_dim=1)
+        indices, values, whole = session.run(joined)
+    assert indices.tolist() == [[-3, 3], [0, 1], [9, 0]]
+    assert values.tolist() == [3, 2, 1] and whole.tolist() == [2, 4]
 
 
 def test_offsets_of_pieces_take_a_scalar_axis() -> None:

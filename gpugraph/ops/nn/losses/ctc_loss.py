@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base import dtypes
-from gpugraph.base.errors import invalid_argument
+from gpugraph.base.errors import InvalidArgumentError, invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -27,6 +27,7 @@ from gpugraph.ops.framework.kernel_helpers import numpy_kernels
 from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
 from gpugraph.ops.framework.shape_functions import of_rank
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.sparse.sparse_positions import check_increasing, positions
 from gpugraph.ops.sparse.sparse_tensor import SparseTensor, SparseTensorValue, expect_sparse
 
 _ATTRS = {
@@ -40,11 +41,12 @@ _ATTRS = {
 
 
 def _rows(indices: Any, values: Any, count: int) -> list[list[int]]:
-    """The labels of each sequence; InvalidArgumentError for others' labels."""
-    if len(indices) and not (indices[:, 0].min() >= 0 and indices[:, 0].max() < count):
-        raise invalid_argument(
-            f"labels batch index must be between 0 and {count}: {indices.tolist()}"
-        )
+    """The labels of each sequence; InvalidArgumentError for those of others or out of order."""
+    try:
+        shape = [count, int(indices[:, 1].max(initial=-1)) + 1]
+        check_increasing(indices, positions(indices, shape))
+    except InvalidArgumentError as error:
+        raise invalid_argument(f"label SparseTensor is not valid: {error.message}") from None
     rows: list[list[int]] = [[] for _ in range(count)]
     for row, label in zip(indices[:, 0].tolist(), values.tolist()):
         rows[row].append(label)
@@ -194,7 +196,9 @@ def _bind(
 
 def _infer(context: InferContext) -> Sequence[TensorShape]:
     steps, batch, classes = of_rank(context.shapes[0], 3, "inputs")
-    count = of_rank(context.shapes[1], 2, "labels_indices")[0]
+    count, columns = of_rank(context.shapes[1], 2, "labels_indices")
+    if columns not in (2, None) and not context.is_building:
+        raise ValueError(f"labels_indices need 2 columns, but have {columns}")
     values = TensorShape.of(of_rank(context.shapes[2], 1, "labels_values"))
     values.merge_with(TensorShape.of((count,)))
     times = TensorShape.of(of_rank(context.shapes[3], 1, "sequence_length"))
