@@ -116,10 +116,14 @@ def _infer_overlaps(context: InferContext) -> Sequence[TensorShape]:
     return [_OPEN]
 
 
+def _indices(chosen: list[tuple[int, float]]) -> list[Any]:
+    return [np.array([box for box, _ in chosen], np.int32)]
+
+
 def _of_overlaps(overlaps: Any, scores: Any, most: Any, threshold: Any, least: Any) -> list[Any]:
     limits = float(least), float(threshold)
     chosen = _choose(scores, int(most), *limits, lambda box, others: overlaps[box, others])
-    return [np.array([box for box, _ in chosen], np.int32)]
+    return _indices(chosen)
 
 
 op(
@@ -197,7 +201,7 @@ def _bind_boxes(context: KernelContext, *arrays: Any) -> Callable[[], list[Any]]
 def _best(boxes: Any, scores: Any, most: Any, threshold: Any, least: Any) -> list[Any]:
     _check(threshold)
     chosen = _choose(scores, int(most), float(least), float(threshold), _by_boxes(boxes))
-    return [np.array([box for box, _ in chosen], np.int32)]
+    return _indices(chosen)
 
 
 op(

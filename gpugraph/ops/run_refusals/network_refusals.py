@@ -9,6 +9,7 @@ from gpugraph.ops.run_refusals.refusal_rules import (
     no_negative,
     rank_from,
     rank_is,
+    same_rows,
     same_shapes,
     when,
 )
@@ -189,9 +190,7 @@ NETWORK_REFUSALS: dict[str, tuple[Rule, ...]] = {
     "SparseSoftmaxCrossEntropyWithLogits": (
         rank_is(0, 2, "logits must be 2-D, but got shape {0.text}"),
         rank_is(1, 1, "labels must be 1-D, but got shape {1.text}"),
-        when(
-            lambda op: op.x[0].sizes[0] != op.x[1].count,
-            "logits and labels must have the same first dimension, got logits shape {0.text} and "
+        same_rows("logits and labels must have the same first dimension, got logits shape {0.text} and "
             "labels shape {1.text}",
         ),
     ),
@@ -200,9 +199,7 @@ NETWORK_REFUSALS: dict[str, tuple[Rule, ...]] = {
         (
             rank_is(0, 2, "predictions must be 2-dimensional"),
             rank_is(1, 1, "targets must be 1-dimensional"),
-            when(
-                lambda op: op.x[0].sizes[0] != op.x[1].count,
-                "First dimension of predictions {0.sizes[0]} must match length of targets "
+            same_rows("First dimension of predictions {0.sizes[0]} must match length of targets "
                 "{1.count}",
             ),
         ),

@@ -9,6 +9,7 @@ from gpugraph.ops.run_refusals.refusal_rules import (
     no_negative,
     rank_from,
     rank_is,
+    same_rows,
     same_shapes,
     when,
 )
@@ -75,10 +76,9 @@ _SEGMENT_COUNTS = (
 _SEGMENTS = (
     rank_from(0, 1, "input must be at least rank 1"),
     rank_is(1, 1, "segment_ids should be a vector."),
-    when(
-        lambda op: op.x[0].sizes[0] != op.x[1].count,
+    same_rows(
         "segment_ids should be the same size as dimension 0 of input. They have {1.count} and "
-        "{0.sizes[0]}.",
+        "{0.sizes[0]}."
     ),
 )
 _SPARSE_SEGMENTS = (

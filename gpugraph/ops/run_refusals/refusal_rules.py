@@ -95,6 +95,11 @@ def rank_from(slot: int, rank: int, template: str) -> Rule:
     return when(lambda op: op.x[slot].rank < rank, template)
 
 
+def same_rows(template: str) -> Rule:
+    """The check of a kernel for as many elements of the second input as the first has rows."""
+    return when(lambda op: op.x[0].sizes[0] != op.x[1].count, template)
+
+
 def old_scalar(slot: int, template: str) -> Rule:
     """The check of a kernel for a scalar, or a vector of one element."""
     return when(lambda op: op.x[slot].sizes not in ((), (1,)), template)
