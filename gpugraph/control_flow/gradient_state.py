@@ -69,9 +69,11 @@ class LoopGradients:
         state = self._state(op, before)
         return nullcontext() if state is None else within(self.graph, state.grad_context)
 
-    def goes_through(self, op: Operation) -> bool:
-        """Whether gradients go back through the iterations of the loop that the op is in."""
-        return self._state(op, False) is not None
+    def check_branch(self, op: Operation) -> None:
+        """LookupError for an op of a branch without context, which came with a GraphDef, where the
+        gradient goes back through the iterations of the loop that it is in."""
+        if self._state(op, False) is not None and not _has_context(op):
+            raise no_gradient_without_context(op)
 
     # -- when
 
@@ -229,8 +231,7 @@ def find_loops(
 ) -> tuple[LoopGradients | None, list[Operation]]:
     """The loops that are left by ops of `between`, and their Exits.
 
-    LookupError for loops that have no context, and for such branches in loops: they came with a
-    GraphDef.
+    LookupError for loops inside of others that have no context: they came with a GraphDef.
     """
     loops = LoopGradients(graph)
     inside = [op for op in between if op._control_flow_context is not None]
@@ -241,9 +242,6 @@ def find_loops(
     for op in filter(is_exit, inside):
         with graph.colocate_with(op) if colocate else nullcontext():
             exits += loops.add(op)
-    for op in inside if exits else ():
-        if loops.goes_through(op) and not _has_context(op):
-            raise no_gradient_without_context(op)
     return (loops if exits else None), exits
 
 

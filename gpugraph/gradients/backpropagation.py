@@ -330,6 +330,8 @@ class _Sweep:
         if function is None:
             return [None] * len(op._inputs)
         self._check_no_initial_value(op)
+        if self.loops is not None:
+            self.loops.check_branch(op)
         with ExitStack() as stack:
             if self.colocate:
                 stack.enter_context(self.graph.colocate_with(op))
