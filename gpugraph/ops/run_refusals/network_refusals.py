@@ -190,7 +190,8 @@ NETWORK_REFUSALS: dict[str, tuple[Rule, ...]] = {
     "SparseSoftmaxCrossEntropyWithLogits": (
         rank_is(0, 2, "logits must be 2-D, but got shape {0.text}"),
         rank_is(1, 1, "labels must be 1-D, but got shape {1.text}"),
-        same_rows("logits and labels must have the same first dimension, got logits shape {0.text} and "
+        same_rows(
+            "logits and labels must have the same first dimension, got logits shape {0.text} and "
             "labels shape {1.text}",
         ),
     ),

@@ -56,13 +56,13 @@ def test_bad_arguments(arguments, message):
         tf.reverse_sequence(**{"input": tf.zeros([2, 3]), "seq_lengths": [1, 2], **arguments})
 
 
-@pytest.mark.parametrize("length", [-1, 4])
-def test_lengths_outside(length):
+@pytest.mark.parametrize(
+    ("length", "words"), [(-1, r"seq_lens\(1\) < 0"), (4, r"seq_lens\(1\) > input.dims\(1\)")]
+)
+def test_lengths_outside(length, words):
     lengths = tf.placeholder(tf.int32, [None])
     output = tf.reverse_sequence(tf.zeros([2, 3]), lengths, seq_axis=1)
     with tf.Session() as session:
-        with pytest.raises(
-            tf.errors.InvalidArgumentError, match=rf"seq_lengths\[1\] = {length} is not in \[0, 3\]"
-        ):
+        with pytest.raises(tf.errors.InvalidArgumentError, match=words):
             session.run(output, {lengths: [3, length]})
         assert session.run(output, {lengths: [3, 3]}).shape == (2, 3)
