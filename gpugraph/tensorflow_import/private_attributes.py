@@ -19,6 +19,7 @@ from gpugraph.graph.client.scope_state import NO_PLACES, controls_of, requested_
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.device_names import DeviceSpec, merge_device
 from gpugraph.graph.op_library import OP_DEFS
+from gpugraph.variables.partitioned_variable import PartitionedVariable
 
 
 def _dims(shape: TensorShape) -> list[Dimension] | None:
@@ -142,6 +143,7 @@ PRIVATE_ATTRIBUTES: dict[type, dict[str, Any]] = {
         "_shape_tuple": _shape_tuple,
         "_value_index": property(lambda tensor: tensor.value_index),
     },
+    PartitionedVariable: {"_get_variable_list": lambda variable: list(variable)},
     TensorShape: {"_dims": property(_dims), "_v2_behavior": False},
     Graph: {
         "_add_control_dependencies": False,

@@ -243,6 +243,12 @@ def test_control_dependencies_of_graphs() -> None:
     assert graph._current_control_dependencies() == set()
 
 
+def test_parts_of_variables() -> None:
+    with tf.Graph().as_default():
+        parts: Any = tf.get_variable("p", [4], partitioner=tf.fixed_size_partitioner(2))
+    assert [part.op.name for part in parts._get_variable_list()] == ["p/part_0", "p/part_1"]
+
+
 @pytest.mark.parametrize("use_resource", [False, True])
 def test_state_of_variables(use_resource: bool) -> None:
     with tf.Graph().as_default() as graph, tf.Session() as session:
