@@ -59,7 +59,7 @@ if TYPE_CHECKING:
         Dimension as Dimension, TensorShape as TensorShape,
         dimension_at_index as dimension_at_index, dimension_value as dimension_value,
     )
-    from gpugraph.compatibility.tensorflow_versions import (
+    from gpugraph.building.compatibility.tensorflow_versions import (
         control_flow_v2_enabled as control_flow_v2_enabled,
         disable_control_flow_v2 as disable_control_flow_v2,
         disable_eager_execution as disable_eager_execution,
@@ -78,14 +78,14 @@ if TYPE_CHECKING:
         OptimizerOptions as OptimizerOptions, RunMetadata as RunMetadata, RunOptions as RunOptions,
         SessionOptions as SessionOptions,
     )
-    from gpugraph.control_flow import (
+    from gpugraph.building.control_flow import (
         case as case, cond as cond, switch_case as switch_case, while_loop as while_loop,
     )
-    from gpugraph.control_flow.map_fold_scan import (
+    from gpugraph.building.control_flow.map_fold_scan import (
         foldl as foldl, foldr as foldr, map_fn as map_fn, scan as scan,
     )
-    from gpugraph.control_flow.vectorized_map import vectorized_map as vectorized_map
-    from gpugraph.gradients import (
+    from gpugraph.building.control_flow.vectorized_map import vectorized_map as vectorized_map
+    from gpugraph.building.gradients import (
         AggregationMethod as AggregationMethod, NotDifferentiable as NotDifferentiable,
         RegisterGradient as RegisterGradient, UnconnectedGradients as UnconnectedGradients,
         custom_gradient as custom_gradient, grad_pass_through as grad_pass_through,
@@ -118,15 +118,15 @@ if TYPE_CHECKING:
         Call as Call, Elementwise as Elementwise, Reduction as Reduction, Sized as Sized,
         Source as Source,
     )
-    from gpugraph.variables.module import Module as Module
-    from gpugraph.variables.static_value import get_static_value as get_static_value
+    from gpugraph.building.variables.module import Module as Module
+    from gpugraph.building.variables.static_value import get_static_value as get_static_value
     from gpugraph.ops.random.random_ops import get_seed as get_seed
     from gpugraph.platform import (
         app as app, flags as flags, logging as logging, resource_loader as resource_loader,
     )
     from gpugraph.session import InteractiveSession as InteractiveSession, Session as Session
     from gpugraph.tensorflow_import.import_switch import as_tensorflow as as_tensorflow
-    from gpugraph.variable_scope import (
+    from gpugraph.building.variable_scope import (
         AUTO_REUSE as AUTO_REUSE, VariableScope as VariableScope,
         create_partitioned_variables as create_partitioned_variables,
         explain_variables as explain_variables, fixed_size_partitioner as fixed_size_partitioner,
@@ -137,8 +137,8 @@ if TYPE_CHECKING:
         variable_axis_size_partitioner as variable_axis_size_partitioner,
         variable_op_scope as variable_op_scope, variable_scope as variable_scope,
     )
-    from gpugraph.variable_scope.make_template import make_template as make_template
-    from gpugraph.variables import (
+    from gpugraph.building.variable_scope.make_template import make_template as make_template
+    from gpugraph.building.variables import (
         Variable as Variable, VariableAggregation as VariableAggregation,
         VariableSynchronization as VariableSynchronization, all_variables as all_variables,
         assert_variables_initialized as assert_variables_initialized,

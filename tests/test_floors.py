@@ -103,10 +103,10 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "models",
         "applications preprocessing",
     ),
-    "keras/applications": ("applications_package", "application_modules"),
-    "keras/preprocessing": ("preprocessing_package", "preprocessing_modules"),
-    "keras/losses": ("loss_class loss_functions", "loss_classes", "losses_by_name"),
-    "keras/optimizers": (
+    "library/keras/applications": ("applications_package", "application_modules"),
+    "library/keras/preprocessing": ("preprocessing_package", "preprocessing_modules"),
+    "library/keras/losses": ("loss_class loss_functions", "loss_classes", "losses_by_name"),
+    "library/keras/optimizers": (
         "learning_rate_schedules",
         "hyperparameters schedules",
         "optimizer_v2 tf_optimizer",
@@ -114,13 +114,13 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "moment_optimizers",
         "optimizers_by_name",
     ),
-    "keras/metrics": (
+    "library/keras/metrics": (
         "metric_class metric_functions",
         "confusion_metrics metric_means",
         "curve_metrics function_metrics",
         "metrics_by_name",
     ),
-    "keras/saving": (
+    "library/keras/saving": (
         "checkpointed_weights cudnn_weights foreign_files hdf5_walk later_configs",
         "hdf5_groups",
         "model_json",
@@ -128,8 +128,8 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "model_files",
         "network_files",
     ),
-    "keras/pictures": ("layered_layout", "model_picture", "plot_model"),
-    "keras/engine": (
+    "library/keras/pictures": ("layered_layout", "model_picture", "plot_model"),
+    "library/keras/engine": (
         "layer_configs layer_inputs layer_paths operation_history reachable_tensors",
         "layer_nodes network_checks",
         "layer_calls network_graph",
@@ -140,13 +140,13 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "input_layer network_losses",
         "network",
     ),
-    "keras/inputs": ("cached_files categories hdf5_matrix sequence", "enqueuers"),
-    "keras/callbacks": (
+    "library/keras/inputs": ("cached_files categories hdf5_matrix sequence", "enqueuers"),
+    "library/keras/callbacks": (
         "callback",
         "progress_bar tensorboard_callback watching_callbacks",
         "writing_callbacks",
     ),
-    "keras/training": (
+    "library/keras/training": (
         "epoch_batches input_arrays step_functions",
         "epoch_loops example_weights output_training",
         "model_data training_setup",
@@ -207,12 +207,12 @@ ONE_FILE = {  # of others' packages: the only file or folder that imports them
     "grpc": "cluster",
     "ml_dtypes": "base/bfloat16.py",
     "ray": "cluster",
-    "cairosvg": "keras/pictures/plot_model.py",
-    "h5py": "keras/saving",
-    "keras_applications": "keras/applications/applications_package.py",
-    "keras_preprocessing": "keras/preprocessing/preprocessing_package.py",
+    "cairosvg": "library/keras/pictures/plot_model.py",
+    "h5py": "library/keras/saving",
+    "keras_applications": "library/keras/applications/applications_package.py",
+    "keras_preprocessing": "library/keras/preprocessing/preprocessing_package.py",
     "re2": "ops/strings/regex_engine.py",
-    "tqdm": "train/hooks/progress_hook.py",
+    "tqdm": "library/train/hooks/progress_hook.py",
 }
 CUPY_NAMES = ("cupyx", "cupy_backends")
 
@@ -240,18 +240,18 @@ DOORS = frozenset(
         # An extra, for programs that have messages: imported when the first one is asked for.
         ("gpugraph.session.session_factory", COMPUTED),
         ("gpugraph.formats.messages_pb2", "gpugraph.formats.messages.message_classes"),
-        ("gpugraph.keras.applications.applications_package", "keras_applications"),
+        ("gpugraph.library.keras.applications.applications_package", "keras_applications"),
         # An extra, for servers and their sessions.
         ("gpugraph.cluster.grpc_package", "grpc"),
         ("gpugraph.cluster.ray_actors", "ray"),
         # An extra, for programs that have regular expressions.
-        ("gpugraph.keras.inputs.enqueuers", "multiprocessing"),
-        ("gpugraph.keras.pictures.plot_model", "cairosvg"),
-        ("gpugraph.keras.preprocessing.preprocessing_package", "keras_preprocessing.image"),
-        ("gpugraph.keras.preprocessing.preprocessing_package", "keras_preprocessing.sequence"),
-        ("gpugraph.keras.preprocessing.preprocessing_package", "keras_preprocessing.text"),
-        ("gpugraph.keras.saving.hdf5_groups", "h5py"),
-        ("gpugraph.keras.saving.hdf5_walk", "h5py"),
+        ("gpugraph.library.keras.inputs.enqueuers", "multiprocessing"),
+        ("gpugraph.library.keras.pictures.plot_model", "cairosvg"),
+        ("gpugraph.library.keras.preprocessing.preprocessing_package", "keras_preprocessing.image"),
+        ("gpugraph.library.keras.preprocessing.preprocessing_package", "keras_preprocessing.sequence"),
+        ("gpugraph.library.keras.preprocessing.preprocessing_package", "keras_preprocessing.text"),
+        ("gpugraph.library.keras.saving.hdf5_groups", "h5py"),
+        ("gpugraph.library.keras.saving.hdf5_walk", "h5py"),
         ("gpugraph.ops.strings.regex_engine", "re2"),
         # What imports a module when a name or an op type of it is first asked for.
         *((f"gpugraph.{name}", COMPUTED) for name in BY_NAME),
@@ -267,8 +267,8 @@ DOORS = frozenset(
         # Why a name is not there, for a program that asks for it.
         ("gpugraph.tensorflow_import.missing_attributes", "gpugraph.tensorflow_import.left_out"),
         # Draws a bar, where it is installed.
-        ("gpugraph.train.hooks.progress_hook", "tqdm"),
-        ("gpugraph.train.hooks.progress_hook", "tqdm.auto"),
+        ("gpugraph.library.train.hooks.progress_hook", "tqdm"),
+        ("gpugraph.library.train.hooks.progress_hook", "tqdm.auto"),
     }
 )
 
@@ -570,8 +570,8 @@ SOUND = {
     ),
     "ops/__init__.py": "import numpy\nimport gpugraph.graph as graph\n",
     "devices/gpu_devices.py": "try:\n    import cupy\nexcept ImportError:\n    cupy = None\n",
-    "variables/variable.py": "from gpugraph.ops import relu\n",
-    "variable_scope/get_variable.py": "from gpugraph.variables import variable\n",
+    "building/variables/variable.py": "from gpugraph.ops import relu\n",
+    "building/variable_scope/get_variable.py": "from gpugraph.variables import variable\n",
     "plan/plan_record.py": "from gpugraph.kernel import Call\n",
     "runtime/run.py": (
         "from ..plan.plan_record import Plan\nfrom gpugraph.devices.gpu_devices import stream\n"

@@ -129,7 +129,7 @@ def compare(name: str, ours: Any, theirs: Any) -> tuple[str, list[str]]:
 def meta_graph_module(tf: Any) -> Any:
     """The two functions that export and import MetaGraphDefs."""
     if tf.__name__ == "gpugraph":
-        return importlib.import_module("gpugraph.graph_files.meta_graph_import")
+        return importlib.import_module("gpugraph.building.graph_files.meta_graph_import")
     return importlib.import_module("tensorflow.python.framework.meta_graph")
 
 

@@ -3,7 +3,7 @@
     python ci/against_tensorflow/keras_architectures.py --tensorflow PYTHON [--only NAME]
 
 Seven are of keras-applications, by which TensorFlow 1.15 builds them: the side of TensorFlow gives
-that package its own `tf.keras`, as 1.15 does. Three are of tests/keras/applications. For each it
+that package its own `tf.keras`, as 1.15 does. Three are of tests/library/keras/applications. For each it
 compares
 
 - the text of `summary()` at full size, and the number of parameters with the published one;
@@ -71,7 +71,7 @@ def application(module: str, name: str) -> Callable[..., Any]:
 
 
 def functional(name: str) -> Callable[..., Any]:
-    """The function of that name in tests/keras/applications."""
+    """The function of that name in tests/library/keras/applications."""
     path = ROOT / "tests" / "keras" / "applications" / "functional_networks.py"
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None and spec.loader is not None

@@ -5,7 +5,7 @@ from gpugraph.config.process_settings import (
     get_log_device_placement as get_log_device_placement,
     set_log_device_placement as set_log_device_placement,
 )
-from gpugraph.checks import assert_shapes as assert_shapes
+from gpugraph.building.checks import assert_shapes as assert_shapes
 from gpugraph import checks as _checks
 
 assert_all_finite = _checks.verify_tensor_all_finite

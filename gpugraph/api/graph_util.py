@@ -1,11 +1,11 @@
 """GraphDefs: imported, cut, frozen."""
 
-from gpugraph.graph_files.freezing import (
+from gpugraph.building.graph_files.freezing import (
     convert_variables_to_constants as convert_variables_to_constants,
 )
-from gpugraph.graph_files.graph_cutting import (
+from gpugraph.building.graph_files.graph_cutting import (
     extract_sub_graph as extract_sub_graph, must_run_on_cpu as must_run_on_cpu,
     remove_training_nodes as remove_training_nodes,
     tensor_shape_from_node_def_name as tensor_shape_from_node_def_name,
 )
-from gpugraph.graph_files.import_graph_def import import_graph_def as import_graph_def
+from gpugraph.building.graph_files.import_graph_def import import_graph_def as import_graph_def

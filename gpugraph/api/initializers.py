@@ -5,7 +5,7 @@ from gpugraph.ops.random.variable_initializers import (
     he_normal as he_normal, he_uniform as he_uniform, lecun_normal as lecun_normal,
     lecun_uniform as lecun_uniform,
 )
-from gpugraph.variables import tables_initializer as tables_initializer
+from gpugraph.building.variables import tables_initializer as tables_initializer
 from gpugraph import variables as _variables
 from gpugraph.ops.random import variable_initializers as _variable_initializers
 

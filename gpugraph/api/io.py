@@ -5,7 +5,7 @@ from gpugraph.formats.record_files import (
     TFRecordCompressionType as TFRecordCompressionType, TFRecordOptions as TFRecordOptions,
     TFRecordWriter as TFRecordWriter, tf_record_iterator as tf_record_iterator,
 )
-from gpugraph.graph_files.write_graph import write_graph as write_graph
+from gpugraph.building.graph_files.write_graph import write_graph as write_graph
 from gpugraph.ops.files.decode_compressed import decode_compressed as decode_compressed
 from gpugraph.ops.files.decode_csv import decode_csv as decode_csv
 from gpugraph.ops.files.decode_raw import decode_raw as decode_raw
@@ -25,7 +25,7 @@ from gpugraph.ops.queues.queue_classes import (
 from gpugraph.ops.strings.string_ops import (
     decode_base64 as decode_base64, encode_base64 as encode_base64,
 )
-from gpugraph.train.inputs.input_producers import match_filenames_once as match_filenames_once
+from gpugraph.library.train.inputs.input_producers import match_filenames_once as match_filenames_once
 from gpugraph.platform import gfile_v2 as _gfile_v2
 
 gfile = _gfile_v2

@@ -1,6 +1,6 @@
 """Linear algebra."""
 
-from gpugraph.linear_operators import (
+from gpugraph.library.linear_operators import (
     LinearOperator as LinearOperator,
     LinearOperatorLowerTriangular as LinearOperatorLowerTriangular,
 )

@@ -105,13 +105,13 @@ if TYPE_CHECKING:
         embedding_lookup_sparse as embedding_lookup_sparse,
         safe_embedding_lookup_sparse as safe_embedding_lookup_sparse,
     )
-    from gpugraph.rnn import (
+    from gpugraph.library.rnn import (
         bidirectional_dynamic_rnn as bidirectional_dynamic_rnn, dynamic_rnn as dynamic_rnn,
         raw_rnn as raw_rnn, static_bidirectional_rnn as static_bidirectional_rnn,
         static_rnn as static_rnn,
         static_state_saving_rnn as static_state_saving_rnn,
     )
-    from gpugraph.losses.average_loss import (
+    from gpugraph.library.losses.average_loss import (
         compute_average_loss as compute_average_loss,
         scale_regularization_loss as scale_regularization_loss,
     )

@@ -1,12 +1,12 @@
 """Cells of recurrent networks, by TensorFlow's names: `tf.nn.rnn_cell`."""
 
-from gpugraph.rnn.basic_and_gru_cells import BasicRNNCell as BasicRNNCell, GRUCell as GRUCell
-from gpugraph.rnn.cell_wrappers import (
+from gpugraph.library.rnn.basic_and_gru_cells import BasicRNNCell as BasicRNNCell, GRUCell as GRUCell
+from gpugraph.library.rnn.cell_wrappers import (
     DeviceWrapper as DeviceWrapper, DropoutWrapper as DropoutWrapper,
     ResidualWrapper as ResidualWrapper,
 )
-from gpugraph.rnn.lstm_cells import (
+from gpugraph.library.rnn.lstm_cells import (
     BasicLSTMCell as BasicLSTMCell, LSTMCell as LSTMCell, LSTMStateTuple as LSTMStateTuple,
 )
-from gpugraph.rnn.multi_rnn_cell import MultiRNNCell as MultiRNNCell
-from gpugraph.rnn.rnn_cell_base import RNNCell as RNNCell
+from gpugraph.library.rnn.multi_rnn_cell import MultiRNNCell as MultiRNNCell
+from gpugraph.library.rnn.rnn_cell_base import RNNCell as RNNCell

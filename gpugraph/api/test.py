@@ -1,6 +1,6 @@
 """Tests of programs, as `tf.test` has them."""
 
-from gpugraph.testing import (
+from gpugraph.library.testing import (
     Benchmark as Benchmark, StubOutForTesting as StubOutForTesting, TestCase as TestCase,
     assert_equal_graph_def as assert_equal_graph_def, benchmark_config as benchmark_config,
     compute_gradient as compute_gradient,

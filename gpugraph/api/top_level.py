@@ -5,7 +5,7 @@ from gpugraph.api.quantization import *
 from gpugraph.api.shared.shared_checks import *
 from gpugraph.api.shared.shared_math import *
 from gpugraph.api.shared.shared_parsing import *
-from gpugraph.checks import (
+from gpugraph.building.checks import (
     add_check_numerics_ops as add_check_numerics_ops,
     verify_tensor_all_finite as verify_tensor_all_finite,
 )
@@ -50,8 +50,8 @@ from gpugraph.ops.framework.tensor_conversion import (
 )
 from gpugraph.formats.tensor_proto import make_ndarray as make_ndarray
 from gpugraph.ops.framework.make_tensor_proto import make_tensor_proto as make_tensor_proto
-from gpugraph.graph_files.import_graph_def import import_graph_def as import_graph_def
-from gpugraph.variables.module import Module as Module
+from gpugraph.building.graph_files.import_graph_def import import_graph_def as import_graph_def
+from gpugraph.building.variables.module import Module as Module
 from gpugraph.platform.logging import get_logger as get_logger
 from gpugraph.ops.state.count_up_to import count_up_to as count_up_to
 from gpugraph.ops.state.session_tensors import (

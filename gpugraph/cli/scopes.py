@@ -7,8 +7,8 @@ import sys
 
 from gpugraph.cli.program_process import Program, add_program, answered, listening, run_program
 from gpugraph.graph.client.client_graph import Graph
-from gpugraph.variable_scope import explain_variables
-from gpugraph.variables.variable import VARIABLE_LISTENERS, Variable
+from gpugraph.building.variable_scope import explain_variables
+from gpugraph.building.variables.variable import VARIABLE_LISTENERS, Variable
 
 
 def add_scopes(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

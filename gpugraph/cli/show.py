@@ -17,8 +17,8 @@ from gpugraph.formats import messages_pb2
 from gpugraph.formats.variable_files.archived_array import ArchivedArray
 from gpugraph.formats.variable_files.conversion import VariableFile, is_checkpoint
 from gpugraph.memory import human_readable_bytes
-from gpugraph.saved_models.saved_model_file import maybe_saved_model_directory, parse_saved_model
-from gpugraph.train.savers.checkpoint_reading import checkpoint_path
+from gpugraph.library.saved_models.saved_model_file import maybe_saved_model_directory, parse_saved_model
+from gpugraph.library.train.savers.checkpoint_reading import checkpoint_path
 
 _MOST_LINES = 40
 _OP_TYPE = re.compile(r"[A-Za-z_][\w>./-]*")

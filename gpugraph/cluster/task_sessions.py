@@ -14,7 +14,7 @@ from gpugraph.formats import messages_pb2
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.graph_files.graph_extension import extend_graph
+from gpugraph.building.graph_files.graph_extension import extend_graph
 from gpugraph.runtime.step_failure import same_kind
 from gpugraph.session import DirectSession
 

@@ -19,7 +19,7 @@ from gpugraph.graph.client.scope_state import NO_PLACES, controls_of, requested_
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.device_names import DeviceSpec, merge_device
 from gpugraph.graph.op_library import OP_DEFS
-from gpugraph.variables.partitioned_variable import PartitionedVariable
+from gpugraph.building.variables.partitioned_variable import PartitionedVariable
 
 
 def _dims(shape: TensorShape) -> list[Dimension] | None:

@@ -13,13 +13,13 @@ import numpy as np
 
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.keras.layers.configured_layer import (
+from gpugraph.library.keras.layers.configured_layer import (
     format_of as normalize_data_format,  # noqa: F401
     numbers as normalize_tuple,  # noqa: F401
     padding_of as normalize_padding,  # noqa: F401
 )
 from gpugraph.ops.sparse.sparse_tensor import SparseTensor
-from gpugraph.variables import Variable
+from gpugraph.building.variables import Variable
 
 # -- conv_utils
 

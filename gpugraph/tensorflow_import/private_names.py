@@ -17,7 +17,7 @@ from gpugraph.graph.client.scoped_names import (
 )
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.sparse.sparse_tensor import SparseTensor
-from gpugraph.variables import Variable
+from gpugraph.building.variables import Variable
 
 # -- tensorflow.python.framework.ops
 

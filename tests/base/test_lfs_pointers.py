@@ -12,7 +12,7 @@ import pytest
 import gpugraph as tf
 from gpugraph.base.lfs_pointers import pointer_text, pointer_text_of_file
 from gpugraph.cli.command_line import main
-from gpugraph.datasets.mnist_files import read_data_sets
+from gpugraph.library.datasets.mnist_files import read_data_sets
 from gpugraph.formats.variable_files.conversion import VariableFile
 
 OID = "4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393"

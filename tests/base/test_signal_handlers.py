@@ -31,7 +31,7 @@ from gpugraph.base.interruptions.signal_handlers import (
     uninterrupted_finalizer,
 )
 from gpugraph.formats.variable_files import conversion
-from gpugraph.keras.saving import hdf5_groups
+from gpugraph.library.keras.saving import hdf5_groups
 from gpugraph.runtime import executor
 from gpugraph.session import base_session, direct_runner
 from tests.signals_at import StopError, raising, stopped_at_call, stopped_at_line
@@ -396,11 +396,11 @@ LEFT = {
     "compile/steps/result_comparison.py": "in a run, where no handler is called",
     "compile/steps/step_tier.py": "in a run, where no handler is called",
     "devices/cuda/driver/cupy_driver.py": "of an import",
-    "keras/inputs/enqueuers.py": "in a thread, or another process",
+    "library/keras/inputs/enqueuers.py": "in a thread, or another process",
     "ops/framework/shape_functions.py": "in `infer_shapes`, which is uninterrupted",
     "runtime/executor.py": "of a fetch, in a run, where no handler is called",
-    "train/monitored_sessions/hooked_session.py": "of a thread, asked for in the midst of an error",
-    "train/monitored_sessions/supervisor.py": "kept, and raised at the end, as in TensorFlow",
+    "library/train/monitored_sessions/hooked_session.py": "of a thread, asked for in the midst of an error",
+    "library/train/monitored_sessions/supervisor.py": "kept, and raised at the end, as in TensorFlow",
 }
 """Where `except Exception` ends or changes errors, and why none is of a handler."""
 

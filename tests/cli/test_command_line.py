@@ -13,7 +13,7 @@ import pytest
 import gpugraph as tf
 from gpugraph.cli import main
 from gpugraph.session.direct_session import PLAN_LISTENERS
-from gpugraph.variables.variable import VARIABLE_LISTENERS
+from gpugraph.building.variables.variable import VARIABLE_LISTENERS
 
 
 @pytest.fixture

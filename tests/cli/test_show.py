@@ -10,8 +10,8 @@ import pytest
 import gpugraph as tf
 from gpugraph.cli import main
 from gpugraph.formats import messages_pb2
-from gpugraph.graph_files.meta_graph_export import export_scoped_meta_graph
-from gpugraph.saved_models.signatures import predict_signature_def
+from gpugraph.building.graph_files.meta_graph_export import export_scoped_meta_graph
+from gpugraph.library.saved_models.signatures import predict_signature_def
 
 
 @pytest.fixture

@@ -143,7 +143,7 @@ UNSAMPLED = {
             )
             if version or name not in ("LookupTableRemove", "MutableDenseHashTable")
         ),
-        "it works on what a session keeps: tests/lookup has it run",
+        "it works on what a session keeps: tests/library/lookup has it run",
     ),
     **dict.fromkeys(
         (
@@ -265,13 +265,13 @@ UNSAMPLED = {
             "LoopCond",
             "ControlTrigger",
         ),
-        "it moves tensors between branches and iterations: tests/control_flow has it run",
+        "it moves tensors between branches and iterations: tests/building/control_flow has it run",
     ),
     **dict.fromkeys(
         ("Print", "PrintV2", "StringFormat"),
         "it writes tensors of several dtypes: test_printing.py has it run",
     ),
-    "Assert": "it gives nothing but an error: tests/control_flow/test_assertion.py has it run",
+    "Assert": "it gives nothing but an error: tests/building/control_flow/test_assertion.py has it run",
     "DecodeCSV": "its columns are of several dtypes: test_texts_of_records.py has it run",
     "IdentityN": "its inputs are of several dtypes: test_identity_n.py has it run",
     "Placeholder": "it computes nothing: it is fed in every run of this test",

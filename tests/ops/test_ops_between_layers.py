@@ -7,7 +7,7 @@ import pytest
 
 import gpugraph as tf
 from gpugraph.base.dtypes import as_dtype
-from gpugraph.keras.models import model_from_json
+from gpugraph.library.keras.models import model_from_json
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
 from .samples import TABLE

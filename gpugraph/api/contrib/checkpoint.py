@@ -1,12 +1,12 @@
 """`tf.contrib.checkpoint`: what a checkpoint of objects follows, and what is in one."""
 
 from gpugraph import trackable as _trackable
-from gpugraph.trackable import (
+from gpugraph.building.trackable import (
     List as List, Mapping as Mapping, NoDependency as NoDependency,
     UniqueNameTracker as UniqueNameTracker,
 )
-from gpugraph.train.object_checkpoints.object_graph import list_objects as list_objects
-from gpugraph.train.savers.object_graph_keys import object_metadata as object_metadata
+from gpugraph.library.train.object_checkpoints.object_graph import list_objects as list_objects
+from gpugraph.library.train.savers.object_graph_keys import object_metadata as object_metadata
 
 Checkpointable = _trackable.AutoTrackable
 CheckpointableBase = _trackable.Trackable

@@ -1,6 +1,6 @@
 """`tf.contrib.crf`: conditional random fields over sequences of tags."""
 
-from gpugraph.crf import (
+from gpugraph.library.crf import (
     CrfDecodeBackwardRnnCell as CrfDecodeBackwardRnnCell,
     CrfDecodeForwardRnnCell as CrfDecodeForwardRnnCell, CrfForwardRnnCell as CrfForwardRnnCell,
     crf_binary_score as crf_binary_score, crf_decode as crf_decode,

@@ -1,8 +1,8 @@
 """Distributions: those of `tf.distributions`, and others over vectors."""
 
-from gpugraph.distributions import *
-from gpugraph.distributions.multivariate_normal import (
+from gpugraph.library.distributions import *
+from gpugraph.library.distributions.multivariate_normal import (
     MultivariateNormalDiag as MultivariateNormalDiag,
     MultivariateNormalTriL as MultivariateNormalTriL,
 )
-from gpugraph.distributions.one_hot_categorical import OneHotCategorical as OneHotCategorical
+from gpugraph.library.distributions.one_hot_categorical import OneHotCategorical as OneHotCategorical

@@ -1,15 +1,15 @@
 """`tf.contrib.framework`: default arguments by `arg_scope`, and a model's variables."""
 
 from gpugraph.base import nest as nest
-from gpugraph.checks import (
+from gpugraph.building.checks import (
     assert_same_float_dtype as assert_same_float_dtype, is_non_decreasing as is_non_decreasing,
     is_numeric_tensor as is_numeric_tensor, is_strictly_increasing as is_strictly_increasing,
 )
-from gpugraph.compatibility.deprecation_decorators import (
+from gpugraph.building.compatibility.deprecation_decorators import (
     deprecated as deprecated, deprecated_arg_values as deprecated_arg_values,
     deprecated_args as deprecated_args,
 )
-from gpugraph.contrib_framework import (
+from gpugraph.library.contrib.framework import (
     BoundedTensorSpec as BoundedTensorSpec, VariableDeviceChooser as VariableDeviceChooser,
     assert_or_get_global_step as assert_or_get_global_step, assert_scalar as assert_scalar,
     assert_scalar_int as assert_scalar_int, assign_from_checkpoint as assign_from_checkpoint,
@@ -32,7 +32,7 @@ from gpugraph.contrib_framework import (
     with_same_shape as with_same_shape, with_shape as with_shape,
     zero_initializer as zero_initializer,
 )
-from gpugraph.contrib_layers import (
+from gpugraph.library.contrib.layers import (
     add_model_variable as add_model_variable, get_local_variables as get_local_variables,
     get_model_variables as get_model_variables, get_trainable_variables as get_trainable_variables,
     get_unique_variable as get_unique_variable, get_variables as get_variables,
@@ -47,20 +47,20 @@ from gpugraph.ops.random import orthogonal_convolutions as _orthogonal_convoluti
 from gpugraph.ops.sparse.sparse_tensor import (
     convert_to_tensor_or_sparse_tensor as convert_to_tensor_or_sparse_tensor,
 )
-from gpugraph.train import (
+from gpugraph.library.train import (
     assert_global_step as assert_global_step, create_global_step as create_global_step,
     get_global_step as get_global_step, get_or_create_global_step as get_or_create_global_step,
 )
-from gpugraph.train.savers.remapped_matrices import (
+from gpugraph.library.train.savers.remapped_matrices import (
     load_and_remap_matrix_initializer as load_and_remap_matrix_initializer,
     load_embedding_initializer as load_embedding_initializer,
 )
-from gpugraph.variable_scope.arg_scope import (
+from gpugraph.building.variable_scope.arg_scope import (
     add_arg_scope as add_arg_scope, arg_scope as arg_scope,
     arg_scope_func_key as arg_scope_func_key, arg_scoped_arguments as arg_scoped_arguments,
     current_arg_scope as current_arg_scope, has_arg_scope as has_arg_scope,
 )
-from gpugraph.variables import is_tensor as is_tensor
+from gpugraph.building.variables import is_tensor as is_tensor
 
 convolutional_delta_orthogonal = _orthogonal_convolutions.ConvolutionDeltaOrthogonal
 convolutional_orthogonal_1d = _orthogonal_convolutions.ConvolutionOrthogonal1D

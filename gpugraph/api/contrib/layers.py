@@ -1,6 +1,6 @@
 """`tf.contrib.layers`: layers as functions, regularizers and initializers."""
 
-from gpugraph.contrib_layers import (
+from gpugraph.library.contrib.layers import (
     apply_regularization as apply_regularization, avg_pool2d as avg_pool2d,
     avg_pool3d as avg_pool3d, batch_norm as batch_norm, bias_add as bias_add,
     bow_encoder as bow_encoder, conv1d as conv1d, conv2d as conv2d,

@@ -1,3 +1,3 @@
 """Sequence to sequence: decoders, attention, beam search."""
 
-from gpugraph.seq2seq import *
+from gpugraph.library.seq2seq import *

@@ -1,3 +1,3 @@
 """`tf.saved_model.builder`: writes SavedModels."""
 
-from gpugraph.saved_models.model_builder import SavedModelBuilder as SavedModelBuilder
+from gpugraph.library.saved_models.model_builder import SavedModelBuilder as SavedModelBuilder

@@ -1,6 +1,6 @@
 """`tf.saved_model.constants`: names of files and collections of SavedModels."""
 
-from gpugraph.saved_models.model_names import (
+from gpugraph.library.saved_models.model_names import (
     ASSETS_DIRECTORY as ASSETS_DIRECTORY, ASSETS_KEY as ASSETS_KEY,
     DEBUG_DIRECTORY as DEBUG_DIRECTORY, DEBUG_INFO_FILENAME_PB as DEBUG_INFO_FILENAME_PB,
     LEGACY_INIT_OP_KEY as LEGACY_INIT_OP_KEY, MAIN_OP_KEY as MAIN_OP_KEY,

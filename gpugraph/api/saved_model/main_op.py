@@ -1,5 +1,5 @@
 """`tf.saved_model.main_op`: what a SavedModel runs after its variables are restored."""
 
-from gpugraph.saved_models.initialization_ops import (
+from gpugraph.library.saved_models.initialization_ops import (
     main_op as main_op, main_op_with_restore as main_op_with_restore,
 )

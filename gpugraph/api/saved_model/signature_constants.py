@@ -1,6 +1,6 @@
 """`tf.saved_model.signature_constants`: names in signatures that TensorFlow Serving knows."""
 
-from gpugraph.saved_models.model_names import (
+from gpugraph.library.saved_models.model_names import (
     CLASSIFY_INPUTS as CLASSIFY_INPUTS, CLASSIFY_METHOD_NAME as CLASSIFY_METHOD_NAME,
     CLASSIFY_OUTPUT_CLASSES as CLASSIFY_OUTPUT_CLASSES,
     CLASSIFY_OUTPUT_SCORES as CLASSIFY_OUTPUT_SCORES,

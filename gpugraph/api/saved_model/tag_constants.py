@@ -1,5 +1,5 @@
 """`tf.saved_model.tag_constants`: the usual tags of meta graphs."""
 
-from gpugraph.saved_models.model_names import (
+from gpugraph.library.saved_models.model_names import (
     GPU as GPU, SERVING as SERVING, TPU as TPU, TRAINING as TRAINING,
 )

@@ -1,6 +1,6 @@
 """`tf.saved_model.utils`: TensorInfos of tensors, and tensors of TensorInfos."""
 
-from gpugraph.saved_models.tensor_infos import (
+from gpugraph.library.saved_models.tensor_infos import (
     build_tensor_info as build_tensor_info,
     get_tensor_from_tensor_info as get_tensor_from_tensor_info,
 )

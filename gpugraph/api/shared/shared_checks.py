@@ -1,6 +1,6 @@
 """The checks that both `tf` and `tf.debugging` have."""
 
-from gpugraph.checks import (
+from gpugraph.building.checks import (
     assert_equal as assert_equal, assert_greater as assert_greater,
     assert_greater_equal as assert_greater_equal, assert_integer as assert_integer,
     assert_less as assert_less, assert_less_equal as assert_less_equal, assert_near as assert_near,
@@ -13,7 +13,7 @@ from gpugraph.checks import (
     is_non_decreasing as is_non_decreasing, is_numeric_tensor as is_numeric_tensor,
     is_strictly_increasing as is_strictly_increasing,
 )
-from gpugraph.control_flow import Assert as Assert
+from gpugraph.building.control_flow import Assert as Assert
 from gpugraph.ops.debugging.check_numerics import check_numerics as check_numerics
 from gpugraph.ops.elementwise.unary_functions import (
     is_finite as is_finite, is_inf as is_inf, is_nan as is_nan,

@@ -1,6 +1,6 @@
 """The functions that both `tf` and `tf.math` have."""
 
-from gpugraph.checks import (
+from gpugraph.building.checks import (
     is_non_decreasing as is_non_decreasing, is_strictly_increasing as is_strictly_increasing,
 )
 from gpugraph.ops.arrays.reshape_and_transpose import invert_permutation as invert_permutation

@@ -1,9 +1,9 @@
 """`tf.compat.v2`: the few names of TensorFlow 2 that programs of the first version reach for."""
 
 from gpugraph.api.v2 import nn_v2 as _nn_v2
-from gpugraph.compatibility.version_2_functions import name_scope as name_scope
+from gpugraph.building.compatibility.version_2_functions import name_scope as name_scope
 from gpugraph.graph import device_names as _device_names
-from gpugraph.variables import replication_modes as _replication_modes
+from gpugraph.building.variables import replication_modes as _replication_modes
 
 DeviceSpec = _device_names.DeviceSpecV2
 VariableAggregation = _replication_modes.VariableAggregationV2

@@ -1,6 +1,6 @@
 """`tf.compat.v2.nn`: functions whose arguments differ from those of `tf.nn`."""
 
-from gpugraph.compatibility.version_2_functions import (
+from gpugraph.building.compatibility.version_2_functions import (
     conv2d_transpose as conv2d_transpose, conv3d_transpose as conv3d_transpose,
     nce_loss as nce_loss, safe_embedding_lookup_sparse as safe_embedding_lookup_sparse,
     sampled_softmax_loss as sampled_softmax_loss,

@@ -34,10 +34,10 @@ class CollectionProtos(NamedTuple):
 _REGISTERED: dict[str, CollectionProtos] = {}
 
 _OWNERS = {
-    "cond_context": "gpugraph.control_flow.context_protos",
-    "queue_runners": "gpugraph.train.coordination.queue_runner",
-    "savers": "gpugraph.train.savers.saver",
-    "while_context": "gpugraph.control_flow.context_protos",
+    "cond_context": "gpugraph.building.control_flow.context_protos",
+    "queue_runners": "gpugraph.library.train.coordination.queue_runner",
+    "savers": "gpugraph.library.train.savers.saver",
+    "while_context": "gpugraph.building.control_flow.context_protos",
 }
 """The modules that register ours, which may not be imported yet."""
 

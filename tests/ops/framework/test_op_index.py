@@ -52,7 +52,7 @@ print("numpy" in sys.modules)
 tf.placeholder
 print("gpugraph.ops.linalg.matmul" in sys.modules)
 tf.matmul
-print("gpugraph.ops.linalg.matmul" in sys.modules, "gpugraph.keras" in sys.modules)
+print("gpugraph.ops.linalg.matmul" in sys.modules, "gpugraph.library.keras" in sys.modules)
 print("Svd" in dir(tf.raw_ops))
 """
     assert fresh(program) == ["False", "False", "False", "True", "False", "True"]

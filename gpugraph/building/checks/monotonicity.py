@@ -1,0 +1,50 @@
+"""Whether the elements of a tensor are in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gpugraph.base.dtypes import bool as boolean
+from gpugraph.building.checks.type_assertions import is_numeric_tensor
+from gpugraph.building.control_flow import cond
+from gpugraph.graph.client.default_graph_functions import name_scope
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.arrays.reshape_and_transpose import reshape
+from gpugraph.ops.elementwise.comparison_and_select import greater, greater_equal, less
+from gpugraph.ops.framework.identity_and_shape import shape, size
+from gpugraph.ops.framework.tensor_conversion import constant
+from gpugraph.ops.indexing.strided_slice import strided_slice
+from gpugraph.ops.reductions.reduction_functions import reduce_all
+
+
+def _is_ordered(x: Any, compare: Callable[..., Tensor]) -> Tensor:
+    """Whether each element, in row-major order, compares so with the one before it."""
+    flat = reshape(x, [-1])
+    if not is_numeric_tensor(flat):
+        raise TypeError(f"Expected x to be numeric, instead found: {flat}")
+    is_short = less(size(flat), 2)
+    most = shape(flat) - 1
+
+    def compared() -> Tensor:
+        return compare(strided_slice(flat, [1], [1] + most), strided_slice(flat, [0], most))
+
+    return reduce_all(cond(is_short, lambda: constant([], boolean), compared))
+
+
+def is_non_decreasing(x: Any, name: str | None = None) -> Tensor:
+    """Whether no element, in row-major order, is less than the one before it: a bool scalar.
+
+    TypeError for what is no number.
+    """
+    with name_scope(name, "is_non_decreasing", [x]):
+        return _is_ordered(x, greater_equal)
+
+
+def is_strictly_increasing(x: Any, name: str | None = None) -> Tensor:
+    """Whether each element, in row-major order, is greater than the one before: a bool scalar.
+
+    TypeError for what is no number.
+    """
+    with name_scope(name, "is_strictly_increasing", [x]):
+        return _is_ordered(x, greater)

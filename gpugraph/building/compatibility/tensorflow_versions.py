@@ -1,0 +1,162 @@
+"""What programs ask that are to run on several versions of Python and TensorFlow.
+
+Strings and bytes, behaviours of TensorFlow 2 switched on and off (here they are off), dates of
+compatibility, and `compat.v1`, which is this package.
+"""
+
+from __future__ import annotations
+
+import datetime
+import numbers
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NoReturn
+
+import numpy as np
+
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.building.variables import disable_resource_variables
+
+v1 = sys.modules[__name__.partition(".")[0]]
+"""This package: `import gpugraph.compat.v1 as tf` and `from gpugraph.compat import v1 as tf`."""
+
+sys.modules[f"{v1.__name__}.compat.v1"] = v1
+
+# -- strings
+
+integral_types = (numbers.Integral, np.integer)
+real_types = (numbers.Real, np.integer, np.floating)
+complex_types = (numbers.Complex, np.number)
+bytes_or_text_types = (bytes, str)
+
+
+def _refusal(value: Any) -> TypeError:
+    return TypeError(f"Expected binary or unicode string, got {value!r}")
+
+
+def as_bytes(bytes_or_text: Any, encoding: str = "utf-8") -> bytes:
+    """A string as bytes, bytes as they are. TypeError for anything else."""
+    if isinstance(bytes_or_text, bytearray):
+        return bytes(bytes_or_text)
+    if isinstance(bytes_or_text, str):
+        return bytes_or_text.encode(encoding)
+    if isinstance(bytes_or_text, bytes):
+        return bytes_or_text
+    raise _refusal(bytes_or_text)
+
+
+def as_text(bytes_or_text: Any, encoding: str = "utf-8") -> str:
+    """Bytes as a string, a string as it is. TypeError for anything else."""
+    if isinstance(bytes_or_text, str):
+        return bytes_or_text
+    if isinstance(bytes_or_text, bytes):
+        return bytes_or_text.decode(encoding)
+    raise _refusal(bytes_or_text)
+
+
+as_str = as_text
+
+
+def as_str_any(value: Any, encoding: str = "utf-8") -> str:
+    """Anything as a string: bytes as text, all else as `str` has it."""
+    return as_str(value, encoding) if isinstance(value, bytes) else str(value)
+
+
+def path_to_str(path: Any) -> Any:
+    """A path object as a string; anything else as it is."""
+    return as_str_any(os.fspath(path)) if isinstance(path, os.PathLike) else path
+
+
+# -- dates
+
+_horizon = [datetime.date(2019, 10, 16)]
+"""From which day on graphs may have what older programs don't read: TensorFlow 1.15's release."""
+
+
+def forward_compatible(year: int, month: int, day: int) -> bool:
+    """Whether what is new since a day may be used: whether it was before TensorFlow 1.15."""
+    return _horizon[0] > datetime.date(year, month, day)
+
+
+@contextmanager
+def forward_compatibility_horizon(year: int, month: int, day: int) -> Iterator[None]:
+    """Within it, `forward_compatible` is asked as of another day."""
+    before, _horizon[0] = _horizon[0], datetime.date(year, month, day)
+    try:
+        yield
+    finally:
+        _horizon[0] = before
+
+
+# -- behaviours of TensorFlow 2
+
+
+def _off(what: str) -> Callable[[], None]:
+    def disable() -> None:
+        pass
+
+    disable.__doc__ = f"Nothing to do: {what} is not there."
+    return disable
+
+
+def _refuse(what: str, instead: str) -> NoReturn:
+    raise NotImplementedError(f"gpugraph has no {what}: {instead}")
+
+
+disable_eager_execution = _off("eager execution")
+disable_control_flow_v2 = _off("TensorFlow 2's control flow, of functions,")
+disable_tensor_equality = _off("the comparison of tensors by `==`")
+disable_v2_tensorshape = _off("TensorFlow 2's TensorShape, of plain numbers,")
+
+
+def disable_v2_behavior() -> None:
+    """TensorFlow 1's behaviour: of what is here, `disable_resource_variables`."""
+    disable_resource_variables()
+
+
+def enable_eager_execution(
+    config: Any = None, device_policy: Any = None, execution_mode: Any = None
+) -> NoReturn:
+    """NotImplementedError: operations are built into a graph, and run by a session."""
+    del config, device_policy, execution_mode
+    _refuse("eager execution", "build a graph and run it in a Session")
+
+
+def enable_v2_behavior() -> NoReturn:
+    """NotImplementedError: the behaviour is TensorFlow 1's."""
+    _refuse("TensorFlow 2 behaviour", "use enable_resource_variables for those variables")
+
+
+def enable_control_flow_v2() -> NoReturn:
+    """NotImplementedError: `cond` and `while_loop` make Switch, Merge, Enter and Exit."""
+    _refuse("control flow of functions", "cond and while_loop make Switch, Merge, Enter and Exit")
+
+
+def enable_tensor_equality() -> NoReturn:
+    """NotImplementedError: `==` says whether two tensors are the same one."""
+    _refuse("comparison of tensors by ==", "use tf.equal")
+
+
+def enable_v2_tensorshape() -> NoReturn:
+    """NotImplementedError: a TensorShape has Dimensions."""
+    _refuse("TensorShape of plain numbers", "use Dimension.value or shape.as_list()")
+
+
+def control_flow_v2_enabled() -> bool:
+    """False: `cond` and `while_loop` make Switch, Merge, Enter and Exit."""
+    return False
+
+
+def executing_eagerly_outside_functions() -> bool:
+    """False: there is no eager execution."""
+    return False
+
+
+# -- tensors
+
+
+def is_symbolic_tensor(tensor: Any) -> bool:
+    """Whether it is a Tensor of a graph; not for variables and SparseTensors."""
+    return isinstance(tensor, Tensor)

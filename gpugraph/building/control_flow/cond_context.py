@@ -1,0 +1,128 @@
+"""CondContext: one branch of a `cond`.
+
+Each outer tensor that the branch reads comes through a Switch of its own, on the branch's side of
+the predicate: where the branch is not taken it is dead, and so is all that is computed of it. Ops
+without inputs wait for the branch's pivot instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gpugraph.building.control_flow.composite_flow import map_parts
+from gpugraph.building.control_flow.context_base import ControlFlowContext, LoopContext, current
+from gpugraph.building.control_flow.indexed_slices_flow import merge_gradients, switch_gradient
+from gpugraph.building.control_flow.switch_merge_enter_exit import switch
+from gpugraph.graph.client.indexed_slices import IndexedSlices
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.control.group_and_no_op import with_dependencies
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+
+
+class CondContext(ControlFlowContext):
+    """The branch of `pred` that is taken where it is `branch` (0: false, 1: true)."""
+
+    def __init__(self, pred: Tensor, pivot: Tensor, branch: int, name: str = "") -> None:
+        super().__init__(pred.graph)
+        self.name = name or pred.graph.unique_name("cond_text")
+        self.pred = pred
+        self.pivot = pivot
+        self.branch = branch
+        self.known = {pred, pivot}
+        self.stand_ins = {pred: pred}
+        pivot.op._control_flow_context = self
+
+    @property
+    def loop(self) -> LoopContext | None:
+        """The loop around this branch, or None."""
+        return None if self.outer is None else self.outer.loop
+
+    @property
+    def back_prop(self) -> bool:  # type: ignore[override]
+        """Whether gradients go through the loop around this branch."""
+        return self.loop is not None and self.loop.back_prop
+
+    @property
+    def control_pivot(self) -> Operation:
+        """The operation that runs exactly if the branch is taken."""
+        return self.pivot.op
+
+    def capture(self, tensor: Tensor) -> Tensor:
+        """What stands for `tensor` in the branch: itself, or a Switch of it."""
+        if tensor in self.known:
+            return self.stand_ins.get(tensor, tensor)
+        source = self._from_outer(tensor)
+        with self.graph.control_dependencies(None):
+            switched = switch(source, self.pred)[self.branch]
+        switched.op._control_flow_context = self
+        self.hide(switched.op)
+        for context in self.outwards():
+            context.known.add(switched)
+        self.stand_ins[tensor] = switched
+        return switched
+
+    def _from_outer(self, tensor: Tensor) -> Tensor:
+        """The tensor as the outer context sees it, known here from now on."""
+        self.known.add(tensor)
+        if self.outer is None:
+            return tensor
+        source = self.outer.capture(tensor)
+        self.known.add(source)
+        self.stand_ins[source] = source
+        return source
+
+    def add_op(self, op: Operation) -> None:
+        """Captures the inputs of a new op; one without inputs waits for the pivot."""
+        self.add_inputs(op)
+        self.drop_outer_controls(op)
+        if not op._inputs and not any(self._holds(control) for control in op._control_inputs):
+            op._control_inputs = (*op._control_inputs, self.pivot.op)
+        for context in self.outwards():
+            context.known.update(op._outputs)
+        self.hide(op)
+
+    def _holds(self, op: Operation) -> bool:
+        context: ControlFlowContext | None = op._control_flow_context
+        return context is not None and self in context.outwards()
+
+    def owns(self, op: Operation) -> bool:
+        """Whether the Switch lets a tensor into this branch, or the Merge is behind it."""
+        if op.type in ("Switch", "RefSwitch"):
+            return op._inputs[1] is self.pred
+        return op.type in ("Merge", "RefMerge") and op._control_flow_context is self.outer
+
+    # -- building
+
+    def build(self, function: Callable[[], Any]) -> tuple[Any, Any]:
+        """Calls the branch's function: what it returned, and the same as tensors of this branch."""
+        returned = function()
+        if returned is None:
+            return None, None
+        return returned, map_parts(self._result, returned)
+
+    def _result(self, value: Any) -> Tensor:
+        if isinstance(value, Operation):
+            return with_dependencies([value], self.pivot)
+        tensor = convert_to_tensor(value)
+        if tensor in self.known:
+            return self.stand_ins.get(tensor, tensor)
+        source = self._from_outer(tensor)
+        switched = switch(source, self.pred)[self.branch]
+        self.stand_ins[tensor] = switched
+        return switched
+
+    # -- gradients
+
+    def switch_gradient(self, op: Operation, *grads: Any) -> Sequence[Any]:
+        """Of a Switch that brought a tensor in: the gradient of the branch taken, or zeros."""
+        if grads[1 - self.branch] is None:
+            return [None, None]
+        return [merge_gradients(grads, op._inputs[0], name="cond_grad"), None]
+
+    def merge_gradient(self, op: Operation, grad: Tensor | IndexedSlices) -> Sequence[Any]:
+        """Of the Merge behind the two branches: the gradient goes to the branch taken."""
+        state = None if (now := current(self.graph)) is None else now.grad_state
+        pred = self.pred if state is None else state.predicate(self.pred)
+        return switch_gradient(grad, pred, name="cond_grad")

@@ -1,0 +1,29 @@
+"""Choices that may be made while the graph is built, or else in each run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gpugraph.building.control_flow.cond import cond
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.framework.constant_value import constant_value
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+
+
+def static_bool(value: Any) -> bool | None:
+    """Whether it is true, if that is known while the graph is built; of a variable it is not."""
+    if hasattr(value, "_as_graph_element"):
+        return None
+    if isinstance(value, Tensor):
+        known = constant_value(value)
+        return None if known is None else bool(known)
+    return bool(value)
+
+
+def smart_cond(chosen: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any]) -> Any:
+    """What the one or the other function gives: now where that is known, else in a run."""
+    known = static_bool(chosen)
+    if known is None:
+        return cond(convert_to_tensor(chosen), true_fn, false_fn)
+    return true_fn() if known else false_fn()

@@ -1,0 +1,33 @@
+"""tf.vectorized_map: a function of each element of tensors, as `map_fn` computes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gpugraph.base.nest import flatten, map_structure
+from gpugraph.building.control_flow.map_fold_scan import map_fn
+from gpugraph.graph.client.default_graph_functions import name_scope
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+
+
+def vectorized_map(fn: Callable[[Any], Any], elems: Any) -> Any:
+    """What `fn` returns for each element of `elems` along the first axis, stacked.
+
+    elems: a tensor, or a structure of tensors of the same first size. The result has the structure
+    and the dtypes of what `fn` returns, which all elements have in common. Elements are computed
+    one after the other; `fn` is called one more time, for the dtypes.
+
+    Raises TypeError when `fn` can't be called, ValueError for scalars.
+    """
+    if not callable(fn):
+        raise TypeError(f"fn must be callable, but it is {fn!r}")
+    with name_scope("vectorized_map", None, flatten(elems)):
+        tensors = map_structure(convert_to_tensor, elems)
+        if any(tensor.shape.rank == 0 for tensor in flatten(tensors)):
+            raise ValueError("elems must be 1+ dimensional Tensors, not scalars")
+        first = fn(map_structure(lambda tensor: tensor[0], tensors))
+        dtypes = map_structure(lambda result: convert_to_tensor(result).dtype, first)
+        return map_fn(
+            lambda elements: map_structure(convert_to_tensor, fn(elements)), tensors, dtypes
+        )

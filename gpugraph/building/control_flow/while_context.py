@@ -1,0 +1,253 @@
+"""WhileContext: the inside of a loop.
+
+    Enter -> Merge -> Switch -> Identity -> body -> NextIteration
+               ^ |       |  ^                            |
+               | |       |  +- LoopCond <- cond          |
+               | |       +-> Exit                        |
+               | +-> cond                                |
+               +-----------------------------------------+
+
+There is one such chain for each loop variable, and one LoopCond for all of them. Outer tensors come
+in by constant Enters, which give the same value in each iteration. Ops that read nothing else
+would run without end: they wait for a pivot, the first loop variable of the iteration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gpugraph.building.control_flow.context_base import (
+    ControlFlowContext,
+    LoopContext,
+    LoopRecord,
+    current,
+    in_scope_of,
+    loop_of,
+    loop_of_op,
+    output_context,
+    within,
+)
+from gpugraph.building.control_flow.switch_merge_enter_exit import (
+    enter,
+    is_constant_enter,
+    next_iteration,
+    switch,
+)
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.indexed_slices import IndexedSlices
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.scope_state import controls_of
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.arrays.indexed_slices_to_tensor import dense
+from gpugraph.ops.framework.op_declaration import raw_ops
+
+_OF_SHAPE = ("Shape", "Size", "Rank")
+
+
+class WhileContext(LoopContext):
+    """One loop; `name` is that of its frame: a new one, or `frame`, which is there already.
+
+    own_grad_state: where this is the backward loop of another, the record of the two.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        parallel_iterations: int = 10,
+        back_prop: bool = True,
+        swap_memory: bool = False,
+        maximum_iterations: Tensor | None = None,
+        name: str = "while_context",
+        own_grad_state: LoopRecord | None = None,
+        frame: str = "",
+    ) -> None:
+        super().__init__(graph)
+        self.name = frame or graph.unique_name(name)
+        self.parallel_iterations = parallel_iterations
+        self.back_prop = back_prop
+        self.swap_memory = swap_memory
+        self.maximum_iterations = maximum_iterations
+        self.own_grad_state = own_grad_state
+        self.pred: Tensor | None = None  # what LoopCond gives
+        self.pred_pivot: Operation | None = None
+        self.body_pivot: Operation | None = None
+        self.enters: list[Tensor] = []  # of the loop variables
+        self.exits: list[Tensor] = []
+        self.switches: set[Operation] = set()
+
+    @property
+    def loop(self) -> WhileContext:
+        """This loop itself."""
+        return self
+
+    @property
+    def control_pivot(self) -> Operation | None:
+        """The operation that runs once in each iteration, before ops without inputs."""
+        return self.body_pivot or self.pred_pivot
+
+    # -- what the inside sees of the outside
+
+    def capture(self, tensor: Tensor) -> Tensor:
+        """What stands for `tensor` in the loop: itself, or a constant Enter of it."""
+        if tensor in self.known:
+            return self.stand_ins.get(tensor, tensor)
+        self.known.add(tensor)
+        captured = self._history(tensor)
+        if captured is None:
+            captured = self._entered(tensor)
+        self.stand_ins[tensor] = captured
+        return captured
+
+    def _history(self, tensor: Tensor) -> Tensor | None:
+        """In a backward loop: what the forward loop had for `tensor` in the same iteration."""
+        state = self.own_grad_state
+        if state is None or loop_of(output_context(tensor.op)) is not state.forward_context:
+            return None
+        return state.value(tensor)
+
+    def _entered(self, tensor: Tensor) -> Tensor:
+        source = tensor if self.outer is None else self.outer.capture(tensor)
+        with self.graph.control_dependencies(None):
+            entered = self.enter(source, is_constant=True)
+            self.graph.prevent_feeding(entered)
+        self.adopt_enter(entered)
+        self.known.add(entered)
+        return entered
+
+    def enter(self, tensor: Tensor, is_constant: bool = False, name: str | None = None) -> Tensor:
+        """An Enter of `tensor` into this loop's frame."""
+        return enter(tensor, self.name, self.parallel_iterations, is_constant, name)
+
+    def adopt_enter(self, entered: Tensor) -> None:
+        """Makes an Enter, which was made outside of all contexts, one of this loop."""
+        state = self.graph._scope
+        op = entered.op
+        waited = [
+            control for control in controls_of(op._inputs, state) if self._is_waited_for(control)
+        ]
+        op._control_flow_context = self
+        op._add_control_inputs(waited)
+        for block in state.controls:
+            block.seen.add(op)
+
+    def _is_waited_for(self, op: Operation) -> bool:
+        """Whether an Enter may wait for `op`: it is around this loop, within the next outer one."""
+        context = output_context(op)
+        outer_loop = loop_of(self.outer)
+        outer = self.outer
+        while outer is not context:
+            if outer is None or outer is outer_loop:
+                return False
+            outer = outer.outer
+        return True
+
+    def owns(self, op: Operation) -> bool:
+        """Whether the op is of the chain of one of this loop's variables, or a constant Enter."""
+        if op.type in ("Switch", "RefSwitch"):
+            return op in self.switches
+        if op.type in ("Exit", "RefExit"):
+            return op._outputs[0] in self.exits
+        first = op._inputs[0].op if op.type in ("Merge", "RefMerge") else op
+        return first.type in ("Enter", "RefEnter") and first._attrs["frame_name"] == self.name
+
+    # -- new ops
+
+    def add_op(self, op: Operation) -> None:
+        """Makes a new op one of this loop, or the shape of a forward tensor one of that loop."""
+        if op.type in _OF_SHAPE and self._leave_to_forward_loop(op):
+            return
+        self.adopt(op)
+
+    def _leave_to_forward_loop(self, op: Operation) -> bool:
+        """In a backward loop, takes the shape of a forward tensor where that is.
+
+        So that its shape is kept for the way back, and not the tensor itself.
+        """
+        state = self.own_grad_state
+        source = op._inputs[0].op
+        if state is None or loop_of_op(source) is not state.forward_context:
+            return False
+        forward: ControlFlowContext = source._control_flow_context
+        op._control_flow_context = forward
+        if forward.loop is forward:
+            forward.loop.adopt(op)
+        else:
+            forward.add_op(op)
+        return True
+
+    def adopt(self, op: Operation) -> None:
+        """Makes the op one of this loop."""
+        self.add_inputs(op)
+        outer_controls = self.drop_outer_controls(op)
+        if not op._control_inputs and all(map(is_constant_enter, op._inputs)):
+            pivot = self.control_pivot
+            assert pivot is not None
+            op._control_inputs = (pivot,)
+        self.known.update(op._outputs)
+        if outer_controls:
+            self._wait_for(op, outer_controls)
+        self.hide(op)
+
+    def _wait_for(self, op: Operation, outer: Sequence[Operation]) -> None:
+        """Makes the op wait for ops outside of the loop, by way of their outputs."""
+        with in_scope_of(op), self.graph.control_dependencies(None), within(self.graph, self):
+            waited = [
+                raw_ops.Identity(control._outputs[0]).op for control in outer if control._outputs
+            ]
+        op._control_inputs = tuple(dict.fromkeys([*op._control_inputs, *waited]))
+
+    # -- parts of a loop
+
+    def close(self, merged: Tensor, result: Tensor) -> None:
+        """Makes `result` what a loop variable is in the next iteration."""
+        merged.op._update_input(1, next_iteration(result))
+
+    def switch(self, merged: Tensor) -> tuple[Tensor, Tensor]:
+        """A loop variable on the way out, and on the way to the body; on its own device."""
+        assert self.pred is not None
+        outputs = switch(merged, self.pred)
+        self.switches.add(outputs[0].op)
+        return outputs
+
+    def plain_switch(self, merged: Tensor) -> tuple[Tensor, Tensor]:
+        """The same, wherever the Switch is placed."""
+        outputs = raw_ops.Switch(merged, self.pred)
+        self.switches.add(outputs.output_false.op)
+        return outputs.output_false, outputs.output_true
+
+    # -- gradients: of this loop's ops, made in its backward loop
+
+    def exit_gradient(self, op: Operation, grad: Tensor) -> Tensor | None:
+        """Into the backward loop."""
+        if not self.back_prop:
+            return None
+        if self.own_grad_state is not None:
+            raise TypeError(
+                "Second-order gradient for while loops not supported: "
+                f"'{op.name}' leaves the backward loop '{self.name}'"
+            )
+        return self._backward().begin(op, grad)
+
+    def switch_gradient(self, op: Operation, *grads: Any) -> Sequence[Tensor | None]:
+        """Where a loop variable goes on or out: called for either way, see `LoopGradient.turn`."""
+        return [self._backward().turn(op, *grads), None]
+
+    def merge_gradient(self, op: Operation, grad: Tensor | IndexedSlices) -> Sequence[Tensor]:
+        """Back to what the loop variable was before the loop, and in the iteration before."""
+        return self._backward().grad_context.switch(dense(grad))
+
+    def enter_gradient(self, op: Operation, grad: Tensor | IndexedSlices) -> Tensor | IndexedSlices:
+        """Out of the backward loop; in a loop's own body, which has none, just on."""
+        now = current(self.graph)
+        state = None if now is None else now.grad_state
+        if state is None or not self.back_prop:
+            return grad
+        return state.end(op, grad)
+
+    def _backward(self) -> LoopRecord:
+        """The record of this loop and of the backward loop in which ops are made now."""
+        now = current(self.graph)
+        state = None if now is None else now.grad_state
+        assert state is not None, f"no backward loop of '{self.name}' is being made"
+        return state

@@ -1,0 +1,233 @@
+"""`tf.while_loop`: a function of tensors, again and again while another of them is true."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gpugraph.base.nest import assert_same_structure, flatten, is_nested
+from gpugraph.base.shapes import TensorShape
+from gpugraph.building.control_flow.composite_flow import check_kinds, flat_tensors, invariant_shapes, packed
+from gpugraph.building.control_flow.context_base import within
+from gpugraph.building.control_flow.switch_merge_enter_exit import exit_loop, is_constant_enter, merge, same
+from gpugraph.building.control_flow.while_context import WhileContext
+from gpugraph.graph.client.default_graph_functions import get_default_graph, name_scope
+from gpugraph.graph.client.graph_collections import GraphKeys
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
+
+
+def while_loop(
+    cond: Callable[..., Any],
+    body: Callable[..., Any],
+    loop_vars: Any,
+    shape_invariants: Any = None,
+    parallel_iterations: int = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    name: str | None = None,
+    maximum_iterations: Any = None,
+    return_same_structure: bool = False,
+) -> Any:
+    """`loop_vars`, after `body` has been applied to them for as long as `cond` of them is true.
+
+    cond: of the loop variables, a bool scalar. body: of the loop variables, as many, of the same
+      structure and dtypes. Both are called once, now.
+    loop_vars: a list, tuple or dict of what tensors can be made of, nested if need be, and of
+      TensorArrays, SparseTensors and IndexedSlices.
+    shape_invariants: the same structure of TensorShapes or TensorSpecs (None: as it enters) that
+      hold in each iteration; by default shapes must stay what they are. That of a SparseTensor is
+      the shape of its `dense_shape`, that of IndexedSlices of their values.
+    parallel_iterations: how many iterations may overlap, at least 1.
+    back_prop: whether gradients may be taken through the loop. swap_memory: whether what they
+      need of the iterations may be kept in host memory.
+    maximum_iterations: an int scalar, after which the loop ends in any case.
+    return_same_structure: a structure of one tensor stays one; else it is its element.
+
+    Returns what the structure of `body`'s result holds at the end.
+
+    Raises TypeError for functions that aren't callable, `parallel_iterations` below 1, and
+    results of another structure type or dtype; ValueError for no loop variables, for results of
+    another structure or of shapes that were not to be expected.
+    """
+    if isinstance(loop_vars, Tensor):
+        raise TypeError(f"loop_vars must be a list or tuple of tensors, not the tensor {loop_vars}")
+    with name_scope(name, "while", flatten(loop_vars)):
+        _check(cond, body, loop_vars, parallel_iterations)
+        lone = len(loop_vars) == 1 and not return_same_structure
+        counted = maximum_iterations is not None
+        limit = None
+        if counted:
+            limit = _limit(maximum_iterations)
+            variables = loop_vars[0] if lone else loop_vars
+            loop_vars = (constant(0, limit.dtype, name="iteration_counter"), variables)
+            cond, body = _counted(cond, body, limit, lone)
+            if shape_invariants is not None:
+                is_list = lone and isinstance(shape_invariants, (list, tuple))
+                held = shape_invariants[0] if is_list else shape_invariants
+                shape_invariants = (TensorShape([]), held)
+        if shape_invariants is not None:
+            assert_same_structure(loop_vars, shape_invariants)
+        graph = get_default_graph()
+        context = WhileContext(graph, parallel_iterations, back_prop, swap_memory, limit)
+        if context.outer is None:
+            graph.add_to_collection(GraphKeys.WHILE_CONTEXT, context)
+        loop = _Loop(context, loop_vars, shape_invariants)
+        result = loop.build(cond, body)
+    if counted:
+        return result[1]
+    return result[0] if len(loop.originals) == 1 and not return_same_structure else result
+
+
+def _check(cond: Any, body: Any, loop_vars: Any, parallel_iterations: int) -> None:
+    if not loop_vars:
+        raise ValueError("No loop variables provided")
+    if not callable(cond):
+        raise TypeError(f"cond must be callable, but it is {cond!r}")
+    if not callable(body):
+        raise TypeError(f"body must be callable, but it is {body!r}")
+    if parallel_iterations < 1:
+        raise TypeError(
+            f"parallel_iterations must be a positive integer, but it is {parallel_iterations}"
+        )
+
+
+def _limit(maximum_iterations: Any) -> Tensor:
+    limit = convert_to_tensor(maximum_iterations, name="maximum_iterations")
+    if limit.shape.rank != 0:
+        raise ValueError(f"maximum_iterations must be a scalar, saw shape: {limit.shape}")
+    return limit
+
+
+def _counted(
+    cond: Callable[..., Any], body: Callable[..., Any], limit: Tensor, lone: bool
+) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """The two functions of a counter and the loop variables, which end at the limit."""
+
+    def counted_cond(counter: Tensor, held: Any) -> Any:
+        within_limit = counter < limit
+        return raw_ops.LogicalAnd(within_limit, cond(held) if lone else cond(*held))
+
+    def counted_body(counter: Tensor, held: Any) -> Any:
+        return counter + 1, body(held) if lone else body(*held)
+
+    return counted_cond, counted_body
+
+
+class _Loop:
+    """The making of one loop. `originals` are the flat loop variables as they were given."""
+
+    def __init__(self, context: WhileContext, loop_vars: Any, shape_invariants: Any) -> None:
+        self.context = context
+        self.graph = context.graph
+        self.structure = loop_vars
+        self.originals = flatten(loop_vars)
+        self.tensors = flat_tensors(loop_vars)
+        invariants = [None] * len(self.originals)
+        if shape_invariants is not None:
+            invariants = flatten(shape_invariants)
+        self.shapes = [
+            shape
+            for original, invariant in zip(self.originals, invariants)
+            for shape in invariant_shapes(original, invariant)
+        ]
+
+    def build(self, cond: Callable[..., Any], body: Callable[..., Any]) -> Any:
+        """Makes the loop's ops; what they end with, in the structure of the body's result."""
+        context = self.context
+        with within(self.graph, context):
+            merged = self._merged(self._entered())
+            context.pred = raw_ops.LoopCond(
+                convert_to_tensor(cond(*packed(self.structure, merged))), name="LoopCond"
+            )
+            switches = [context.switch(tensor) for tensor in merged]
+            inside = [same(switch[1]) for switch in switches]
+            context.body_pivot = inside[0].op
+            arguments = packed(self.structure, inside)
+            result = body(*arguments)
+            if not is_nested(result):
+                result = [result]
+            assert_same_structure(list(arguments), list(result))
+            check_kinds(list(arguments), list(result))
+            self._close(merged, result)
+            context.exits = [exit_loop(switch[0]) for switch in switches]
+            context.leave(context.exits)
+        return packed(result, context.exits)
+
+    def _entered(self) -> list[Tensor]:
+        """The Enters of the loop variables."""
+        context = self.context
+        context.known = set(self.tensors)
+        sources = self.tensors
+        if context.outer is not None:
+            sources = [context.outer.capture(tensor) for tensor in sources]
+        with self.graph.control_dependencies(None):
+            entered = [context.enter(tensor) for tensor in sources]
+        for tensor in entered:
+            self.graph.prevent_feeding(tensor)
+        self._guard(entered)
+        self._open_shapes(sources, entered)
+        for tensor in entered:
+            context.adopt_enter(tensor)
+        context.enters = entered
+        return entered
+
+    def _guard(self, entered: Sequence[Tensor]) -> None:
+        """Keeps invariants of an outer loop from entering once its iterations are over."""
+        context = self.context.outer
+        while context is not None and context.control_pivot is None:
+            context = context.outer
+        if context is None or context.control_pivot is None:
+            return
+        for tensor in entered:
+            if is_constant_enter(tensor.op._inputs[0]):
+                tensor.op._add_control_input(context.control_pivot)
+
+    def _open_shapes(self, sources: Sequence[Tensor], entered: Sequence[Tensor]) -> None:
+        """Gives the Enters the shapes that hold in each iteration."""
+        for source, tensor, shape in zip(sources, entered, self.shapes):
+            if shape is None:
+                continue
+            if not is_subshape(source.shape, shape):
+                raise ValueError(
+                    f"The shape invariant specified for {source.name} is not compatible with the "
+                    f"initial shape of the loop variable. It enters the loop with shape "
+                    f"{source.shape}, but the specified shape invariant is {shape}."
+                )
+            tensor._shape = shape
+
+    def _merged(self, entered: Sequence[Tensor]) -> list[Tensor]:
+        context = self.context
+        context.known = set(entered)
+        merged = [merge([tensor, tensor]) for tensor in entered]
+        context.pred_pivot = merged[0].op
+        return merged
+
+    def _close(self, merged: Sequence[Tensor], result: Any) -> None:
+        """The way back, from the body's results to the next iteration."""
+        results = flat_tensors(result)
+        for before, after, source in zip(merged, results, self.tensors):
+            if before.dtype.base_dtype is not after.dtype.base_dtype:
+                raise TypeError(
+                    f"The loop variable '{source.name}' is {source.dtype.name}, but after one "
+                    f"iteration it is '{after.name}', which is {after.dtype.name}"
+                )
+            if not is_subshape(after.shape, before.shape):
+                raise ValueError(
+                    f"Input tensor '{source.name}' enters the loop with shape {source.shape}, but "
+                    f"has shape {after.shape} after one iteration. To allow the shape to vary "
+                    "across iterations, use the `shape_invariants` argument of tf.while_loop to "
+                    "specify a less-specific shape."
+                )
+        for before, after in zip(merged, results):
+            self.context.close(before, after)
+
+
+def is_subshape(shape: TensorShape, wider: TensorShape) -> bool:
+    """Whether all that is known of `wider` is known, and the same, of `shape`."""
+    if wider.sizes is None:
+        return True
+    if shape.sizes is None or len(shape.sizes) != len(wider.sizes):
+        return False
+    return all(size is None or size == narrow for narrow, size in zip(shape.sizes, wider.sizes))

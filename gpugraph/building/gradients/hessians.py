@@ -1,0 +1,62 @@
+"""Hessians: second derivatives of scalars, one row of the matrix after the other in a loop."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpugraph.building.control_flow import while_loop
+from gpugraph.building.gradients.backpropagation import gradients
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.arrays.concat_and_stack import concat
+from gpugraph.ops.arrays.reshape_and_transpose import reshape
+from gpugraph.ops.framework.identity_and_shape import shape, size
+from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
+from gpugraph.ops.tensor_arrays.tensor_array import TensorArray
+
+
+def hessians(
+    ys: Any,
+    xs: Any,
+    name: str = "hessians",
+    colocate_gradients_with_ops: bool = False,
+    gate_gradients: bool = False,
+    aggregation_method: int | None = None,
+) -> list[Tensor]:
+    """The second derivatives of the sum of `ys` with respect to each of `xs`, by itself.
+
+    Shape of each: x.shape + x.shape. LookupError where a gradient has none of its own, ValueError
+    for an x that no y, or no gradient of them, depends on. `name` has no effect, as in TensorFlow.
+    """
+    del name
+    listed = list(xs) if isinstance(xs, (list, tuple)) else [xs]
+    sources = [x.handle if hasattr(x, "handle") else convert_to_tensor(x) for x in listed]
+    options: dict[str, Any] = {
+        "colocate_gradients_with_ops": colocate_gradients_with_ops,
+        "gate_gradients": gate_gradients,
+        "aggregation_method": aggregation_method,
+    }
+    grads = gradients(ys, sources, **options)
+    values = [convert_to_tensor(x) for x in listed]
+    return [_hessian(*triple, options) for triple in zip(grads, sources, values)]
+
+
+def _hessian(first: Any, x: Tensor, value: Tensor, options: dict[str, Any]) -> Tensor:
+    """The gradients by `x`, which has this value, of each element of the gradient `first` at it."""
+    if first is None:
+        raise ValueError(f"There is no Hessian at {x.name}: nothing in ys depends on it")
+    flat = reshape(first, [-1])
+    count = size(value)
+
+    def row(index: Tensor, rows: TensorArray) -> tuple[Any, TensorArray]:
+        second = gradients(flat[index], x, **options)[0]
+        if second is None:
+            raise ValueError(
+                f"None values not supported: the gradient at {x.name} does not depend on it, so "
+                "there is no Hessian"
+            )
+        return index + 1, rows.write(index, convert_to_tensor(second))
+
+    rows = TensorArray(value.dtype.base_dtype, count)
+    _, filled = while_loop(lambda index, _: index < count, row, [constant(0), rows])
+    sizes = shape(value)
+    return reshape(filled.stack(), concat([sizes, sizes], 0))

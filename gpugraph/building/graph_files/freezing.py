@@ -1,0 +1,173 @@
+"""`tf.graph_util.convert_variables_to_constants`: a graph with its variables' values inside."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any, NamedTuple
+
+from gpugraph.base.dtypes import as_dtype, int32
+from gpugraph.formats import messages_pb2
+from gpugraph.building.graph_files.graph_cutting import checked_message, extract_sub_graph, node_name
+from gpugraph.ops.framework.make_tensor_proto import make_tensor_proto
+from gpugraph.platform import logging
+
+_REFERENCES = ("Variable", "VariableV2")
+_HANDLE = "VarHandleOp"
+_READS = ("ReadVariableOp", "ResourceGather")
+_PASSING = ("Switch", "Enter", "Exit", "Identity", "Merge", "NextIteration")
+
+
+def convert_variables_to_constants(
+    sess: Any,
+    input_graph_def: Any,
+    output_node_names: Iterable[str],
+    variable_names_whitelist: Collection[str] | None = None,
+    variable_names_blacklist: Collection[str] | None = None,
+) -> Any:
+    """What some nodes of a GraphDef need, with the variables' values as constants: frozen.
+
+    Args:
+      sess: a session whose variables have the values to keep.
+      input_graph_def: a GraphDef of the session's graph.
+      output_node_names: the names of the nodes.
+      variable_names_whitelist: the only variables to freeze; all of them by default.
+      variable_names_blacklist: variables that stay what they are.
+
+    Raises:
+      AssertionError: there is no node of such a name.
+      TypeError: `input_graph_def` is no GraphDef.
+      ValueError: a read of what is no variable, or of variables of which not all are frozen; a
+        gather with batch dimensions; another op that takes a variable to be frozen.
+    """
+    checked_message(input_graph_def, "GraphDef", "graph_def")
+    graph_def = extract_sub_graph(input_graph_def, output_node_names)
+    nodes = {node.name: node for node in graph_def.node}
+    names = [
+        node.name
+        for node in graph_def.node
+        if node.op in (*_REFERENCES, _HANDLE)
+        if variable_names_whitelist is None or node.name in variable_names_whitelist
+        if variable_names_blacklist is None or node.name not in variable_names_blacklist
+    ]
+    fetches = [_fetch(nodes[name]) for name in names]
+    values = dict(zip(names, sess.run(fetches) if fetches else []))
+    logging.info("Froze %d variables.", len(values))
+    result = messages_pb2.GraphDef()
+    types = _passing_types(nodes, values)
+    for node in graph_def.node:
+        result.node.extend(_frozen(node, nodes, values, types))
+    result.library.CopyFrom(graph_def.library)
+    result.versions.CopyFrom(graph_def.versions)
+    logging.info("Converted %d variables to const ops.", len(values))
+    return result
+
+
+def _fetch(node: Any) -> str:
+    """What is fetched for the value of a variable: for a handle, the read beside it."""
+    return f"{node.name}/Read/ReadVariableOp:0" if node.op == _HANDLE else f"{node.name}:0"
+
+
+class _Way(NamedTuple):
+    """The nodes between a read and the handles that it may read, and these."""
+
+    between: list[str]
+    handles: list[str]
+
+
+def _way_to_handles(node: Any, nodes: dict[str, Any]) -> _Way:
+    """Follow the first input of a read, through Identities, branches and loops."""
+    way = _Way([], [])
+    pending = [node_name(node.input[0])] if node.input else []
+    while pending:
+        name = pending.pop()
+        if name in way.between or name in way.handles:
+            continue
+        kind = nodes[name].op if name in nodes else ""
+        if kind in _PASSING:
+            way.between.append(name)
+            sources = [source for source in nodes[name].input if not source.startswith("^")]
+            pending += map(node_name, sources if kind == "Merge" else sources[:1])
+        elif kind == _HANDLE:
+            way.handles.append(name)
+        else:
+            way.handles.clear()
+            break
+    if not way.handles:
+        raise ValueError("Cannot find the variable that is an input to the ReadVariableOp.")
+    return way
+
+
+def _passing_types(nodes: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
+    """The dtypes of the nodes that are between frozen handles and their reads."""
+    types: dict[str, Any] = {}
+    for node in nodes.values():
+        if node.op in _READS:
+            between, handles = _way_to_handles(node, nodes)
+            frozen = [handle for handle in handles if handle in values]
+            if frozen and len(frozen) < len(handles):
+                raise ValueError(
+                    f"Node '{node.name}' reads '{frozen[0]}', which is frozen, or another variable,"
+                    f" which is not, of {', '.join(handles)}: freeze all of them, or none."
+                )
+            if frozen:
+                types.update(dict.fromkeys(between, node.attr["dtype"]))
+        elif node.op not in _PASSING:
+            _refuse_handles(node, nodes, values)
+    return types
+
+
+def _refuse_handles(node: Any, nodes: dict[str, Any], values: dict[str, Any]) -> None:
+    """ValueError for a node that takes a frozen variable and is no read of it."""
+    for source in node.input:
+        name = node_name(source)
+        if name in values and not source.startswith("^") and nodes[name].op == _HANDLE:
+            raise ValueError(
+                f"Node '{node.name}' (op: '{node.op}') takes the variable '{name}' itself, not its "
+                "value, so that this can't be frozen. Leave the variable out by "
+                "variable_names_blacklist, or freeze a graph without such nodes."
+            )
+
+
+def _frozen(
+    node: Any, nodes: dict[str, Any], values: dict[str, Any], types: dict[str, Any]
+) -> Iterator[Any]:
+    """What stands for a node in the frozen graph."""
+    if node.name in values:
+        yield _constant(node.name, node.attr["dtype"].type, values[node.name])
+        return
+    if node.op in _READS and _way_to_handles(node, nodes).handles[0] in values:
+        yield from _read_of_constant(node)
+        return
+    copy = messages_pb2.NodeDef()
+    copy.CopyFrom(node)
+    if node.name in types:
+        copy.attr["T"].CopyFrom(types[node.name])
+        copy.attr.pop("_output_shapes", None)  # those of handles
+    yield copy
+
+
+def _read_of_constant(node: Any) -> Iterator[Any]:
+    """An Identity, or a GatherV2 with its axis, in place of a read of a variable."""
+    result = messages_pb2.NodeDef(name=node.name, op="Identity", input=node.input[:1])
+    if node.op == "ReadVariableOp":
+        result.attr["T"].CopyFrom(node.attr["dtype"])
+    else:
+        if node.attr["batch_dims"].i:
+            raise ValueError("batch_dims != 0 is not supported by freeze_graph.")
+        axis = _constant(f"{node.name}/axis", int32.as_datatype_enum, 0)
+        yield axis
+        result.op = "GatherV2"
+        result.input.extend([node.input[1], axis.name])
+        result.attr["Tparams"].CopyFrom(node.attr["dtype"])
+        result.attr["Tindices"].CopyFrom(node.attr["Tindices"])
+        result.attr["Taxis"].CopyFrom(axis.attr["dtype"])
+    if "_class" in node.attr:
+        result.attr["_class"].CopyFrom(node.attr["_class"])
+    yield result
+
+
+def _constant(name: str, dtype: int, value: Any) -> Any:
+    node = messages_pb2.NodeDef(name=name, op="Const")
+    node.attr["dtype"].type = dtype
+    node.attr["value"].tensor.CopyFrom(make_tensor_proto(value, as_dtype(dtype)))
+    return node

@@ -1,0 +1,84 @@
+"""Nodes of op types that are declared nowhere: their attrs as they are, their outputs by guess.
+
+A file says nothing of the outputs of such a node. There are as many as its `_output_shapes` has, or
+as other nodes take, and their dtypes are those that the first node with a known signature asks for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gpugraph.base.dtypes import DType, as_dtype, float32
+from gpugraph.formats.attr_value_messages import read_attr_value
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.op_def import OpDef
+from gpugraph.building.graph_files.attr_import import input_types
+from gpugraph.building.graph_files.graph_def_index import GraphDefIndex
+
+_TYPE_LISTS = ("Tout", "output_types", "out_types", "component_types")
+_TYPES = ("dtype", "T", "out_type", "output_type", "DstT")
+
+
+def raw_attrs(node: Any) -> dict[str, Any]:
+    """Return the attrs of a node by their fields; what can't be read is left out."""
+    attrs: dict[str, Any] = {}
+    for key, message in node.attr.items():
+        if key != "_output_shapes":
+            try:
+                attrs[key] = read_attr_value(message)
+            except (TypeError, ValueError):
+                continue
+    return attrs
+
+
+class OutputGuesses:
+    """The number and dtypes of the outputs of nodes whose op types are declared nowhere."""
+
+    def __init__(self, index: GraphDefIndex) -> None:
+        self._index = index
+        self._counts: dict[str, int] | None = None
+        self._open: set[Tensor] = set()
+
+    def output_types(self, number: int) -> list[DType]:
+        """Return a dtype for each output of a node; `note` and `settle` correct them."""
+        node = self._index.nodes[number]
+        count = max(self._count(node.name), len(node.attr["_output_shapes"].list.shape)
+                    if "_output_shapes" in node.attr else 0)  # fmt: skip
+        for key in _TYPE_LISTS:
+            types = node.attr[key].list.type if key in node.attr else ()
+            if len(types) >= max(count, 1):
+                return [_dtype(number) for number in types]
+        numbers = [node.attr[key].type for key in _TYPES if key in node.attr]
+        dtype = _dtype(numbers[0]) if numbers else float32
+        return [dtype] * max(count, 1)
+
+    def _count(self, name: str) -> int:
+        """Return how many outputs of a node other nodes take."""
+        if self._counts is None:
+            self._counts = {}
+            for sources in self._index.sources:
+                for source, output in sources:
+                    self._counts[source] = max(self._counts.get(source, 0), output + 1)
+        return self._counts.get(name, 0)
+
+    def note(self, op: Operation) -> None:
+        """Note that the dtypes of an operation's outputs are guesses."""
+        self._open.update(op._outputs)
+
+    def settle(self, op_def: OpDef, attrs: Mapping[str, Any], inputs: Sequence[Tensor]) -> None:
+        """Give outputs whose dtype is a guess the dtype that a node with these attrs asks for."""
+        if self._open and not self._open.isdisjoint(inputs):
+            wanted = input_types(op_def, attrs, len(inputs)) or ()
+            for tensor, dtype in zip(inputs, wanted):
+                if tensor in self._open:
+                    self._open.discard(tensor)
+                    tensor._dtype = dtype
+
+
+def _dtype(number: int) -> DType:
+    try:
+        return as_dtype(number)
+    except TypeError:
+        return float32

@@ -1,0 +1,18 @@
+"""Objects that a checkpoint follows: what holds what, under which names.
+
+trackable              the base of all such objects
+auto_trackable         objects that are followed through their attributes
+tracked_containers     lists and dicts
+"""
+
+from gpugraph.building.trackable.auto_trackable import AutoTrackable as AutoTrackable
+from gpugraph.building.trackable.trackable import (
+    NoDependency as NoDependency,
+    Trackable as Trackable,
+    TrackableReference as TrackableReference,
+)
+from gpugraph.building.trackable.tracked_containers import (
+    List as List,
+    Mapping as Mapping,
+    UniqueNameTracker as UniqueNameTracker,
+)

@@ -1,0 +1,43 @@
+"""Variables shared by name: `get_variable` makes a variable, or finds the one of that name.
+
+A graph has one `VariableStore`, which holds the variables by their full names. Each thread has
+its own stack of `VariableScope`s on that graph: the innermost determines the prefix of names,
+whether a variable must, may or must not exist already, and the defaults of `get_variable`:
+initializer, regularizer, device, dtype, partitioner, getter.
+
+    with tf.variable_scope("layer"):
+        w = tf.get_variable("w", [2, 3])            # layer/w
+    with tf.variable_scope("layer", reuse=True):
+        same = tf.get_variable("w")                 # the same variable
+
+`variable_request` is what a program asks for; `variable_store` returns or creates it, whole
+(`single_variable`) or in parts (`partition_slices`); `scope_settings` has the scopes,
+`scope_entry_and_reuse` the `with tf.variable_scope(...)` blocks, `sharing_errors` the messages.
+`explain_variables` lists the variables of a graph and the lines that share them.
+"""
+
+from gpugraph.building.variable_scope.create_partitioned_variables import (
+    create_partitioned_variables as create_partitioned_variables,
+)
+from gpugraph.building.variable_scope.explain_variables import explain_variables as explain_variables
+from gpugraph.building.variable_scope.get_variable import (
+    get_local_variable as get_local_variable,
+    get_variable as get_variable,
+)
+from gpugraph.building.variable_scope.partitioners import (
+    fixed_size_partitioner as fixed_size_partitioner,
+    min_max_variable_partitioner as min_max_variable_partitioner,
+    variable_axis_size_partitioner as variable_axis_size_partitioner,
+)
+from gpugraph.building.variable_scope.scope_entry_and_reuse import (
+    variable_op_scope as variable_op_scope,
+    variable_scope as variable_scope,
+)
+from gpugraph.building.variable_scope.scope_settings import (
+    VariableScope as VariableScope,
+    get_variable_scope as get_variable_scope,
+)
+from gpugraph.building.variable_scope.variable_request import (
+    AUTO_REUSE as AUTO_REUSE,
+    no_regularizer as no_regularizer,
+)

@@ -1,0 +1,297 @@
+"""`make_template`: a function whose variables are made at its first call, and shared by all others.
+
+    def network(x):
+        w = tf.get_variable("w", [3, 3])
+        return tf.matmul(x, w)
+
+    shared = tf.make_template("network", network)
+    first, second = shared(a), shared(b)                # one network/w, two network*/MatMul
+
+The first call opens a variable scope, or the template does when it is made; each call re-enters
+it, from the second on with reuse. The name scope is each call's own, where it is called. A first
+call that fails is not counted: the next one is the first again.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack
+from copy import copy
+from typing import Any
+
+from gpugraph.base.errors import OpError
+from gpugraph.base.fork_safe_locks import new_lock
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.creation_origin import Origin, here
+from gpugraph.graph.client.default_graph_functions import get_default_graph
+from gpugraph.graph.client.graph_collections import GraphKeys
+from gpugraph.building.trackable.trackable import Trackable, TrackableReference
+from gpugraph.building.variable_scope import AUTO_REUSE, VariableScope, variable_scope
+from gpugraph.building.variable_scope.scope_entry_and_reuse import pure_variable_scope
+from gpugraph.building.variable_scope.scope_settings import scope_stack
+from gpugraph.building.variable_scope.variable_store import variable_store
+
+_LOG = logging.getLogger("gpugraph")
+
+
+def make_template(
+    name_: str,
+    func_: Callable[..., Any],
+    create_scope_now_: bool = False,
+    unique_name_: str | None = None,
+    custom_getter_: Callable[..., Any] | None = None,
+    **kwargs: Any,
+) -> Template:
+    """A `Template` of `func_`: its calls share the variables that it gets by `tf.get_variable`.
+
+    name_: the name of its scope, made unique among the scopes around.
+    create_scope_now_: the scope is opened here, not at the first call.
+    unique_name_: the name of its scope, as it is; `name_` then counts for nothing.
+    custom_getter_: the custom getter of the scope, see `tf.get_variable`.
+    kwargs: given to `func_` at each call, which may give others by the same names.
+
+    ValueError when `name_` is None.
+    """
+    if kwargs:
+        func_ = functools.partial(func_, **kwargs)
+    return Template(name_, func_, create_scope_now_, unique_name_, custom_getter_)
+
+
+class _FirstCall:
+    """A first call that goes on in a thread: its scope is the one at `place` of the thread's."""
+
+    def __init__(self, scopes: list[VariableScope], place: int) -> None:
+        self.scopes = scopes
+        self.place = place
+
+    def share(self) -> None:
+        """From here on, what exists already is found."""
+        for scope in self.scopes[self.place :]:
+            if not scope.reuse:
+                scope._reuse = AUTO_REUSE
+
+
+class _Calls(threading.local):
+    """The templates whose calls a thread is in, the innermost last."""
+
+    def __init__(self) -> None:
+        self.templates: list[Template] = []
+
+
+_CALLS = _Calls()
+
+
+class Template(Trackable):
+    """A function that shares its variables among its calls; see `make_template`.
+
+    Calling it: what the function returns. ValueError when a call after the first made a trainable
+    variable. What the function raises also says where the template was made.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        func: Callable[..., Any],
+        create_scope_now: bool = False,
+        unique_name: str | None = None,
+        custom_getter: Callable[..., Any] | None = None,
+    ) -> None:
+        if name is None:
+            raise ValueError("name cannot be None.")
+        self._origin = here({})
+        self._func = func
+        self._name = name
+        self._unique_name = unique_name
+        self._custom_getter = custom_getter
+        self._scope: VariableScope | None = None
+        self._going_on: list[_FirstCall] = []  # one, or some in as many threads
+        self._inner: list[Template] = []  # those that were called in a first call of this one
+        self._lock = new_lock()
+        self._variables_created = False
+        if create_scope_now:
+            chosen = unique_name or scope_stack().unique(name)
+            with pure_variable_scope(chosen, custom_getter=custom_getter) as scope:
+                self._scope = scope
+
+    def __repr__(self) -> str:
+        where = "not called yet" if self._scope is None else f"scope '{self._scope.name}'"
+        return f"<Template '{self._name}' {where}>"
+
+    # -- calling
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        with ExitStack() as entered:
+            with self._lock:
+                scope = entered.enter_context(self._enter())
+                if self._scope is None:
+                    self._scope = copy(scope)
+            try:
+                return self._call(args, kwargs)
+            except Exception as error:
+                _tell_where(error, self._origin)
+                raise
+
+    def _enter(self) -> AbstractContextManager[VariableScope]:
+        if self._scope is None:
+            return variable_scope(self._unique_name, self._name, custom_getter=self._custom_getter)
+        if self._variables_created:
+            return variable_scope(self._scope, reuse=True)
+        return variable_scope(self._scope, reuse=AUTO_REUSE if self._going_on else None)
+
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if self._variables_created:
+            return self._call_again(args, kwargs)
+        mine = self._begin_first_call()
+        _CALLS.templates.append(self)
+        try:
+            result = self._func(*args, **kwargs)
+        finally:
+            _CALLS.templates.remove(self)
+            self._going_on.remove(mine)
+        for outer in _CALLS.templates[-1:]:
+            outer._inner.append(self)
+        self._variables_created = True
+        return result
+
+    def _begin_first_call(self) -> _FirstCall:
+        """Notes it; beside another thread's first call, both make what the other has not made."""
+        scopes = scope_stack().scopes
+        mine = _FirstCall(scopes, len(scopes) - 1)
+        with self._lock:
+            others = [call for call in self._going_on if call.scopes is not scopes]
+            self._going_on.append(mine)
+        for call in [*others, mine] if others else []:
+            call.share()
+        return mine
+
+    def _call_again(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Calls the function; ValueError if it makes a trainable variable, a log line for others.
+
+        Other threads may make variables meanwhile: only what is made in this one counts.
+        """
+        graph = get_default_graph()
+        variables: list[Any] = []
+
+        def keep(next_creator: Callable[..., Any], **arguments: Any) -> Any:
+            variables.append(next_creator(**arguments))
+            return variables[-1]
+
+        before = _ids(graph, GraphKeys.TRAINABLE_VARIABLES, GraphKeys.GLOBAL_VARIABLES)
+        with graph._variable_creator_scope(keep):
+            result = self._func(*args, **kwargs)
+        trained = _ids(graph, GraphKeys.TRAINABLE_VARIABLES) - before
+        wrong = [variable for variable in variables if id(variable) in trained]
+        if wrong:
+            raise ValueError(
+                "Trainable variable created when calling a template after the first time, perhaps "
+                f"you used tf.Variable when you meant tf.get_variable: {wrong}, in the template "
+                f"'{self.variable_scope_name}'"
+            )
+        others = _ids(graph, GraphKeys.GLOBAL_VARIABLES) - before
+        new = [variable for variable in variables if id(variable) in others]
+        if new:
+            _LOG.info("The template '%s' was called again and made variables: %s", self._name, new)
+        return result
+
+    # -- what it is
+
+    @property
+    def name(self) -> str:
+        """The name that it was given, not made unique."""
+        return self._name
+
+    @property
+    def func(self) -> Callable[..., Any]:
+        """The function, with the arguments that were given to `make_template`."""
+        return self._func
+
+    @property
+    def variable_scope(self) -> VariableScope | None:
+        """The scope of its variables; None before the first call, unless it was opened at once."""
+        return self._scope
+
+    @property
+    def var_scope(self) -> VariableScope | None:
+        """An older name of `variable_scope`."""
+        return self._scope
+
+    @property
+    def variable_scope_name(self) -> str | None:
+        """The name of its scope with a slash, or None as `variable_scope` is."""
+        if self._scope is None:
+            return None
+        name = self._scope.name
+        return f"{name}/" if name and not name.endswith("/") else name
+
+    @property
+    def _checkpoint_dependencies(self) -> list[TrackableReference]:
+        """Templates that it called first, then the other variables, by names within its scope."""
+        prefix = self.variable_scope_name or ""
+        inner = {(template.variable_scope_name or "/"): template for template in self._inner}
+        shared = variable_store().variables
+        references: dict[str, Any] = {name[len(prefix) : -1]: inner[name] for name in inner}
+        for variable in self.variables:
+            name = variable.op.name
+            if shared.get(name) is variable and not name.startswith(tuple(inner)):
+                references[name[len(prefix) :]] = variable
+        return [TrackableReference(*item) for item in references.items()]
+
+    # -- its variables, of the default graph; none before the first call is done
+
+    @property
+    def variables(self) -> list[Any]:
+        """Its global and its local variables."""
+        return self.global_variables + self.local_variables
+
+    weights = variables
+
+    @property
+    def trainable_variables(self) -> list[Any]:
+        """The trainable variables under the template's scope."""
+        return self._collected(GraphKeys.TRAINABLE_VARIABLES)
+
+    trainable_weights = trainable_variables
+
+    @property
+    def non_trainable_variables(self) -> list[Any]:
+        """Its global variables that are not trainable."""
+        trained = set(map(id, self.trainable_variables))
+        return [variable for variable in self.global_variables if id(variable) not in trained]
+
+    non_trainable_weights = non_trainable_variables
+
+    @property
+    def global_variables(self) -> list[Any]:
+        """The global variables under the template's scope."""
+        return self._collected(GraphKeys.GLOBAL_VARIABLES)
+
+    @property
+    def local_variables(self) -> list[Any]:
+        """The local variables under the template's scope."""
+        return self._collected(GraphKeys.LOCAL_VARIABLES)
+
+    def _collected(self, key: str) -> list[Any]:
+        if not self._variables_created:
+            return []
+        graph = get_default_graph()
+        return graph.get_collection(key, self.variable_scope_name)
+
+
+def _ids(graph: Graph, *keys: str) -> set[int]:
+    return {id(variable) for key in keys for variable in graph.get_collection(key)}
+
+
+def _tell_where(error: Exception, origin: Origin) -> None:
+    """Says in the message of `error` where the template was made."""
+    lines = [
+        f'  File "{file}", line {line}, in {function}\n    {source}\n'
+        for file, line, function, source in reversed(origin.frames)
+    ]
+    text = "\n\noriginally defined at:\n" + "".join(lines)
+    first = str(error.args[0]) if error.args else ""
+    error.args = (first + text, *error.args[1:])
+    if isinstance(error, OpError):
+        error._message += text

@@ -1,0 +1,94 @@
+"""A variable in parts: how a partitioner's answer cuts it, and what of a value each part gets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from gpugraph.base.dtypes import DType
+from gpugraph.base.shapes import TensorShape, as_shape
+from gpugraph.graph.client.default_graph_functions import get_default_graph
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.indexing.strided_slice import slice as slice_of
+from gpugraph.building.variable_scope.variable_request import VariableSpec
+
+
+def full_shape(spec: VariableSpec) -> TensorShape:
+    """The shape of the whole, as it is given or as the initial tensor says."""
+    shape = as_shape(spec.shape)
+    if isinstance(spec.initializer, Tensor):
+        shape = shape.merge_with(spec.initializer.shape)
+    return shape
+
+
+def partitions_of(spec: VariableSpec, shape: TensorShape, dtype: DType) -> list[int]:
+    """Into how many parts the partitioner cuts each dimension; ValueError unless it's one."""
+    sizes = shape.sizes
+    if sizes is None or None in sizes:
+        raise ValueError(
+            f"Shape of a new partitioned variable must be fully defined, but instead was {shape} "
+            f"(variable {spec.name})."
+        )
+    if not sizes:
+        raise ValueError(
+            f"A partitioned Variable must have rank at least 1, but {spec.name} is a scalar."
+        )
+    answer = spec.partitioner(shape=shape, dtype=dtype)
+    fault = _fault(answer, shape)
+    if fault:
+        raise ValueError(f"{fault} (variable {spec.name})")
+    return [int(parts) for parts in answer]
+
+
+def _fault(answer: Any, shape: TensorShape) -> str | None:
+    """What is wrong with a partitioner's answer."""
+    if not isinstance(answer, Sequence) or isinstance(answer, (str, bytes)):
+        return f"Partitioner must return a sequence, but saw: {answer!r}"
+    if len(answer) != shape.rank:
+        return (
+            "Partitioner returned a partition list that does not match the Variable's rank: "
+            f"{answer} vs. {shape}"
+        )
+    if any(parts < 1 for parts in answer):
+        return f"Partitioner returned zero partitions for some axes: {answer}"
+    if sum(parts > 1 for parts in answer) > 1:
+        return (
+            f"Can only slice a variable along one dimension: shape: {shape}, partitioning: {answer}"
+        )
+    return None
+
+
+def cut(sizes: Sequence[int], partitions: Sequence[int]) -> Iterator[tuple[list[int], list[int]]]:
+    """(offset, shape) of each part; the first ones are larger by one where it doesn't divide."""
+    axis = next((axis for axis, parts in enumerate(partitions) if parts > 1), 0)
+    least, larger = divmod(sizes[axis], partitions[axis])
+    offset, shape = [0] * len(sizes), list(sizes)
+    for index in range(partitions[axis]):
+        shape[axis] = least + (index < larger)
+        yield list(offset), list(shape)
+        offset[axis] += shape[axis]
+
+
+def check_count(name: str, count: int, known: Any) -> None:
+    """ValueError where parts of the variable exist already, and not just as many."""
+    there = f"{name}/part_0" in known
+    last, next_one = f"{name}/part_{count - 1}", f"{name}/part_{count}"
+    if there and (last not in known or next_one in known):
+        raise ValueError(
+            "Partitioner returned a different partitioning than what was already found. It "
+            f"returned {count} shards, and shard {name}/part_0 was found, but "
+            + (f"so was the extra shard {next_one}." if last in known else f"{last} was not.")
+        )
+
+
+def share(spec: VariableSpec, part_name: str, offset: list[int], shape: list[int]) -> Any:
+    """The initializer of one part: of an initial value the part's slice."""
+    graph = get_default_graph()
+    with graph.name_scope(f"{part_name}/PartitionedInitializer"):
+        if not spec.gives_value:
+            return spec.initializer
+        value = spec.initializer
+        if not isinstance(value, Tensor):
+            value = convert_to_tensor(value, spec.dtype)
+        return slice_of(value, offset, shape)

@@ -1,0 +1,229 @@
+"""`with tf.variable_scope(...)`: enters a variable scope, and a name scope of the same name.
+
+A name prolongs the current scope and inherits from it. A scope object jumps: its name holds as
+it is, whatever is around, and so does what it says; the name scope is opened here all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from typing import Any
+
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.default_graph_functions import graph_of
+from gpugraph.building.variable_scope.custom_getters import nested
+from gpugraph.building.variable_scope.scope_settings import VariableScope, scope_stack
+from gpugraph.building.variable_scope.variable_request import AUTO_REUSE
+from gpugraph.building.variable_scope.variable_store import variable_store
+
+_SETTINGS = (
+    "initializer", "regularizer", "caching_device", "partitioner", "custom_getter", "dtype",
+    "use_resource",
+)  # fmt: skip
+"""What a scope inherits, or is given. Not `constraint`, which TensorFlow doesn't pass on."""
+
+
+class pure_variable_scope:
+    """Enters a variable scope, and no name scope; `name_scope` is what the scope says is its.
+
+    RuntimeError when scopes are not left in the opposite order of entering.
+    """
+
+    def __init__(
+        self,
+        name_or_scope: str | VariableScope,
+        reuse: Any = None,
+        name_scope: str | None = None,
+        constraint: Any = None,
+        **settings: Any,
+    ) -> None:
+        self._jumps = isinstance(name_or_scope, VariableScope)
+        self._stack = stack = scope_stack()
+        self._scope = _scope(name_or_scope, stack.current, reuse, name_scope, constraint)
+        _tell(self._scope, settings)
+        self._counts: dict[str, int] = {}
+
+    def __enter__(self) -> VariableScope:
+        self._stack.open(self._scope.name)
+        self._counts = dict(self._stack.counts)
+        self._stack.scopes.append(self._scope)
+        return self._scope
+
+    def __exit__(self, *_: Any) -> None:
+        self._stack.leave(self._scope)
+        if self._jumps:
+            self._stack.counts = self._counts  # the names opened where it began are as they were
+        else:
+            self._stack.close_inside(self._scope.name)
+
+
+def _scope(
+    name_or_scope: str | VariableScope,
+    current: VariableScope,
+    reuse: Any,
+    name_scope: str | None,
+    constraint: Any,
+) -> VariableScope:
+    """A new scope that says what the one it jumps to, or is opened in, says."""
+    if isinstance(name_or_scope, VariableScope):
+        source, name, op_scope = name_or_scope, name_or_scope.name, name_or_scope._name_scope
+    else:
+        source, name = current, current._prefix() + name_or_scope
+        op_scope = name_or_scope if name_scope is None else name_scope
+    inherited = {key: getattr(source, key) for key in _SETTINGS}
+    return VariableScope(
+        reuse or source.reuse, name=name, name_scope=op_scope, constraint=constraint, **inherited
+    )
+
+
+def _tell(scope: VariableScope, settings: dict[str, Any]) -> None:
+    """Sets what is not None; a custom getter goes before the one there is."""
+    for key, value in settings.items():
+        if value is not None:
+            if key == "custom_getter":
+                value = nested(value, scope.custom_getter)
+            getattr(scope, f"set_{key}")(value)
+
+
+class variable_scope:
+    """Opens a scope for variables, and a name scope.
+
+    name_or_scope: a name, under the current scope's; or a scope, whose name holds as it is.
+    default_name: the name where `name_or_scope` is None, made unique in the current scope.
+    values: tensors that the scope's function was given: their graph becomes the default inside.
+    reuse: True: variables must exist; tf.AUTO_REUSE: they are made where there are none; None or
+      False: as in the scope around, where at the root they must not exist.
+    initializer, regularizer, caching_device, partitioner, custom_getter, dtype, use_resource:
+      the defaults of `get_variable`; inherited by the scopes inside.
+    constraint: likewise, but not inherited.
+    auxiliary_name_scope: False opens no name scope.
+
+    TypeError without any name, and for one that is no string or scope; ValueError for another
+    `reuse`, and for reuse under a default name.
+    """
+
+    def __init__(
+        self,
+        name_or_scope: Any,
+        default_name: str | None = None,
+        values: Iterable[Any] | None = None,
+        initializer: Any = None,
+        regularizer: Any = None,
+        caching_device: Any = None,
+        partitioner: Any = None,
+        custom_getter: Callable[..., Any] | None = None,
+        reuse: Any = None,
+        dtype: Any = None,
+        use_resource: bool | None = None,
+        constraint: Callable[..., Any] | None = None,
+        auxiliary_name_scope: bool = True,
+    ) -> None:
+        if default_name is None and name_or_scope is None:
+            raise TypeError("If default_name is None then name_or_scope is required")
+        if reuse not in (None, AUTO_REUSE) and not isinstance(reuse, bool):
+            raise ValueError(
+                f"The reuse parameter must be True or False or None, or AUTO_REUSE: {reuse!r}"
+            )
+        if not isinstance(auxiliary_name_scope, bool):
+            raise TypeError(
+                "The auxiliary_name_scope must be `True` or `False`, while get "
+                f"{auxiliary_name_scope!r}"
+            )
+        self._name_or_scope = name_or_scope
+        self._default_name = default_name
+        self._graph: Graph = graph_of(list(values) if values is not None else ())
+        self._reuse = reuse
+        self._opens_name_scope = auxiliary_name_scope
+        self._settings = {
+            "initializer": initializer,
+            "regularizer": regularizer,
+            "caching_device": caching_device,
+            "partitioner": partitioner,
+            "custom_getter": custom_getter,
+            "dtype": dtype,
+            "use_resource": use_resource,
+            "constraint": constraint,
+        }
+        self._unique_name: str | None = None
+        self._entered: list[tuple[ExitStack, VariableScope]] = []
+
+    def __enter__(self) -> VariableScope:
+        with ExitStack() as entered:
+            entered.enter_context(self._graph.as_default())
+            scope = self._enter(entered)
+            self._entered.append((entered.pop_all(), scope))
+        return scope
+
+    def _enter(self, entered: ExitStack) -> VariableScope:
+        target = self._name_or_scope
+        if target is None:
+            if self._reuse:
+                raise ValueError(
+                    "reuse=True cannot be used without a name_or_scope: the default name "
+                    f"'{self._default_name}' is made unique, so that nothing is there to reuse"
+                )
+            within = entered.enter_context(self._name_scope(str(self._default_name)))
+            if self._unique_name is None:  # it keeps the name where it is entered again
+                stack = scope_stack()
+                self._unique_name = stack.unique(str(self._default_name))
+                full_name = stack.current._prefix() + self._unique_name
+                variable_store().default_scopes.add(full_name)
+            target = self._unique_name
+        elif isinstance(target, VariableScope):
+            within = entered.enter_context(self._name_scope(target.name.split("/")[-1]))
+        elif isinstance(target, str):
+            within = entered.enter_context(self._name_scope(target))
+        else:
+            raise TypeError(
+                f"VariableScope: name_or_scope must be a string or VariableScope: {target!r}"
+            )
+        return entered.enter_context(
+            pure_variable_scope(target, self._reuse, within, **self._settings)
+        )
+
+    def _name_scope(self, name: str) -> AbstractContextManager[str]:
+        """The name scope to open: for no name, or where none is to be opened, the current one."""
+        if name and self._opens_name_scope:
+            return self._graph.name_scope(name)
+        current = self._graph.get_name_scope()
+        return self._graph.name_scope(f"{current}/" if current else None)
+
+    def __exit__(self, *error: Any) -> None:
+        entered, scope = self._entered[-1]
+        scope_stack(self._graph).check_innermost(scope)
+        self._entered.pop()
+        entered.__exit__(*error)
+
+
+@contextmanager
+def variable_op_scope(
+    values: Iterable[Any],
+    name_or_scope: Any,
+    default_name: str | None = None,
+    initializer: Any = None,
+    regularizer: Any = None,
+    caching_device: Any = None,
+    partitioner: Any = None,
+    custom_getter: Callable[..., Any] | None = None,
+    reuse: Any = None,
+    dtype: Any = None,
+    use_resource: bool | None = None,
+    constraint: Callable[..., Any] | None = None,
+) -> Iterator[VariableScope]:
+    """`variable_scope` by an older name, with `values` first."""
+    with variable_scope(
+        name_or_scope,
+        default_name,
+        values,
+        initializer,
+        regularizer,
+        caching_device,
+        partitioner,
+        custom_getter,
+        reuse,
+        dtype,
+        use_resource,
+        constraint,
+    ) as scope:
+        yield scope

@@ -1,0 +1,276 @@
+"""Variable scopes: a prefix for names, and what holds for the variables got under it.
+
+Scopes are entered by `variable_scope`. Each thread has its own stack of them on a graph, whose
+bottom is the root scope, without a name; and counts how often a scope was opened, by which
+default names are made unique.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from operator import attrgetter
+from typing import Any
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import as_dtype
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.default_graph_functions import get_default_graph
+from gpugraph.graph.client.graph_collections import GraphKeys
+from gpugraph.graph.client.graph_scopes import as_name
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.building.variable_scope.variable_request import VariableSpec
+from gpugraph.building.variable_scope.variable_store import VariableStore, one_of_graph, variable_store
+from gpugraph.building.variables import PartitionedVariable
+from gpugraph.building.variables.reference_or_resource import SCOPE_CHOICE
+from gpugraph.building.variables.replication_modes import VariableAggregation, VariableSynchronization
+
+_KEY = ("__varscope",)  # TensorFlow's name for the collection that holds it
+_ASKED = (
+    "initializer", "regularizer", "reuse", "caching_device", "partitioner", "dtype",
+    "use_resource", "constraint",
+)  # fmt: skip
+"""The defaults that a scope gives `get_variable`; the getter is apart, as it is not passed on."""
+
+
+def _setting(name: str, doc: str) -> Any:
+    """The property of a scope that reads one of its settings."""
+    return property(attrgetter(f"_{name}"), doc=doc)
+
+
+class VariableScope:
+    """What holds for variables under `name`; what is None holds nothing.
+
+    reuse: True: they must exist; False: they must not; AUTO_REUSE: either.
+    """
+
+    def __init__(
+        self,
+        reuse: Any,
+        name: str = "",
+        initializer: Any = None,
+        regularizer: Any = None,
+        caching_device: Any = None,
+        partitioner: Any = None,
+        custom_getter: Callable[..., Any] | None = None,
+        name_scope: str = "",
+        dtype: Any = dtypes.float32,
+        use_resource: bool | None = None,
+        constraint: Callable[..., Any] | None = None,
+    ) -> None:
+        self._name = name
+        self._name_scope = name_scope
+        self._reuse = reuse
+        self._initializer = initializer
+        self._regularizer = regularizer
+        self._caching_device = caching_device
+        self._partitioner = partitioner
+        self._custom_getter = custom_getter
+        self._dtype = dtype
+        self._use_resource = use_resource
+        self._constraint = constraint
+
+    def __repr__(self) -> str:
+        return f"<tf.VariableScope '{self._name}' reuse={self._reuse}>"
+
+    name = _setting("name", "The scope's name, without a slash at its end.")
+    original_name_scope = _setting("name_scope", "The name scope that it opened, with its slash.")
+    reuse = _setting("reuse", "Whether variables must be new (False), exist (True), or either.")
+    initializer = _setting("initializer", "The default initializer of variables, or None.")
+    regularizer = _setting("regularizer", "The default regularizer of variables, or None.")
+    caching_device = _setting("caching_device", "The device on which reads are cached, or None.")
+    partitioner = _setting("partitioner", "The default partitioner of variables, or None.")
+    custom_getter = _setting("custom_getter", "The function in place of the true getter, or None.")
+    dtype = _setting("dtype", "The default dtype of variables.")
+    use_resource = _setting("use_resource", "Whether variables are resource variables, or None.")
+    constraint = _setting("constraint", "The function that projects an updated variable, or None.")
+
+    def reuse_variables(self) -> None:
+        """From here on, in this scope and those opened inside, variables must exist."""
+        self._reuse = True
+
+    def set_initializer(self, initializer: Any) -> None:
+        """Sets the default initializer of this scope."""
+        self._initializer = initializer
+
+    def set_regularizer(self, regularizer: Any) -> None:
+        """Sets the default regularizer of this scope."""
+        self._regularizer = regularizer
+
+    def set_caching_device(self, caching_device: Any) -> None:
+        """Sets the default caching device of this scope."""
+        self._caching_device = caching_device
+
+    def set_partitioner(self, partitioner: Any) -> None:
+        """Sets the default partitioner of this scope."""
+        self._partitioner = partitioner
+
+    def set_custom_getter(self, custom_getter: Callable[..., Any] | None) -> None:
+        """Sets the custom getter of this scope."""
+        self._custom_getter = custom_getter
+
+    def set_dtype(self, dtype: Any) -> None:
+        """Sets the default dtype of this scope."""
+        self._dtype = dtype
+
+    def set_use_resource(self, use_resource: bool | None) -> None:
+        """Sets whether this scope makes resource variables."""
+        self._use_resource = use_resource
+
+    # -- the variables under it
+
+    def get_collection(self, name: Any) -> list[Any]:
+        """The items of a collection whose names are under this scope's."""
+        return get_default_graph().get_collection(name, self._prefix())
+
+    def global_variables(self) -> list[Any]:
+        """The global variables under this scope's name."""
+        return self.get_collection(GraphKeys.GLOBAL_VARIABLES)
+
+    def local_variables(self) -> list[Any]:
+        """The local variables under this scope's name."""
+        return self.get_collection(GraphKeys.LOCAL_VARIABLES)
+
+    def trainable_variables(self) -> list[Any]:
+        """The trainable variables under this scope's name."""
+        return self.get_collection(GraphKeys.TRAINABLE_VARIABLES)
+
+    def _prefix(self) -> str:
+        return f"{self._name}/" if self._name else ""
+
+    # -- getting one
+
+    def get_variable(
+        self,
+        var_store: VariableStore,
+        name: str,
+        shape: Any = None,
+        dtype: Any = None,
+        initializer: Any = None,
+        regularizer: Any = None,
+        reuse: Any = None,
+        trainable: bool | None = None,
+        collections: Sequence[str] | None = None,
+        caching_device: Any = None,
+        partitioner: Any = None,
+        validate_shape: bool = True,
+        use_resource: bool | None = None,
+        custom_getter: Callable[..., Any] | None = None,
+        constraint: Callable[..., Any] | None = None,
+        synchronization: Any = VariableSynchronization.AUTO,
+        aggregation: Any = VariableAggregation.NONE,
+    ) -> Any:
+        """The variable `name` under this scope's name, from `var_store`; see `tf.get_variable`."""
+        name = as_name(name)
+        with get_default_graph().name_scope(None):
+            if dtype is not None and initializer is not None and not callable(initializer):
+                _check_dtype(initializer, dtype)
+            spec = self._spec(
+                self._prefix() + name,
+                shape=shape,
+                dtype=dtype,
+                initializer=initializer,
+                regularizer=regularizer,
+                reuse=reuse,
+                trainable=trainable,
+                collections=collections,
+                caching_device=caching_device,
+                partitioner=partitioner,
+                validate_shape=validate_shape,
+                use_resource=use_resource,
+                constraint=constraint,
+                synchronization=synchronization,
+                aggregation=aggregation,
+            )
+            return var_store.get(spec, custom_getter or self._custom_getter)
+
+    def _spec(self, full_name: str, **asked: Any) -> VariableSpec:
+        """What is asked for, and where that is None, what this scope says."""
+        for key in _ASKED:
+            if asked.get(key) is None:
+                asked[key] = getattr(self, key)
+        return VariableSpec(full_name, **asked)
+
+    def _get_partitioned_variable(
+        self, name: str | None, shape: Any, partitioner: Any, **arguments: Any
+    ) -> PartitionedVariable:
+        """A variable in parts; with no name, it is called as the scope is.
+
+        ValueError where a custom getter is set, which has no say in this.
+        """
+        if self._custom_getter is not None:
+            raise ValueError(
+                "Private access to _get_partitioned_variable is not allowed when a custom getter "
+                f"is set ({self._custom_getter!r}). Use tf.get_variable with a partitioner."
+            )
+        full_name = "/".join(filter(None, [self._name, name]))
+        spec = self._spec(full_name, shape=shape, partitioner=partitioner, **arguments)
+        return variable_store().get(spec)
+
+
+def _check_dtype(initializer: Any, dtype: Any) -> None:
+    """ValueError where an initial value is of another dtype than is asked for."""
+    wanted, actual = as_dtype(dtype).base_dtype, convert_to_tensor(initializer).dtype.base_dtype
+    if actual is not wanted:
+        raise ValueError(f"Initializer type '{actual}' and explicit dtype '{wanted}' don't match.")
+
+
+class ScopeStack(threading.local):
+    """The scopes that a thread is in, outermost first, and how often it opened each name."""
+
+    def __init__(self) -> None:
+        self.scopes: list[VariableScope] = [VariableScope(False)]
+        self.counts: dict[str, int] = {}
+
+    @property
+    def current(self) -> VariableScope:
+        """The innermost scope of this thread."""
+        return self.scopes[-1]
+
+    def open(self, name: str) -> None:
+        """Counts one more opening."""
+        self.counts[name] = self.counts.get(name, 0) + 1
+
+    def close_inside(self, name: str) -> None:
+        """Forgets what was opened under `name`."""
+        for scope_name in self.counts:
+            if not name or scope_name.startswith(f"{name}/"):
+                self.counts[scope_name] = 0
+
+    def unique(self, prefix: str) -> str:
+        """`prefix`, or `prefix_1` and so on, that was not opened under the current scope."""
+        full = self.current._prefix() + prefix
+        index, name = 0, full
+        while self.counts.get(name, 0):
+            index += 1
+            name = f"{full}_{index}"
+        return f"{prefix}_{index}" if index else prefix
+
+    def leave(self, scope: VariableScope) -> None:
+        """Takes `scope` off; RuntimeError, and nothing is changed, unless it is the innermost."""
+        self.check_innermost(scope)
+        self.scopes.pop()
+
+    def check_innermost(self, scope: VariableScope) -> None:
+        """RuntimeError unless `scope` is the innermost."""
+        depth = next((index for index, inner in enumerate(self.scopes) if inner is scope), None)
+        inside = [inner.name for inner in self.scopes[depth + 1 :]] if depth is not None else []
+        if depth is None or inside:
+            raise RuntimeError(
+                f"Improper nesting of variable_scope. '{scope.name}' is left "
+                + (f"before '{inside[-1]}', entered inside it." if inside else "a second time.")
+            )
+
+
+def scope_stack(graph: Graph | None = None) -> ScopeStack:
+    """The scopes of `graph`, or of the default graph, each thread's own."""
+    stack: ScopeStack = one_of_graph(graph, _KEY, ScopeStack)
+    return stack
+
+
+def get_variable_scope() -> VariableScope:
+    """The variable scope of this thread in the default graph."""
+    return scope_stack().current
+
+
+SCOPE_CHOICE.append(lambda: get_variable_scope().use_resource)

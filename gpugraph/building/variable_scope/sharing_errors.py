@@ -1,0 +1,75 @@
+"""The errors of variable sharing: which variable, what was given, what is there, what to write."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import Any
+
+from gpugraph.graph.client.default_graph_functions import get_default_graph
+from gpugraph.building.variables import PartitionedVariable
+
+_NEAREST = 3  # so many names are suggested, at most
+
+
+def made_at(variable: Any) -> str:
+    """The line that created `variable`, if it is known."""
+    part = next(iter(variable)) if isinstance(variable, PartitionedVariable) else variable
+    origin = getattr(getattr(part, "op", None), "origin", None)
+    return "" if origin is None else f" It was made at {origin}."
+
+
+def already_there(name: str, existing: Any, default_scopes: Iterable[str] = ()) -> ValueError:
+    """It must not exist, but it does.
+
+    default_scopes: the full names of scopes that were opened by a default name.
+    """
+    return ValueError(
+        f"Variable {name} already exists, disallowed.{made_at(existing)} To get that one, set "
+        "reuse=True or reuse=tf.AUTO_REUSE in the variable_scope; to make another, give it "
+        f"another name or scope.{_on_default_names(name, default_scopes)}"
+    )
+
+
+def _on_default_names(name: str, default_scopes: Iterable[str]) -> str:
+    """Why two scopes that were opened by default names inside another have one name."""
+    around = [scope for scope in default_scopes if "/" in scope and name.startswith(f"{scope}/")]
+    if not around:
+        return ""
+    outer, _, default = max(around, key=len).rpartition("/")
+    return (
+        f" '{default}' is a default name inside of '{outer}': default names are counted anew each "
+        f"time that '{outer}' is entered, so the second entry repeats the names of the first. Name "
+        f"the layers or scopes inside, or enter '{outer}' once for all of them."
+    )
+
+
+def not_there(name: str, known: Iterable[str], kind: str = "Variable") -> ValueError:
+    """The error of a variable that must exist but does not; it lists similar names."""
+    text = (
+        f"{kind} {name} does not exist, or was not created with tf.get_variable(). To make it, "
+        "set reuse=tf.AUTO_REUSE (or None) in the variable_scope."
+    )
+    stranger = get_default_graph()._by_name.get(name)
+    if stranger is not None and stranger.type in ("VariableV2", "VarHandleOp"):
+        text += f" There is a tf.Variable of this name, made at {stranger.origin}: it isn't shared."
+    near = difflib.get_close_matches(name, list(known), _NEAREST)
+    if near:
+        text += f" Names that exist: {', '.join(near)}."
+    return ValueError(text)
+
+
+def other_shape(name: str, requested: Any, existing: Any, kind: str = "variable") -> ValueError:
+    """It exists with another shape."""
+    return ValueError(
+        f"Trying to share {kind} {name}, but specified shape {requested} and found shape "
+        f"{existing.shape}.{made_at(existing)} Leave the shape out, or give that one."
+    )
+
+
+def other_dtype(name: str, requested: Any, existing: Any, kind: str = "variable") -> ValueError:
+    """It exists with another dtype."""
+    return ValueError(
+        f"Trying to share {kind} {name}, but specified dtype {requested.name} and found dtype "
+        f"{existing.dtype.name}.{made_at(existing)} Give dtype=tf.{existing.dtype.base_dtype.name}."
+    )

@@ -1,0 +1,102 @@
+"""One variable of the store: it is found and checked, or made with its initializer lifted out.
+
+The initializer runs outside of control dependencies, branches and loops, so that a variable
+that is first got inside of them is initialized by itself, like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import DType, as_dtype
+from gpugraph.base.shapes import TensorShape, as_shape
+from gpugraph.graph.client.default_graph_functions import get_default_graph
+from gpugraph.graph.client.graph_collections import GraphKeys
+from gpugraph.ops.random.variable_initializers import GlorotUniform, Zeros
+from gpugraph.building.variable_scope.custom_getters import accepts, needs_nothing
+from gpugraph.building.variable_scope.sharing_errors import other_dtype, other_shape
+from gpugraph.building.variable_scope.variable_request import PartitionInfo, VariableSpec
+from gpugraph.building.variables import Variable
+
+
+def check_same(spec: VariableSpec, existing: Any, kind: str = "variable") -> None:
+    """ValueError where `found` has another shape or dtype than is asked for."""
+    shape, dtype = as_shape(spec.shape), as_dtype(spec.dtype)
+    if not shape.is_compatible_with(existing.shape):
+        raise other_shape(spec.name, shape, existing, kind)
+    if not dtype.is_compatible_with(existing.dtype):
+        raise other_dtype(spec.name, dtype, existing, kind)
+
+
+def make_single(spec: VariableSpec, part: PartitionInfo | None = None) -> Any:
+    """A new variable, its regularization loss collected."""
+    value, dtype = _initial_value(spec, part)
+    variable = Variable(
+        initial_value=value,
+        name=spec.name,
+        trainable=spec.trainable,
+        collections=spec.collections,
+        caching_device=spec.caching_device,
+        dtype=dtype,
+        validate_shape=spec.validate_shape,
+        constraint=spec.constraint,
+        use_resource=spec.use_resource,
+        synchronization=spec.synchronization,
+        aggregation=spec.aggregation,
+    )
+    if spec.regularizer is not None:
+        _regularize(variable, spec)
+    return variable
+
+
+def _initial_value(spec: VariableSpec, part: PartitionInfo | None) -> tuple[Any, DType | None]:
+    """What `Variable` is given as its initial value, and its dtype where that doesn't say it."""
+    if spec.gives_value:
+        return spec.initializer, None
+    dtype, shape = as_dtype(spec.dtype).base_dtype, as_shape(spec.shape)
+    make = spec.initializer
+    if make is None:
+        make = default_initializer(spec.name, dtype)
+    if isinstance(make, type):
+        graph = get_default_graph()
+        with graph.control_dependencies(None):
+            make = make()
+    if shape.is_fully_defined():
+        known = {"partition_info": part} if accepts(make, "partition_info") else {}
+        return partial(make, shape.as_list(), dtype=dtype, **known), dtype
+    if needs_nothing(make):
+        return make, None
+    raise ValueError(_no_initializer(spec.name, shape))
+
+
+def _no_initializer(name: str, shape: TensorShape) -> str:
+    return (
+        "The initializer passed is not valid. It should be a callable with no arguments and the "
+        "shape should not be provided or an instance of `tf.keras.initializers.*' and `shape` "
+        f"should be fully defined. It is that of the variable {name}, and the shape is {shape}."
+    )
+
+
+def default_initializer(name: str, dtype: DType) -> Callable[..., Any]:
+    """Glorot's uniform for floating types, zeros for integers, bool and string, else ValueError."""
+    if dtype.is_floating:
+        return GlorotUniform()
+    if dtype.is_integer or dtype.is_bool or dtype == dtypes.string:
+        return Zeros()
+    raise ValueError(f"An initializer for variable {name} of {dtype} is required")
+
+
+def _regularize(variable: Any, spec: VariableSpec) -> None:
+    """Collects the loss that the regularizer makes of the variable, unless that is None."""
+    graph = get_default_graph()
+    with (
+        graph.colocate_with(variable.op),
+        graph.name_scope(f"{spec.name}/Regularizer/"),
+        graph.control_dependencies(None),
+    ):
+        loss = spec.regularizer(variable)
+    if loss is not None:
+        graph.add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)

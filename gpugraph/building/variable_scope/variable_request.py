@@ -1,0 +1,80 @@
+"""What is asked of the store: one variable's name and all that may be said of it."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gpugraph.base import dtypes
+from gpugraph.building.variables.replication_modes import VariableAggregation, VariableSynchronization
+
+
+class _ReuseMode(enum.Enum):
+    AUTO_REUSE = 1
+
+
+AUTO_REUSE = _ReuseMode.AUTO_REUSE
+"""Value of `reuse`: make the variable where there is none, else find it."""
+
+
+def no_regularizer(_: Any) -> None:
+    """Regularizes nothing: keeps a scope's regularizer from the variables and scopes inside."""
+
+
+@dataclass(frozen=True)
+class VariableSpec:
+    """`name` is the full one. `reuse`: True must exist, False must not, else either."""
+
+    name: str
+    shape: Any = None
+    dtype: Any = dtypes.float32
+    initializer: Any = None
+    regularizer: Any = None
+    reuse: Any = None
+    trainable: bool | None = None
+    collections: Sequence[str] | None = None
+    caching_device: Any = None
+    partitioner: Any = None
+    validate_shape: bool = True
+    use_resource: bool | None = None
+    constraint: Any = None
+    synchronization: Any = VariableSynchronization.AUTO
+    aggregation: Any = VariableAggregation.NONE
+
+    @property
+    def gives_value(self) -> bool:
+        """Whether the initializer is the value itself, not what makes it."""
+        return self.initializer is not None and not callable(self.initializer)
+
+
+@dataclass(frozen=True)
+class PartitionInfo:
+    """Where the part of a variable lies that an initializer is asked for."""
+
+    full_shape: Sequence[int]
+    var_offset: Sequence[int]
+
+    def single_offset(self, shape: Sequence[int]) -> int:
+        """The offset in the dimension that is cut; of what isn't cut, 0.
+
+        shape: that of the part. ValueError when it is cut in several dimensions.
+        """
+        axis = self.single_slice_dim(shape)
+        return 0 if axis is None else self.var_offset[axis]
+
+    def single_slice_dim(self, shape: Sequence[int]) -> int | None:
+        """The dimension in which a part of this shape is less than the whole; None: it isn't.
+
+        ValueError for another rank, a part that reaches beyond the whole, or several dimensions.
+        """
+        if len(shape) != len(self.full_shape):
+            raise ValueError(f"A part of shape {list(shape)} is of another rank than {self}")
+        bounds = zip(self.var_offset, shape, self.full_shape)
+        if any(offset + size > full for offset, size, full in bounds):
+            raise ValueError(f"A part of shape {list(shape)} reaches beyond {self}")
+        cut = [axis for axis, size in enumerate(shape) if size != self.full_shape[axis]]
+        if len(cut) > 1:
+            raise ValueError(f"A part of shape {list(shape)} is cut in several dimensions: {self}")
+        return cut[0] if cut else None

@@ -1,0 +1,114 @@
+"""Modules: objects that hold variables and other modules in their attributes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from functools import wraps
+from typing import Any
+
+from gpugraph.graph.client.default_graph_functions import get_default_graph
+from gpugraph.building.trackable.auto_trackable import AutoTrackable
+from gpugraph.building.variables import PartitionedVariable, Variable
+
+
+class Module(AutoTrackable):
+    """A named container: `variables` and `submodules` are those in its attributes, and deeper.
+
+    name: a Python identifier, by default the class's name in lower case. Operations that methods
+      decorated with `with_name_scope` add are under it.
+
+    ValueError for a name that is no identifier.
+    """
+
+    _unsearched: frozenset[str] = frozenset({"_tracked"})
+    """Attributes whose values are not searched for variables and modules."""
+
+    def __init__(self, name: str | None = None) -> None:
+        chosen = snake_case(type(self).__name__) if name is None else name
+        if not re.fullmatch(r"[A-Za-z_]\w*", chosen):
+            raise ValueError(
+                f"{chosen!r} is not a valid module name. Module names must be valid Python "
+                "identifiers (e.g. a valid class name)."
+            )
+        self._name = chosen
+        graph = get_default_graph()
+        with graph.name_scope(chosen) as scope:
+            self._scope_name = scope
+
+    @property
+    def name(self) -> str:
+        """The name that was given, or that of the class."""
+        return self._name
+
+    @property
+    def name_scope(self) -> AbstractContextManager[str]:
+        """A context in which operations have the module's name."""
+        graph = get_default_graph()
+        return graph.name_scope(self._scope_name)
+
+    @property
+    def variables(self) -> Any:
+        """The variables of the module and its submodules, by the names of attributes."""
+        return tuple(value for value in self._leaves() if _is_variable(value))
+
+    @property
+    def trainable_variables(self) -> Any:
+        """Those of `variables` that are trained."""
+        return tuple(variable for variable in self.variables if variable.trainable)
+
+    @property
+    def submodules(self) -> tuple[Module, ...]:
+        """The modules in its attributes, and in theirs."""
+        return tuple(value for value in self._leaves() if isinstance(value, Module))
+
+    def _leaves(self) -> Iterator[Any]:
+        """All values in attributes: first the module's, then those of the modules there."""
+        seen = {id(self)}
+        waiting: list[Module] = [self]
+        while waiting:
+            module = waiting.pop(0)
+            for name in sorted(vars(module)):
+                if name in module._unsearched:
+                    continue
+                for value in leaves(vars(module)[name]):
+                    if id(value) not in seen:
+                        seen.add(id(value))
+                        yield value
+                        if isinstance(value, Module):
+                            waiting.append(value)
+
+    @classmethod
+    def with_name_scope(cls, method: Callable[..., Any]) -> Callable[..., Any]:
+        """A method whose operations are in the module's name scope."""
+
+        @wraps(method)
+        def call_in_scope(self: Module, *args: Any, **kwargs: Any) -> Any:
+            with self.name_scope:
+                return method(self, *args, **kwargs)
+
+        return call_in_scope
+
+
+def _is_variable(value: Any) -> bool:
+    return isinstance(value, (Variable, PartitionedVariable))
+
+
+def leaves(value: Any) -> Iterator[Any]:
+    """The values in lists, tuples and dicts, those of dicts by sorted keys."""
+    if isinstance(value, (list, tuple)):
+        for item in value:
+            yield from leaves(item)
+    elif isinstance(value, Mapping):
+        for key in sorted(value, key=str):
+            yield from leaves(value[key])
+    else:
+        yield value
+
+
+def snake_case(name: str) -> str:
+    """`BasicLSTMCell` as `basic_lstm_cell`; a scope's name can't start with `_`."""
+    split = re.sub("(.)([A-Z][a-z0-9]+)", r"\1_\2", name)
+    lowered = re.sub("([a-z])([A-Z])", r"\1_\2", split).lower()
+    return f"private{lowered}" if lowered.startswith("_") else lowered

@@ -1,0 +1,207 @@
+"""Resource variables: variables behind a handle, by which ops read and change them.
+
+A reference variable has one read that all its users share. A resource variable is read anew by
+each user, where the user is: after what the control dependencies there wait for, and in each
+iteration of a loop. What changes it gives no reference, but the variable as it is afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
+
+from gpugraph.base.dtypes import DType
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.framework.identity_and_shape import identity
+from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.state.change_by_handle import change
+from gpugraph.building.variables.variable import KINDS, Variable
+
+
+class ResourceVariable(Variable):
+    """A variable behind a handle; see `Variable` for what it is made of.
+
+    handle: a scalar of dtype resource, which stands for the variable in the graph.
+    """
+
+    _initializer_scope = True
+    _needs_shape = False
+    _cached: Tensor | None = None
+
+    def _hold(self, shape: TensorShape, scope: str) -> Tensor:
+        self._dtype = self._initial_value.dtype.base_dtype
+        self._shape = shape
+        name = scope[:-1]
+        return raw_ops.VarHandleOp(dtype=self._dtype, shape=shape, shared_name=name, name=scope)
+
+    def _init_from_proto(self, message: Any, import_scope: str | None) -> None:
+        super()._init_from_proto(message, import_scope)
+        attrs = self._variable.op.attrs
+        self._dtype, self._shape = attrs["dtype"], attrs["shape"]
+        if self._snapshot.op.type != "ReadVariableOp":
+            self._cached = self._snapshot
+
+    def _safe_initial_value(self) -> Tensor:
+        return self._initial_value
+
+    def _initialize(self) -> Operation:
+        with self._graph.name_scope("IsInitialized"):
+            self._is_initialized_op: Tensor = raw_ops.VarIsInitializedOp(self._variable)
+        with self._beside():
+            assignment: Operation = raw_ops.AssignVariableOp(
+                self._variable, self._guarded_initial_value, name="Assign"
+            )
+        return assignment
+
+    def _read(self) -> Tensor:
+        """What is fetched for the variable; with a caching device, what all users read."""
+        with self._graph.name_scope("Read"):
+            with self._beside():
+                value = self._read_here()
+            if self._caching_device is None:
+                return value
+            with (
+                self._graph.colocate_with(None, ignore_existing=True),
+                self._graph.device(self._caching_device),
+            ):
+                self._cached = identity(value)
+            return self._cached
+
+    def _read_here(self) -> Tensor:
+        """A new read, after what the control dependencies around wait for."""
+        return raw_ops.ReadVariableOp(self._variable, dtype=self._dtype)
+
+    @contextmanager
+    def _beside(self) -> Iterator[None]:
+        """Asks for the variable's device, whatever the scopes around ask for."""
+        graph = self._graph
+        with (
+            graph.colocate_with(None, ignore_existing=True),
+            graph.device(self._variable.op.device or None),
+        ):
+            yield
+
+    def _after(self) -> AbstractContextManager[Any]:
+        """What reads and changes wait for, to see the variable as this is."""
+        return nullcontext()
+
+    def _as_graph_element(self) -> Tensor:
+        return self._snapshot
+
+    @property
+    def handle(self) -> Tensor:
+        """The resource tensor that stands for the variable."""
+        return self._variable
+
+    def value(self) -> Tensor:
+        """The value, read anew here; with a caching device, as of its reading in a run."""
+        if self._cached is not None:
+            return self._cached
+        with self._beside(), self._after():
+            return self._read_here()
+
+    def read_value(self) -> Tensor:
+        """A reading of its own, placed by the control dependencies around."""
+        with self._after():
+            with self._graph.name_scope("Read"):
+                value = self._read_here()
+            return identity(value)
+
+    def sparse_read(self, indices: Any, name: str | None = None) -> Tensor:
+        """The rows at `indices`, as `tf.gather`."""
+        with self._after():
+            rows: Tensor = raw_ops.ResourceGather(
+                self._variable, indices, dtype=self._dtype, name=name or "Gather"
+            )
+        return identity(rows)
+
+    def gather_nd(self, indices: Any, name: str | None = None) -> Tensor:
+        """The slices at `indices`, as `tf.gather_nd`."""
+        with self._after():
+            slices: Tensor = raw_ops.ResourceGatherNd(
+                self._variable, indices, dtype=self._dtype, name=name or "GatherNd"
+            )
+        return identity(slices)
+
+    def is_initialized(self, name: str | None = None) -> Tensor:
+        """A bool scalar: whether the variable has a value in the session."""
+        return raw_ops.VarIsInitializedOp(self._variable, name=name)
+
+    def _is_initialized(self) -> Tensor:
+        return self.is_initialized()
+
+    @property
+    def dtype(self) -> DType:
+        """The dtype of the value."""
+        return self._dtype
+
+    @property
+    def shape(self) -> TensorShape:
+        """The static shape of the value."""
+        return self._shape
+
+    def get_shape(self) -> TensorShape:
+        """The static shape of the value, as `shape`."""
+        return self._shape
+
+    @property
+    def create(self) -> Operation:
+        """The operation that assigns the initial value."""
+        return self._initializer
+
+    def set_shape(self, shape: Any) -> None:
+        """Refines the static shape; ValueError where the two contradict each other."""
+        self._shape = self._shape.merge_with(shape)
+        self._snapshot.set_shape(shape)
+
+    # -- changing
+
+    def _changed_by(self, op_type: str, value: Any, read_value: bool, **attrs: Any) -> Any:
+        with self._graph.as_default(), self._after():
+            tensor = convert_to_tensor(value, self._dtype)
+            if op_type == "Assign" and not self._shape.is_compatible_with(tensor.shape):
+                raise ValueError(
+                    f"Shapes {self._shape} and {tensor.shape} are incompatible: the variable's, "
+                    f"'{self.name}' (made at {self._variable.op.origin}), and the assigned value's"
+                )
+            operation = change(op_type, self._variable, tensor, **attrs)
+        return self._after_change(operation) if read_value else operation
+
+    def _after_change(self, op: Operation) -> UnreadVariable:
+        """The variable as it is after an op that changed it."""
+        return UnreadVariable(self, op)
+
+
+class UnreadVariable(ResourceVariable):
+    """A resource variable as it is after `op`, which changed it: read only where it is used."""
+
+    def __init__(self, variable: ResourceVariable, op: Operation) -> None:
+        vars(self).update(vars(variable))
+        self._changed = op
+        self._cached = None
+        with self._after():
+            self._snapshot = self._read_here()
+
+    def _after(self) -> AbstractContextManager[Any]:
+        return self._graph.control_dependencies([self._changed])
+
+    @property
+    def op(self) -> Operation:
+        """The operation that changes the variable."""
+        return self._changed
+
+    @property
+    def name(self) -> str:
+        """The variable's name."""
+        return self._changed.name
+
+    @property
+    def _shared_name(self) -> str:
+        return self._variable.op.name
+
+
+KINDS[True] = ResourceVariable

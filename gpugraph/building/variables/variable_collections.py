@@ -1,0 +1,135 @@
+"""What a graph knows of its variables: lists by collection, and ops that initialize them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gpugraph.base.dtypes import resource
+from gpugraph.base.value_text import shown
+from gpugraph.graph.client.default_graph_functions import get_default_graph
+from gpugraph.graph.client.graph_collections import GraphKeys
+from gpugraph.graph.client.indexed_slices import IndexedSlices
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.control.group_and_no_op import group
+from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.indexing.gather import boolean_mask
+from gpugraph.ops.sparse.sparse_tensor import SparseTensor
+from gpugraph.building.variables.variable import Variable
+
+
+def global_variables(scope: str | None = None) -> list[Any]:
+    """The variables of collection GLOBAL_VARIABLES, of names that match `scope` if given."""
+    return get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES, scope)
+
+
+def all_variables() -> list[Any]:
+    """The variables of collection GLOBAL_VARIABLES, by their older name."""
+    return global_variables()
+
+
+def local_variables(scope: str | None = None) -> list[Any]:
+    """The variables of collection LOCAL_VARIABLES."""
+    return get_default_graph().get_collection(GraphKeys.LOCAL_VARIABLES, scope)
+
+
+def trainable_variables(scope: str | None = None) -> list[Any]:
+    """The variables of collection TRAINABLE_VARIABLES."""
+    return get_default_graph().get_collection(GraphKeys.TRAINABLE_VARIABLES, scope)
+
+
+def model_variables(scope: str | None = None) -> list[Any]:
+    """The variables of collection MODEL_VARIABLES: those of a model's layers."""
+    return get_default_graph().get_collection(GraphKeys.MODEL_VARIABLES, scope)
+
+
+def moving_average_variables(scope: str | None = None) -> list[Any]:
+    """The variables of collection MOVING_AVERAGE_VARIABLES: those that averages are kept of."""
+    return get_default_graph().get_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, scope)
+
+
+def _variables(var_list: Any) -> list[Any]:
+    """The variables in a sequence; TypeError for anything else."""
+    try:
+        variables = list(var_list)
+    except TypeError:
+        raise TypeError(f"var_list must be a list of variables, not {shown(var_list)}") from None
+    for variable in variables:
+        if not hasattr(variable, "initializer"):
+            raise TypeError(f"Expected a tf.Variable, not {shown(variable)}")
+    return variables
+
+
+def variables_initializer(var_list: Sequence[Any], name: str = "init") -> Operation:
+    """An operation that initializes these variables."""
+    return group(*[variable.initializer for variable in _variables(var_list)], name=name)
+
+
+def global_variables_initializer() -> Operation:
+    """An operation that initializes all global variables made so far."""
+    return variables_initializer(global_variables())
+
+
+def local_variables_initializer() -> Operation:
+    """An operation that initializes all local variables made so far."""
+    return variables_initializer(local_variables())
+
+
+def tables_initializer(name: str = "init_all_tables") -> Operation:
+    """An operation that runs what collection TABLE_INITIALIZERS has; a NoOp where that is empty."""
+    return group(*get_default_graph().get_collection(GraphKeys.TABLE_INITIALIZERS), name=name)
+
+
+def is_tensor(x: Any) -> bool:
+    """Whether `x` is a Tensor, SparseTensor, IndexedSlices or Variable."""
+    return isinstance(x, (Tensor, SparseTensor, IndexedSlices, Variable))
+
+
+def is_variable_initialized(variable: Any) -> Tensor:
+    """A bool scalar: whether the variable has a value in the session.
+
+    variable: a Variable, the reference tensor of one, or a resource handle. TypeError for others.
+    """
+    if isinstance(variable, Tensor) and variable.dtype._is_ref_dtype:
+        return raw_ops.IsVariableInitialized(variable)
+    if isinstance(variable, Tensor) and variable.dtype == resource:
+        return raw_ops.VarIsInitializedOp(variable)
+    [variable] = _variables([variable])
+    return variable._is_initialized()
+
+
+def report_uninitialized_variables(
+    var_list: Sequence[Any] | None = None, name: str = "report_uninitialized_variables"
+) -> Tensor:
+    """A 1-D string tensor: the names of the variables that have no value yet."""
+    chosen = global_variables() + local_variables() if var_list is None else list(var_list)
+    graph = get_default_graph()
+    with graph.name_scope(name):
+        flags = [is_variable_initialized(variable) for variable in chosen]
+        with graph.device("/cpu:0"):
+            if not chosen:
+                return convert_to_tensor([], "string")
+            missing = raw_ops.LogicalNot(raw_ops.Pack(flags, name="stack"))
+            names = convert_to_tensor([variable.op.name for variable in chosen])
+            return boolean_mask(names, missing)
+
+
+def assert_variables_initialized(var_list: Sequence[Any] | None = None) -> Tensor | None:
+    """What fails in a run, with FailedPreconditionError, unless the variables have values.
+
+    An older form of `report_uninitialized_variables`; None where there are no variables.
+    """
+    chosen = global_variables() + local_variables() if var_list is None else _variables(var_list)
+    graph = get_default_graph()
+    ranks = []
+    for variable in chosen:
+        with graph.colocate_with(variable.op):
+            # a rank is known beforehand: what fails is the reading it waits for
+            with graph.control_dependencies([variable.read_value()]):
+                ranks.append(raw_ops.Rank(variable))
+    uninitialized: Tensor | None = None
+    if ranks:
+        uninitialized = ranks[0] if len(ranks) == 1 else raw_ops.Pack(ranks, name="stack")
+    return uninitialized

@@ -1,0 +1,162 @@
+"""Variables outside of training, those to restore, and values for them by name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.value_text import shown
+from gpugraph.building.checks import assert_equal
+from gpugraph.library.contrib.layers import get_variables
+from gpugraph.graph.client.default_graph_functions import get_default_graph, name_scope
+from gpugraph.graph.client.graph_collections import GraphKeys
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.arrays.constants_and_placeholders import placeholder, zeros
+from gpugraph.ops.control.group_and_no_op import group
+from gpugraph.ops.state.reference_variable_ops import assign
+from gpugraph.building.variables import Variable, is_variable_initialized
+
+
+def local_variable(
+    initial_value: Any, validate_shape: bool = True, name: str | None = None,
+    use_resource: bool | None = None,
+) -> Any:  # fmt: skip
+    """A variable that is not trained, of the collection LOCAL_VARIABLES."""
+    return _variable(initial_value, validate_shape, name, use_resource, GraphKeys.LOCAL_VARIABLES)
+
+
+def global_variable(
+    initial_value: Any, validate_shape: bool = True, name: str | None = None,
+    use_resource: bool | None = None,
+) -> Any:  # fmt: skip
+    """A variable that is not trained, of the collection GLOBAL_VARIABLES."""
+    return _variable(initial_value, validate_shape, name, use_resource, GraphKeys.GLOBAL_VARIABLES)
+
+
+def _variable(
+    initial_value: Any, validate_shape: bool, name: str | None, use_resource: bool | None,
+    collection: str,
+) -> Any:  # fmt: skip
+    return Variable(
+        initial_value,
+        trainable=False,
+        collections=[collection],
+        validate_shape=validate_shape,
+        name=name,
+        use_resource=use_resource,
+    )
+
+
+def get_variable_full_name(var: Any) -> str:
+    """The name of a variable, and of a part of one that of the whole.
+
+    TypeError for what is neither a variable nor a tensor.
+    """
+    if not hasattr(var, "op"):
+        raise TypeError(f"var must be a variable, but is {shown(var)}")
+    info = getattr(var, "_save_slice_info", None)
+    name: str = var.op.name if info is None else info.full_name
+    return name
+
+
+def filter_variables(
+    var_list: Sequence[Any],
+    include_patterns: Sequence[str] | None = None,
+    exclude_patterns: Sequence[str] | None = None,
+    reg_search: bool = True,
+) -> list[Any]:
+    """The variables whose names match one of the patterns to include, and none to exclude.
+
+    include_patterns: None: all. reg_search: whether a match may begin anywhere in the name.
+    TypeError for a list of what is neither a variable nor a tensor.
+    """
+    match = re.search if reg_search else re.match
+    for other in (variable for variable in var_list if not hasattr(variable, "name")):
+        raise TypeError(f"var_list must be variables, but has {shown(other)}")
+
+    def matches(variable: Any, patterns: Sequence[str]) -> bool:
+        return any(match(pattern, variable.name) for pattern in patterns)
+
+    return [
+        variable
+        for variable in var_list
+        if (include_patterns is None or matches(variable, include_patterns))
+        and not matches(variable, exclude_patterns or ())
+    ]
+
+
+def get_variables_to_restore(
+    include: Sequence[str] | None = None, exclude: Sequence[str] | None = None
+) -> list[Any]:
+    """The global variables under one of the scopes to include, and none to exclude.
+
+    include: None: all. TypeError for what is no list or tuple.
+    """
+    for kind, scopes in (("include", include), ("exclude", exclude)):
+        if scopes is not None and not isinstance(scopes, (list, tuple)):
+            raise TypeError(f"{kind} must be a list or tuple, but it is {scopes!r}.")
+    scopes_to_include: Sequence[str | None] = [None] if include is None else include
+    left_out = {id(variable) for scope in exclude or () for variable in get_variables(scope)}
+    return [
+        variable
+        for scope in scopes_to_include
+        for variable in get_variables(scope)
+        if id(variable) not in left_out
+    ]
+
+
+def assign_from_values(
+    var_names_to_values: Mapping[str, Any],
+) -> tuple[Operation, dict[Tensor, Any]]:
+    """The operation that sets variables by their names, and what it is to be fed.
+
+    ValueError for a name that is of no variable, or of several.
+    """
+    if not isinstance(var_names_to_values, Mapping):
+        raise TypeError(f"Expected a dict of values by name, not {shown(var_names_to_values)}")
+    assignments, feeds = [], {}
+    for name, value in var_names_to_values.items():
+        variable = _of_name(name)
+        held = placeholder(
+            variable.dtype.base_dtype, variable.shape, name=f"placeholder/{variable.op.name}"
+        )
+        assignments.append(assign(variable, held))
+        feeds[held] = np.asarray(value).reshape(variable.shape.as_list())
+    return group(*assignments), feeds
+
+
+def _of_name(name: str) -> Any:
+    graph = get_default_graph()
+    variables = graph.get_collection(GraphKeys.GLOBAL_VARIABLES, name)
+    if not variables:
+        raise ValueError(f"Variable {name} wasn't found")
+    exact = [variable for variable in variables if variable.op.name == name]
+    if len(variables) > 1 and not exact:
+        near = ", ".join(variable.op.name for variable in variables)
+        raise ValueError(f"Variable {name} doesn't uniquely identify a variable: {near}")
+    return (exact or variables)[0]
+
+
+def assign_from_values_fn(var_names_to_values: Mapping[str, Any]) -> Callable[[Any], Any]:
+    """A function of a session that sets variables by their names; see `assign_from_values`."""
+    operation, feeds = assign_from_values(var_names_to_values)
+
+    def assign_in(session: Any) -> Any:
+        return session.run(operation, feeds)
+
+    return assign_in
+
+
+def zero_initializer(ref: Any, use_locking: bool = True, name: str = "zero_initializer") -> Any:
+    """The op that sets a variable to zeros; InvalidArgumentError in a run where it has a value."""
+    graph = get_default_graph()
+    with name_scope(name, "zero_initializer", [ref]):
+        check = assert_equal(
+            is_variable_initialized(ref), False, message=f"{ref.op.name} is already initialized"
+        )
+        with graph.control_dependencies([check]):
+            return assign(ref, zeros(ref.shape, ref.dtype.base_dtype), use_locking=use_locking)

@@ -1,0 +1,39 @@
+"""Fully connected layers."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from gpugraph.library.contrib.layers.layer_options import LayerOptions, apply_layer, with_options
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.layers import Dense
+from gpugraph.ops.nn.activations import relu_and_elu
+
+
+@with_options()
+def fully_connected(inputs: Any, num_outputs: int, options: LayerOptions) -> Tensor:
+    """activation_fn(inputs @ weights + biases), along the last axis of inputs [..., units].
+
+    normalizer_fn: `f(outputs, **normalizer_params)`, in place of the biases.
+    biases_initializer: None for no biases.
+    variables_collections: what `weights` and `biases` join, or a dict of that.
+
+    ValueError unless `num_outputs` is an integer, the inputs have two dimensions or more, and
+    the size of the last is known.
+    """
+    if isinstance(num_outputs, bool) or not isinstance(num_outputs, int):
+        raise ValueError(
+            f"num_outputs type should be one of [<class 'int'>], got {type(num_outputs)}: an "
+            f"integer, not {num_outputs!r}"
+        )
+    return apply_layer(
+        Dense, inputs, "fully_connected", options, {"kernel": "weights", "bias": "biases"},
+        units=num_outputs, **options.of_weights("kernel"),
+    )  # fmt: skip
+
+
+linear = partial(fully_connected, activation_fn=None)
+relu = partial(fully_connected, activation_fn=relu_and_elu.relu)
+relu6 = partial(fully_connected, activation_fn=relu_and_elu.relu6)
+elu = partial(fully_connected, activation_fn=relu_and_elu.elu)

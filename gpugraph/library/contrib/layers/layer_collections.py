@@ -1,0 +1,45 @@
+"""Variables and collections of layers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gpugraph.graph.client.default_graph_functions import get_default_graph
+from gpugraph.building.variables import variable_parts
+
+
+def collections_of(variables_collections: Any, name: str) -> list[str]:
+    """The collections that a layer's variable `name` joins: of all, or by name in a dict."""
+    if isinstance(variables_collections, Mapping):
+        names = variables_collections.get(name)
+    else:
+        names = variables_collections
+    return [] if names is None else [names] if isinstance(names, str) else list(names)
+
+
+def collect_variable(variable: Any, variables_collections: Any, name: str) -> None:
+    """Adds a layer's variable (its parts) to the collections of its name; None adds nothing."""
+    graph = get_default_graph()
+    for key in collections_of(variables_collections, name):
+        members = graph.get_collection_ref(key)
+        parts = [] if variable is None else variable_parts(variable)
+        members.extend(part for part in parts if all(member is not part for member in members))
+
+
+def collect_outputs(outputs_collections: Any, alias: str, outputs: Any) -> Any:
+    """Adds a layer's outputs to collections, under the name of its scope; returns them."""
+    if outputs_collections:
+        name = alias.removesuffix("/")
+        vars(outputs)["aliases"] = [*getattr(outputs, "aliases", ()), name]
+        graph = get_default_graph()
+        graph.add_to_collections(outputs_collections, outputs)
+    return outputs
+
+
+def pair(value: Any, name: str) -> tuple[int, int]:
+    """A number for height and width, or one for each; ValueError for anything else."""
+    both = (value, value) if isinstance(value, int) else tuple(value)
+    if len(both) != 2:
+        raise ValueError(f"{name} must be a number or two (height, width), but it is {value!r}")
+    return int(both[0]), int(both[1])

@@ -1,0 +1,146 @@
+"""The arguments that layers with weights share, and how such a layer is a `tf.layers` one.
+
+`with_options` gives a function these arguments; `apply_layer` runs a layer of `tf.layers` with
+them, its variables under the names that they have here.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from inspect import Parameter
+from typing import Any, NamedTuple
+
+from gpugraph.base.named_function import with_signature
+from gpugraph.library.contrib.layers.layer_collections import collect_outputs, collect_variable
+from gpugraph.library.contrib.layers.model_variables import model_variable
+from gpugraph.library.contrib.layers.xavier_initializers import xavier_initializer
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.nn.activations.relu_and_elu import relu
+from gpugraph.ops.random.variable_initializers import Zeros
+from gpugraph.building.variable_scope import variable_scope
+from gpugraph.building.variable_scope.arg_scope import add_arg_scope
+
+XAVIER = xavier_initializer()
+ZEROS = Zeros()
+"""Default initializers of weights and biases."""
+
+
+class LayerOptions(NamedTuple):
+    """What layers with weights take.
+
+    normalizer_fn: `f(outputs, **normalizer_params)`, in place of the biases.
+    biases_initializer: None for no biases.
+    pointwise_initializer: of separable convolutions alone; by default that of the weights.
+    variables_collections: what the variables join, or a dict of that by `weights` and `biases`.
+    """
+
+    activation_fn: Any = relu
+    normalizer_fn: Any = None
+    normalizer_params: Any = None
+    weights_initializer: Any = XAVIER
+    pointwise_initializer: Any = None
+    weights_regularizer: Any = None
+    biases_initializer: Any = ZEROS
+    biases_regularizer: Any = None
+    reuse: Any = None
+    variables_collections: Any = None
+    outputs_collections: Any = None
+    trainable: bool = True
+    scope: Any = None
+
+    @property
+    def use_bias(self) -> bool:
+        """Whether the layer has biases."""
+        return self.normalizer_fn is None and self.biases_initializer is not None
+
+    def of_weights(self, *kernels: str) -> dict[str, Any]:
+        """The arguments of a `tf.layers` layer whose weights have these names, and a bias."""
+        arguments: dict[str, Any] = {
+            "use_bias": self.use_bias,
+            "bias_initializer": self.biases_initializer,
+            "bias_regularizer": self.biases_regularizer,
+        }
+        for kernel in kernels:
+            arguments[f"{kernel}_initializer"] = self.weights_initializer
+            arguments[f"{kernel}_regularizer"] = self.weights_regularizer
+        return arguments
+
+
+def with_options(*, pointwise: bool = False) -> Callable[[Callable[..., Tensor]], Any]:
+    """A decorator: the parameter `options` becomes those of `LayerOptions`; `arg_scope` sets them.
+
+    pointwise: whether `pointwise_initializer` is one of them.
+    """
+    names = [name for name in LayerOptions._fields if pointwise or name != "pointwise_initializer"]
+    shared = [
+        Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=LayerOptions._field_defaults[name])
+        for name in names
+    ]
+
+    def decorate(function: Callable[..., Tensor]) -> Any:
+        parameters: list[Parameter] = []
+        for parameter in inspect.signature(function).parameters.values():
+            parameters.extend(shared if parameter.name == "options" else [parameter])
+
+        @add_arg_scope
+        @with_signature(inspect.Signature(parameters))
+        def layer(**arguments: Any) -> Tensor:
+            options = LayerOptions(**{name: arguments.pop(name) for name in names})
+            return function(**arguments, options=options)
+
+        layer.__name__ = layer.__qualname__ = function.__name__
+        layer.__doc__, layer.__module__ = function.__doc__, function.__module__
+        return layer
+
+    return decorate
+
+
+def model_variable_getter(renames: Mapping[str, str]) -> Callable[..., Any]:
+    """A custom getter whose variables are model variables, renamed by the last part of the name."""
+
+    def get(getter: Callable[..., Any], name: str, **kwargs: Any) -> Any:
+        for unsupported in ("reuse", "constraint", "validate_shape"):
+            kwargs.pop(unsupported, None)
+        *scopes, last = name.split("/")
+        full_name = "/".join([*scopes, renames.get(last, last)])
+        return model_variable(full_name, custom_getter=getter, **kwargs)
+
+    return get
+
+
+def apply_layer(
+    layer_class: Callable[..., Any],
+    inputs: Any,
+    default_scope: str,
+    options: LayerOptions,
+    renames: Mapping[str, str],
+    **arguments: Any,
+) -> Tensor:
+    """A layer of `tf.layers`, then normalization and activation.
+
+    renames: from the attributes of the layer to the names of the variables here.
+    """
+    with variable_scope(
+        options.scope, default_scope, [inputs], reuse=options.reuse,
+        custom_getter=model_variable_getter(renames),
+    ) as within:  # fmt: skip
+        source = convert_to_tensor(inputs)
+        layer = layer_class(
+            **arguments, trainable=options.trainable, name=within.name,
+            dtype=source.dtype.base_dtype, _scope=within, _reuse=options.reuse,
+        )  # fmt: skip
+        outputs = layer.apply(source)
+        for attribute, name in renames.items():
+            collect_variable(getattr(layer, attribute), options.variables_collections, name)
+        return finish(outputs, options, within.name)
+
+
+def finish(outputs: Tensor, options: LayerOptions, alias: str) -> Tensor:
+    """The end of a layer: normalization, then activation; its outputs join their collections."""
+    if options.normalizer_fn is not None:
+        outputs = options.normalizer_fn(outputs, **(options.normalizer_params or {}))
+    if options.activation_fn is not None:
+        outputs = options.activation_fn(outputs)
+    return collect_outputs(options.outputs_collections, alias, outputs)

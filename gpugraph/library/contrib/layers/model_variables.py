@@ -1,0 +1,144 @@
+"""Variables of a model: got by `tf.get_variable`, into collections that layers agree on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from gpugraph.graph.attr_values import text_of
+from gpugraph.graph.client.default_graph_functions import get_default_graph
+from gpugraph.graph.client.graph_collections import GraphKeys
+from gpugraph.building.variable_scope import VariableScope, get_variable, get_variable_scope
+from gpugraph.building.variable_scope.arg_scope import add_arg_scope
+from gpugraph.building.variables.replication_modes import VariableAggregation, VariableSynchronization
+
+
+@add_arg_scope
+def variable(
+    name: str,
+    shape: Any = None,
+    dtype: Any = None,
+    initializer: Any = None,
+    regularizer: Any = None,
+    trainable: bool = True,
+    collections: Sequence[str] | None = None,
+    caching_device: Any = None,
+    device: Any = None,
+    partitioner: Any = None,
+    custom_getter: Callable[..., Any] | None = None,
+    use_resource: bool | None = None,
+    synchronization: Any = VariableSynchronization.AUTO,
+    aggregation: Any = VariableAggregation.NONE,
+) -> Any:
+    """`tf.get_variable` on `device`, a name or function of an op. `arg_scope` may set the rest.
+
+    custom_getter: called in place of `tf.get_variable`, with its arguments and `reuse`.
+    """
+    graph = get_default_graph()
+    keys = [GraphKeys.GLOBAL_VARIABLES] if collections is None else dict.fromkeys(collections)
+    getter = get_variable
+    if custom_getter is not None:
+        getter = partial(custom_getter, reuse=get_variable_scope().reuse)
+    with graph.device(device or ""):
+        return getter(
+            name, shape=shape, dtype=dtype, initializer=initializer, regularizer=regularizer,
+            trainable=trainable, collections=list(keys), caching_device=caching_device,
+            partitioner=partitioner, use_resource=use_resource,
+            synchronization=synchronization, aggregation=aggregation,
+        )  # fmt: skip
+
+
+@add_arg_scope
+def model_variable(
+    name: str,
+    shape: Any = None,
+    dtype: Any = None,
+    initializer: Any = None,
+    regularizer: Any = None,
+    trainable: bool = True,
+    collections: Sequence[str] | None = None,
+    caching_device: Any = None,
+    device: Any = None,
+    partitioner: Any = None,
+    custom_getter: Callable[..., Any] | None = None,
+    use_resource: bool | None = None,
+    synchronization: Any = VariableSynchronization.AUTO,
+    aggregation: Any = VariableAggregation.NONE,
+) -> Any:
+    """As `variable`, but always of the collections GLOBAL_VARIABLES and MODEL_VARIABLES."""
+    keys = [*(collections or ()), GraphKeys.GLOBAL_VARIABLES, GraphKeys.MODEL_VARIABLES]
+    return variable(
+        name, shape=shape, dtype=dtype, initializer=initializer, regularizer=regularizer,
+        trainable=trainable, collections=keys, caching_device=caching_device, device=device,
+        partitioner=partitioner, custom_getter=custom_getter, use_resource=use_resource,
+        synchronization=synchronization, aggregation=aggregation,
+    )  # fmt: skip
+
+
+def add_model_variable(var: Any) -> None:
+    """Adds a variable to the collection MODEL_VARIABLES, unless it is there."""
+    graph = get_default_graph()
+    if all(variable is not var for variable in graph.get_collection(GraphKeys.MODEL_VARIABLES)):
+        graph.add_to_collection(GraphKeys.MODEL_VARIABLES, var)
+
+
+# -- finding them
+
+
+def get_variables(
+    scope: Any = None, suffix: str | None = None, collection: str = GraphKeys.GLOBAL_VARIABLES
+) -> list[Any]:
+    """The variables of a collection by their names.
+
+    scope: a VariableScope, or a regex, that names start with.
+    suffix: what they end with.
+    """
+    prefix = scope.name if isinstance(scope, VariableScope) else scope
+    if suffix is not None:
+        suffix = text_of("suffix", suffix)
+        ending = suffix if ":" in suffix else f"{suffix}:"
+        prefix = f"{prefix or ''}.*{ending}"
+    graph = get_default_graph()
+    return graph.get_collection(collection, prefix)
+
+
+def get_model_variables(scope: Any = None, suffix: str | None = None) -> list[Any]:
+    """The variables of MODEL_VARIABLES, as `get_variables` finds them."""
+    return get_variables(scope, suffix, GraphKeys.MODEL_VARIABLES)
+
+
+def get_local_variables(scope: Any = None, suffix: str | None = None) -> list[Any]:
+    """The variables of LOCAL_VARIABLES, as `get_variables` finds them."""
+    return get_variables(scope, suffix, GraphKeys.LOCAL_VARIABLES)
+
+
+def get_trainable_variables(scope: Any = None, suffix: str | None = None) -> list[Any]:
+    """The variables of TRAINABLE_VARIABLES, as `get_variables` finds them."""
+    return get_variables(scope, suffix, GraphKeys.TRAINABLE_VARIABLES)
+
+
+def get_variables_by_suffix(suffix: str, scope: Any = None) -> list[Any]:
+    """The global variables whose names end with `suffix`."""
+    return get_variables(scope, suffix)
+
+
+def get_variables_by_name(given_name: str, scope: Any = None) -> list[Any]:
+    """The global variables under `scope` whose names, without their scopes, are `given_name`."""
+    variables = get_variables(scope)
+    return [variable for variable in variables if f"/{variable.op.name}".endswith(f"/{given_name}")]
+
+
+def get_unique_variable(var_op_name: str) -> Any:
+    """The global variable of this full name; ValueError where there is none.
+
+    Where several names start with it, the one that equals it is meant.
+    """
+    candidates = get_variables(var_op_name)
+    for variable in candidates:
+        if variable.op.name == var_op_name:
+            return variable
+    if not candidates:
+        raise ValueError(f"Couldn't find variable {var_op_name}")
+    near = ", ".join(variable.op.name for variable in candidates)
+    raise ValueError(f"Variable {var_op_name} does not uniquely identify a variable: {near}")

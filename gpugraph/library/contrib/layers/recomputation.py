@@ -1,0 +1,117 @@
+"""Layers that compute their values again for their gradients: `contrib.layers.recompute_grad`.
+
+The function is called once. Its ops and those of its gradient carry the number of the call, and
+the pass `recompute` gives the gradient copies of the former, which wait for the gradients of the
+results. In a loop, whose gradient is another loop, the function is called again there.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any
+
+from gpugraph.base.nest import flatten
+from gpugraph.building.control_flow.context_base import current, loop_of
+from gpugraph.building.gradients import custom_gradient, gradients, recompute_grad as called_again
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.op_def import RECOMPUTED, RECOMPUTES
+from gpugraph.ops.control.group_and_no_op import tuple as gated
+from gpugraph.ops.framework.identity_and_shape import identity
+from gpugraph.building.variable_scope import get_variable_scope, variable_scope
+from gpugraph.building.variable_scope.arg_scope import arg_scope, current_arg_scope
+
+_NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+
+
+def recompute_grad(
+    fn: Callable[..., Any], use_data_dep: Any = None, tupleize_grads: bool = False
+) -> Callable[..., Any]:
+    """`fn`, a function of tensors, whose gradients compute its intermediate values again.
+
+    What it computes is not stored until then: less memory for more time, and the values and
+    gradients of `fn` to the bit. Ops with a state, random ones among them, run once, and what they
+    gave is stored, so that dropout has one mask. In a while loop `fn` is called a second time, as
+    TensorFlow does always: in the variable scope of the first call, with `reuse`, in its
+    `arg_scope`, and with `is_recomputing=True` where it takes that. Its variables are resource
+    variables. ValueError for arguments that are no tensors, and a `fn` that closes over one.
+
+    use_data_dep: how TensorFlow orders the second computation for XLA; without effect.
+    tupleize_grads: no gradient is used before all are there.
+    """
+    del use_data_dep
+    _refuse_closure(fn)
+    parameters = inspect.signature(fn).parameters.values()
+    is_asked = any(
+        parameter.kind is inspect.Parameter.VAR_KEYWORD
+        or (parameter.name == "is_recomputing" and parameter.kind in _NAMED)
+        for parameter in parameters
+    )
+
+    @wraps(fn)
+    def recomputed(*args: Any) -> Any:
+        if not all(isinstance(arg, Tensor) for arg in args):
+            raise ValueError(f"All inputs to function must be Tensors, but are {args}")
+        scope, options = get_variable_scope(), current_arg_scope()
+        calls: list[Any] = []
+
+        @wraps(fn)
+        def computed(*inputs: Tensor) -> Any:
+            keywords = {"is_recomputing": bool(calls)} if is_asked else {}
+            calls.append(inputs)
+            if len(calls) == 1:
+                return fn(*inputs, **keywords)
+            with arg_scope(options), variable_scope(scope, reuse=True):
+                return fn(*inputs, **keywords)
+
+        is_in_loop = bool(args) and loop_of(current(args[0].graph)) is not None
+        if is_in_loop or not args:
+            return called_again(computed)(*args)
+        return _marked(computed, args[0].graph, tupleize_grads)(*args)
+
+    return recomputed
+
+
+def _refuse_closure(fn: Callable[..., Any]) -> None:
+    """ValueError where a function takes a tensor from around it, which would get no gradient."""
+    if not inspect.isfunction(fn):
+        return
+    for name, value in inspect.getclosurevars(fn).nonlocals.items():
+        if isinstance(value, Tensor):
+            raise ValueError(
+                f"fn decorated with @recompute_grad closes over Tensor {value.name} (local "
+                f"variable name: {name}). The decorated fn must not close over Tensors or Variables"
+                " because gradients will NOT be computed for them through fn. To ensure correct "
+                "gradients, make the Tensor an input to fn."
+            )
+
+
+def _marked(f: Callable[..., Any], graph: Graph, tupleize_grads: bool) -> Callable[..., Any]:
+    """`f` with the number of the call on its ops and on those of its gradient; within such a
+    function, with the number of that."""
+    call = graph._scope.attrs.get(RECOMPUTED, graph.version)
+
+    @custom_gradient
+    @wraps(f)
+    def marked(*args: Tensor) -> Any:
+        inputs = [identity(arg) for arg in args]  # where they are used, in a branch too
+        with graph._attr_scope({RECOMPUTED: call}):
+            results = f(*inputs)
+
+        def grad_fn(*dresults: Tensor, variables: Sequence[Any] | None = None) -> Any:
+            sources = [*inputs, *(variables or ())]
+            with graph.control_dependencies(dresults):
+                with graph._attr_scope({RECOMPUTED: None, RECOMPUTES: call}):
+                    grads = gradients(
+                        flatten(results), sources, list(dresults), stop_gradients=inputs
+                    )
+            if tupleize_grads:
+                grads = gated(grads)
+            of_args, of_variables = grads[: len(args)], grads[len(args) :]
+            return of_args if variables is None else (of_args, of_variables)
+
+        return results, grad_fn
+
+    return marked

@@ -1,0 +1,184 @@
+"""Batch normalization as a function, by the layer of `tf.layers`.
+
+Ioffe and Szegedy 2015, Batch Normalization: Accelerating Deep Network Training by Reducing
+Internal Covariate Shift.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpugraph.library.contrib.layers.layer_collections import collect_outputs, collect_variable
+from gpugraph.library.contrib.layers.layer_options import model_variable_getter
+from gpugraph.building.control_flow.smart_cond import static_bool
+from gpugraph.graph.client.default_graph_functions import get_default_graph
+from gpugraph.graph.client.graph_collections import GraphKeys
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.layers import BatchNormalization
+from gpugraph.ops.arrays.reshape_and_transpose import reshape
+from gpugraph.ops.framework.identity_and_shape import identity, shape
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.nn.normalization.l2_normalize import weighted_moments
+from gpugraph.ops.random.variable_initializers import Ones, Zeros
+from gpugraph.library.train.moving_averages import assign_moving_average
+from gpugraph.building.variable_scope import variable_scope
+from gpugraph.building.variable_scope.arg_scope import add_arg_scope
+
+_VARIABLES = {
+    "beta": Zeros(), "gamma": Ones(), "moving_mean": Zeros(), "moving_variance": Ones(),
+}  # fmt: skip
+"""The layer's variables with their default initializers."""
+
+
+class _BatchNorm(BatchNormalization):
+    """The layer with what the function has besides: weights of examples, a debiased mean.
+
+    updates: the updates of the moving averages; they join no collection.
+    """
+
+    def __init__(self, batch_weights: Any, zero_debias_moving_mean: bool, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.batch_weights, self.debiases_mean = batch_weights, zero_debias_moving_mean
+
+    def batch_moments(self, inputs: Tensor, axes: list[int], keepdims: bool) -> tuple[Any, Any]:
+        """The mean and variance of the inputs, the examples weighted."""
+        if self.batch_weights is None:
+            return super().batch_moments(inputs, axes, keepdims)
+        weights = convert_to_tensor(self.batch_weights)
+        inputs.shape[:1].assert_is_compatible_with(weights.shape)
+        spread = reshape(weights, [-1, *[1] * (int(inputs.shape.rank or 0) - 1)])
+        return weighted_moments(inputs, axes, spread, keepdims=keepdims)
+
+    def update_fused(self, moments_of_batch: list[Any], training: Any) -> None:
+        """Adds the updates of the averages: a debiased mean counts the steps that train alone."""
+        if static_bool(training) is not False:
+            self.update_averages(moments_of_batch, training)
+
+    def follow(self, average: Any, value: Any, momentum: Any = None) -> Tensor:
+        """The op by which an average follows a value."""
+        if self.debiases_mean and average is self.moving_mean:
+            return assign_moving_average(average, value, self.momentum)
+        return super().follow(average, value, momentum)
+
+    def add_update(self, updates: Any, inputs: Any = None) -> None:
+        """Keeps an update."""
+        del inputs
+        self._updates.append(updates)
+
+
+@add_arg_scope
+def batch_norm(
+    inputs: Any,
+    decay: float = 0.999,
+    center: bool = True,
+    scale: bool = False,
+    epsilon: float = 0.001,
+    activation_fn: Any = None,
+    param_initializers: Any = None,
+    param_regularizers: Any = None,
+    updates_collections: Any = GraphKeys.UPDATE_OPS,
+    is_training: Any = True,
+    reuse: Any = None,
+    variables_collections: Any = None,
+    outputs_collections: Any = None,
+    trainable: bool = True,
+    batch_weights: Any = None,
+    fused: bool | None = None,
+    data_format: str = "NHWC",
+    zero_debias_moving_mean: bool = False,
+    scope: Any = None,
+    renorm: bool = False,
+    renorm_clipping: Any = None,
+    renorm_decay: float = 0.99,
+    adjustment: Any = None,
+) -> Tensor:
+    """Inputs less their mean, by their deviation, over all dimensions but the channels'.
+
+    decay: of the moving averages of mean and variance, which are used where it does not train.
+    center, scale: whether `beta` is added, and `gamma` multiplied by.
+    param_initializers, param_regularizers: of `beta`, `gamma`, `moving_mean`, `moving_variance`.
+    updates_collections: which the updates of the averages join, to be run with each step; None:
+      they run before the outputs are computed.
+    is_training: a bool, or a bool tensor or variable that each run evaluates.
+    batch_weights: [n], how much each of the inputs counts for mean and variance.
+    fused: False: the moving variance is that of the batch as a population. By default, and with
+      True, inputs of rank 2 or 4 go through one op for all, and it is that of a sample.
+    data_format: "NHWC", channels last, or "NCHW", second, for any rank.
+    zero_debias_moving_mean: whether the moving mean is corrected for having started at zero.
+    renorm, renorm_clipping, renorm_decay, adjustment: see `tf.layers.batch_normalization`.
+
+    ValueError for another data format, for inputs of unknown rank or channels, and for renorm
+    beside batch_weights, zero_debias_moving_mean or other updates_collections.
+    """
+    if data_format not in ("NHWC", "NCHW"):
+        raise ValueError(f"data_format has to be either NCHW or NHWC, but it is {data_format!r}")
+    is_plain = updates_collections == GraphKeys.UPDATE_OPS and not zero_debias_moving_mean
+    if renorm and not (is_plain and batch_weights is None):
+        raise ValueError(
+            "renorm is not supported with batch_weights, updates_collections or "
+            "zero_debias_moving_mean"
+        )
+    initializers = {**_VARIABLES, **(param_initializers or {})}
+    regularizers = param_regularizers or {}
+    with variable_scope(
+        scope, "BatchNorm", [inputs], reuse=reuse, custom_getter=model_variable_getter({})
+    ) as within:
+        source = convert_to_tensor(inputs)
+        images = _images(source, data_format, fused, batch_weights, renorm, adjustment)
+        layer = _BatchNorm(
+            batch_weights, zero_debias_moving_mean, axis=1 if data_format == "NCHW" else -1,
+            momentum=decay, epsilon=epsilon, center=center, scale=scale,
+            **{f"{name}_initializer": initializers[name] for name in _VARIABLES},
+            **{f"{name}_regularizer": regularizers.get(name) for name in ("beta", "gamma")},
+            renorm=renorm, renorm_clipping=renorm_clipping, renorm_momentum=renorm_decay,
+            fused=fused is not False and batch_weights is None, trainable=trainable,
+            adjustment=adjustment, name=within.name, _scope=within, _reuse=reuse,
+        )  # fmt: skip
+        if not is_plain or images is not source or batch_weights is not None:
+            layer.parameter_order = ("beta", "gamma")  # lists of variables are as TensorFlow's
+        outputs = layer.apply(images, training=is_training)
+        for name in _VARIABLES:
+            collect_variable(getattr(layer, name), variables_collections, name)
+        if images is not source:
+            outputs = reshape(outputs, shape(source))
+        outputs = _collect_updates(layer.updates, updates_collections, outputs)
+        outputs.set_shape(source.shape)
+        if activation_fn is not None:
+            outputs = activation_fn(outputs)
+        return collect_outputs(outputs_collections, within.name, outputs)
+
+
+def _images(
+    source: Tensor, data_format: str, fused: bool | None, batch_weights: Any, renorm: bool,
+    adjustment: Any,
+) -> Tensor:  # fmt: skip
+    """Vectors as images of one pixel where one op normalizes images; else the inputs.
+
+    ValueError for inputs of unknown rank or channels.
+    """
+    sizes = source.shape.sizes
+    if sizes is None:
+        raise ValueError(f"Inputs {source.name} has undefined rank.")
+    axis = 1 if data_format == "NCHW" else len(sizes) - 1
+    if len(sizes) < 2 or sizes[axis] is None:
+        raise ValueError(f"Inputs {source.name} has undefined channels dimension {source.shape}.")
+    if fused is False or len(sizes) != 2 or batch_weights is not None or renorm or adjustment:
+        return source
+    channels = sizes[1]
+    return reshape(
+        source,
+        [-1, channels, 1, 1] if axis == 1 and data_format == "NCHW" else [-1, 1, 1, channels],
+    )
+
+
+def _collect_updates(updates: list[Any], collections: Any, outputs: Tensor) -> Tensor:
+    """Adds the updates to collections; None: they run before the outputs."""
+    graph = get_default_graph()
+    if collections is not None:
+        for update in updates:
+            graph.add_to_collections(collections, update)
+        return outputs
+    if not updates:
+        return outputs
+    with graph.control_dependencies([update.op for update in updates]):
+        return identity(outputs)

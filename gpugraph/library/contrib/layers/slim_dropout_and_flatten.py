@@ -1,0 +1,98 @@
+"""Layers without variables of their own: dropout, flattening, and layers one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from gpugraph.library.contrib.layers.layer_collections import collect_outputs
+from gpugraph.building.control_flow.smart_cond import smart_cond
+from gpugraph.graph.client.default_graph_functions import name_scope
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.layers import flatten as flatten_layer
+from gpugraph.ops.framework.identity_and_shape import identity
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.nn.activations import dropout as dropout_ops
+from gpugraph.building.variable_scope import get_variable_scope, variable_scope
+from gpugraph.building.variable_scope.arg_scope import add_arg_scope
+
+
+@add_arg_scope
+def dropout(
+    inputs: Any,
+    keep_prob: Any = 0.5,
+    noise_shape: Any = None,
+    is_training: Any = True,
+    outputs_collections: Any = None,
+    scope: Any = None,
+    seed: int | None = None,
+) -> Tensor:
+    """Keeps elements with probability `keep_prob`, scaled by its inverse; see `tf.nn.dropout`.
+
+    is_training: a bool, or a bool tensor that each run evaluates; False leaves inputs unchanged.
+    """
+    with variable_scope(scope, "Dropout", [inputs]) as within:
+        source = convert_to_tensor(inputs)
+        with variable_scope(get_variable_scope()):
+            pass  # takes the name "Dropout", as TensorFlow does, so that ops are in "dropout_1"
+        outputs: Tensor = smart_cond(
+            is_training,
+            lambda: dropout_ops.dropout(
+                source, rate=1 - keep_prob, noise_shape=noise_shape, seed=seed
+            ),
+            lambda: identity(source),
+        )
+        return collect_outputs(outputs_collections, within.name, outputs)
+
+
+@add_arg_scope
+def flatten(inputs: Any, outputs_collections: Any = None, scope: str | None = None) -> Tensor:
+    """All dimensions but the first as one: [n, ...] to [n, k], and [n] to [n, 1]."""
+    with name_scope(scope, "Flatten", [inputs]) as within:
+        outputs = flatten_layer(convert_to_tensor(inputs))
+        return collect_outputs(outputs_collections, within, outputs)
+
+
+def _name_of(layer: Callable[..., Any], default: str) -> str:
+    """The name of the layers of `repeat` and `stack`: the function's."""
+    function = layer.func if isinstance(layer, partial) else layer
+    return getattr(function, "__name__", default)
+
+
+@add_arg_scope
+def repeat(
+    inputs: Any, repetitions: int, layer: Callable[..., Any], *args: Any, **kwargs: Any
+) -> Any:
+    """`layer(outputs, *args, **kwargs)` so many times, in scopes `name_1` and so on.
+
+    scope: of all, "Repeat" by default; the layers' are named by it, or by the function.
+    """
+    scope = kwargs.pop("scope", None)
+    with variable_scope(scope, "Repeat", [inputs]):
+        outputs: Any = convert_to_tensor(inputs)
+        name = scope or _name_of(layer, "repeat")
+        for number in range(1, repetitions + 1):
+            outputs = layer(outputs, *args, **{**kwargs, "scope": f"{name}_{number}"})
+        return outputs
+
+
+@add_arg_scope
+def stack(inputs: Any, layer: Callable[..., Any], stack_args: Sequence[Any], **kwargs: Any) -> Any:
+    """`layer(outputs, *args, **kwargs)` for each of `stack_args`, in scopes `name_1` and so on.
+
+    stack_args: an argument, or a list of arguments, for each layer.
+    scope: of all, "Stack" by default; the layers' are named by it, or by the function.
+
+    ValueError when `stack_args` is no list or tuple.
+    """
+    scope = kwargs.pop("scope", None)
+    if not isinstance(stack_args, (list, tuple)):
+        raise ValueError(f"stack_args need to be a list or tuple, but it is {stack_args!r}")
+    with variable_scope(scope, "Stack", [inputs]):
+        outputs: Any = convert_to_tensor(inputs)
+        name = scope or _name_of(layer, "stack")
+        for number, arguments in enumerate(stack_args, 1):
+            args = arguments if isinstance(arguments, (list, tuple)) else [arguments]
+            outputs = layer(outputs, *args, **{**kwargs, "scope": f"{name}_{number}"})
+        return outputs

@@ -1,0 +1,86 @@
+"""Summaries of what is in collections: weights, biases, activations."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any
+
+from gpugraph.base import dtypes
+from gpugraph.graph.client.default_graph_functions import get_default_graph
+from gpugraph.graph.client.graph_collections import GraphKeys
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.arrays.cast import cast
+from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.reductions.reduction_functions import reduce_mean
+from gpugraph.library.summary import histogram, scalar
+
+_WITH_ZEROS = ("Relu", "Relu6", "Softplus")
+
+
+def summarize_tensor(tensor: Any, tag: str | None = None) -> Tensor | None:
+    """A scalar summary of a scalar, else a histogram; None for strings and bools.
+
+    tag: by default the tensor's name and `_summary`.
+    """
+    if not hasattr(tensor, "op"):
+        tensor = convert_to_tensor(tensor)
+    if tensor.dtype.base_dtype in (dtypes.string, dtypes.bool):
+        return None
+    summarize = scalar if tensor.shape.rank == 0 else histogram
+    return summarize(tag or f"{tensor.op.name}_summary", tensor)
+
+
+def summarize_activation(op: Tensor) -> Tensor:
+    """A histogram of a layer's output, and how many of its elements are cut off.
+
+    That is the share of zeros (of Relu, Relu6 and Softplus), and of sixes (of Relu6), as scalars.
+    """
+    if not hasattr(op, "op"):
+        op = convert_to_tensor(op)
+    name, op_type = op.op.name, op.op.type
+    if op_type in _WITH_ZEROS:
+        scalar(f"{name}/zeros", _share(raw_ops.Less, op.op.inputs[0], 0.0))
+    if op_type == "Relu6":
+        scalar(f"{name}/sixes", _share(raw_ops.Greater, op.op.inputs[0], 6.0))
+    return histogram(f"{name}/activation", op)
+
+
+def _share(compare: Callable[..., Tensor], tensor: Tensor, limit: float) -> Tensor:
+    """The share of a tensor's elements that lie on the other side of a limit."""
+    return reduce_mean(cast(compare(tensor, cast(limit, tensor.dtype)), dtypes.float32))
+
+
+def summarize_tensors(
+    tensors: Iterable[Any], summarizer: Callable[[Any], Any] = summarize_tensor
+) -> list[Any]:
+    """The summary of each tensor."""
+    return [summarizer(tensor) for tensor in tensors]
+
+
+def summarize_collection(
+    collection: Any,
+    name_filter: str | None = None,
+    summarizer: Callable[[Any], Any] = summarize_tensor,
+) -> list[Any]:
+    """The summary of each tensor of a collection of the default graph.
+
+    name_filter: a regular expression with which the names of those that are summarized begin.
+    """
+    tensors = get_default_graph().get_collection(collection)
+    chosen = (t for t in tensors if name_filter is None or re.match(name_filter, t.op.name))
+    return summarize_tensors(chosen, summarizer)
+
+
+summarize_variables = partial(summarize_collection, GraphKeys.GLOBAL_VARIABLES)
+summarize_weights = partial(summarize_collection, GraphKeys.WEIGHTS)
+summarize_biases = partial(summarize_collection, GraphKeys.BIASES)
+
+
+def summarize_activations(
+    name_filter: str | None = None, summarizer: Callable[[Any], Any] = summarize_activation
+) -> list[Any]:
+    """As `summarize_collection`, of the collection ACTIVATIONS."""
+    return summarize_collection(GraphKeys.ACTIVATIONS, name_filter, summarizer)

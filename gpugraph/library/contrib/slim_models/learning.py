@@ -1,0 +1,59 @@
+"""`tf.contrib.slim.learning`: an op that trains, made of a loss."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gpugraph.library.contrib.layers import train_op_creation
+from gpugraph.library.contrib.layers.train_op_creation import (
+    USE_GLOBAL_STEP,
+    Gradients,
+    add_gradients_summaries as add_gradients_summaries,
+    clip_gradient_norms as clip_gradient_norms,
+    multiply_gradients as multiply_gradients,
+)
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.train import Optimizer
+
+
+def create_train_op(
+    total_loss: Any,
+    optimizer: Any,
+    global_step: Any = USE_GLOBAL_STEP,
+    update_ops: Any = None,
+    variables_to_train: Any = None,
+    clip_gradient_norm: float = 0,
+    summarize_gradients: bool = False,
+    gate_gradients: int = Optimizer.GATE_OP,
+    aggregation_method: Any = None,
+    colocate_gradients_with_ops: bool = False,
+    gradient_multipliers: Mapping[Any, Any] | None = None,
+    check_numerics: bool = True,
+) -> Tensor:
+    """The loss, whose evaluation trains; see `tf.contrib.training.create_train_op`.
+
+    clip_gradient_norm: the norm that each gradient is clipped to; 0: none.
+    gradient_multipliers: factors of gradients by variable or its name.
+    """
+
+    def transform(gradients: Gradients) -> Gradients:
+        if gradient_multipliers:
+            gradients = multiply_gradients(gradients, gradient_multipliers)
+        if clip_gradient_norm:
+            gradients = clip_gradient_norms(gradients, clip_gradient_norm)
+        return gradients
+
+    return train_op_creation.create_train_op(
+        total_loss,
+        optimizer,
+        global_step,
+        update_ops,
+        variables_to_train,
+        transform,
+        summarize_gradients,
+        gate_gradients,
+        aggregation_method,
+        colocate_gradients_with_ops,
+        check_numerics,
+    )

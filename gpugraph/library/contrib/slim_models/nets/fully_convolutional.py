@@ -1,0 +1,89 @@
+"""What AlexNet, OverFeat and the VGG networks share: rows, then three layers that classify."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import Any
+
+from gpugraph.base.named_function import named
+from gpugraph.library.contrib.layers import conv2d, dropout, fully_connected, l2_regularizer, max_pool2d
+from gpugraph.ops.nn.activations.relu_and_elu import relu
+from gpugraph.ops.random.variable_initializers import Constant, TruncatedNormal, Zeros
+from gpugraph.library.contrib.slim_models.nets.network_rows import as_classifier, end_points_of, run_rows
+from gpugraph.building.variable_scope import variable_scope
+from gpugraph.building.variable_scope.arg_scope import Scope, arg_scope
+
+
+def convolution_arg_scope(weight_decay: float, bias: float, **of_pools: Any) -> Scope:
+    """Convolutions with Relu, weights that decay and biases that start at `bias`."""
+    with ExitStack() as stack:
+        stack.enter_context(
+            arg_scope(
+                [conv2d, fully_connected], activation_fn=relu,
+                weights_regularizer=l2_regularizer(weight_decay),
+                biases_initializer=Constant(bias) if bias else Zeros(),
+            )
+        )  # fmt: skip
+        scope = stack.enter_context(arg_scope([conv2d], padding="SAME"))
+        if of_pools:
+            scope = stack.enter_context(arg_scope([max_pool2d], **of_pools))
+        return scope
+
+
+def classifier(
+    name: str, rows: str, layers: tuple[tuple[int, int], tuple[int, int]], image_size: int,
+    drawn: float | None = None,
+) -> Callable[..., tuple[Any, dict[str, Any]]]:  # fmt: skip
+    """The network of rows, then `fc6`, `fc7` and `fc8`.
+
+    layers: the filters and the size of `fc6` and `fc7`. drawn: the deviation of the weights of the
+      three at the start, and with it biases of 0.1.
+    """
+
+    @named(
+        name,
+        f"""Logits [n, num_classes] of images [n, {image_size}, {image_size}, 3].
+
+    Gives them and the outputs of layers by name. spatial_squeeze: False: logits
+    [n, h, w, num_classes] of larger images.
+    """,
+    )
+    def network(
+        inputs: Any,
+        num_classes: int = 1000,
+        is_training: Any = True,
+        dropout_keep_prob: float = 0.5,
+        spatial_squeeze: bool = True,
+        scope: Any = name,
+    ) -> tuple[Any, dict[str, Any]]:
+        with variable_scope(scope, name, [inputs]) as within:
+            collection = f"{within.original_name_scope}_end_points"
+            with arg_scope([conv2d, fully_connected, max_pool2d], outputs_collections=[collection]):
+                *_, (_, net) = run_rows(inputs, rows)
+                for number, (filters, size) in enumerate(layers, 6):
+                    net = conv2d(
+                        net, filters, size, padding="VALID", scope=f"fc{number}", **_initial(drawn)
+                    )
+                    net = dropout(
+                        net, dropout_keep_prob, is_training=is_training, scope=f"dropout{number}"
+                    )
+                last = {**_initial(drawn), "activation_fn": None, "normalizer_fn": None}
+                if drawn is not None:
+                    last["biases_initializer"] = Zeros()
+                net = conv2d(net, num_classes, [1, 1], scope="fc8", **last)
+                end_points = end_points_of(collection)
+                net = as_classifier(net, within, "fc8", end_points, spatial_squeeze)
+                return net, end_points
+
+    network.default_image_size = image_size  # type: ignore[attr-defined]
+    return network
+
+
+def _initial(drawn: float | None) -> dict[str, Any]:
+    """The initializers of layers whose weights have this deviation; {} for None."""
+    if drawn is None:
+        return {}
+    return {
+        "weights_initializer": TruncatedNormal(0.0, drawn), "biases_initializer": Constant(0.1),
+    }  # fmt: skip

@@ -1,0 +1,93 @@
+"""What the inception networks share: default arguments, filters of other depths, classifiers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from gpugraph.library.contrib.layers import (
+    avg_pool2d,
+    batch_norm,
+    conv2d,
+    dropout,
+    fully_connected,
+    l2_regularizer,
+    max_pool2d,
+    separable_conv2d,
+    variance_scaling_initializer,
+)
+from gpugraph.graph.client.graph_collections import GraphKeys
+from gpugraph.ops.nn.activations.relu_and_elu import relu
+from gpugraph.library.contrib.slim_models.nets.network_rows import Depth
+from gpugraph.building.variable_scope import variable_scope
+from gpugraph.building.variable_scope.arg_scope import Scope, arg_scope
+
+
+def inception_arg_scope(
+    weight_decay: float = 0.00004,
+    use_batch_norm: bool = True,
+    batch_norm_var_collection: str = "moving_vars",
+) -> Scope:
+    """The arguments of the layers of inception networks, for `arg_scope`.
+
+    batch_norm_var_collection: which the moving averages join.
+    """
+    return normalized_arg_scope(weight_decay, batch_norm_var_collection, is_used=use_batch_norm)
+
+
+def normalized_arg_scope(
+    weight_decay: float, moving_collection: str, *, is_used: bool = True, decay: float = 0.9997,
+    epsilon: float = 0.001, updates_collections: Any = GraphKeys.UPDATE_OPS,
+    fused: bool | None = None,
+) -> Scope:  # fmt: skip
+    """Convolutions with weights that decay, batch normalization (if it is used) and Relu."""
+    averages = [moving_collection]
+    normalization = {
+        "decay": decay, "epsilon": epsilon, "updates_collections": updates_collections,
+        "fused": fused,
+        "variables_collections": {
+            "beta": None, "gamma": None, "moving_mean": averages, "moving_variance": averages,
+        },
+    }  # fmt: skip
+    with ExitStack() as stack:
+        stack.enter_context(
+            arg_scope([conv2d, fully_connected], weights_regularizer=l2_regularizer(weight_decay))
+        )
+        return stack.enter_context(
+            arg_scope(
+                [conv2d], weights_initializer=variance_scaling_initializer(), activation_fn=relu,
+                normalizer_fn=batch_norm if is_used else None,
+                normalizer_params=normalization if is_used else {},
+            )
+        )  # fmt: skip
+
+
+def scaled_depth(depth_multiplier: float, min_depth: int) -> Depth:
+    """The filters of a network whose depth is another; ValueError unless that is positive."""
+    if depth_multiplier <= 0:
+        raise ValueError(f"depth_multiplier is not greater than zero: {depth_multiplier}")
+    return lambda filters: max(int(filters * depth_multiplier), min_depth)
+
+
+@contextmanager
+def inception_layers(padding: str = "SAME", **of_convolutions: Any) -> Iterator[None]:
+    """Layers inside have stride 1 and this padding by default."""
+    layers = [conv2d, max_pool2d, avg_pool2d, separable_conv2d]
+    with (
+        arg_scope([conv2d, fully_connected], **of_convolutions),
+        arg_scope(layers, stride=1, padding=padding),
+    ):
+        yield
+
+
+@contextmanager
+def inception_scope(
+    scope: Any, name: str, values: Any, is_training: Any, reuse: Any
+) -> Iterator[Any]:
+    """The variable scope of a network, in which layers know whether it trains."""
+    with (
+        variable_scope(scope, name, values, reuse=reuse) as within,
+        arg_scope([batch_norm, dropout], is_training=is_training),
+    ):
+        yield within

@@ -1,0 +1,148 @@
+"""Networks as rows of text: a row is a layer, or branches that are concatenated.
+
+    pool1 max 3x3 /2              the largest of windows of 3 x 3, with stride 2
+    conv1 64 11x11 /4 VALID       a convolution of 64 filters
+    Mixed: a 64 1x1 | b 96 1x1, c 128 3x3 & d 128 1x3
+                                  two branches; the second ends in two layers side by side
+
+The layers' scopes are their names, those of branches `Branch_0` and so on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from gpugraph.library.contrib.layers import avg_pool2d, conv2d, dropout, max_pool2d, softmax
+from gpugraph.graph.client.default_graph_functions import get_default_graph
+from gpugraph.ops.arrays.concat_and_stack import concat
+from gpugraph.ops.arrays.reshape_and_transpose import squeeze
+from gpugraph.building.variable_scope import variable_scope
+
+_POOLS = {"max": max_pool2d, "avg": avg_pool2d}
+
+Depth = Callable[[int], int]
+
+
+class LayerRow(NamedTuple):
+    """A layer of a row: a convolution of so many filters, or a pooling."""
+
+    name: str
+    kind: str
+    size: list[int]
+    options: dict[str, Any]
+
+    def run(self, inputs: Any, depth: Depth, **arguments: Any) -> Any:
+        """The layer's outputs; depth: how many filters a convolution has for those it is told."""
+        arguments |= self.options
+        if self.kind in _POOLS:
+            return _POOLS[self.kind](inputs, self.size, scope=self.name, **arguments)
+        return conv2d(inputs, depth(int(self.kind)), self.size, scope=self.name, **arguments)
+
+
+def read_layer(text: str) -> LayerRow:
+    """A layer of a row: name, filters or "max" or "avg", size, and perhaps stride and padding."""
+    name, kind, size, *rest = text.split()
+    options: dict[str, Any] = {}
+    for word in rest:
+        key, value = ("stride", int(word[1:])) if word[0] == "/" else ("padding", word)
+        options[key] = value
+    return LayerRow(name, kind, [int(side) for side in size.split("x")], options)
+
+
+def same_depth(filters: int) -> int:
+    """As many filters as a row says."""
+    return filters
+
+
+def run_rows(net: Any, rows: str, depth: Depth = same_depth) -> Iterator[tuple[str, Any]]:
+    """The name and the outputs of each row, one after the other."""
+    for row in filter(None, map(str.strip, rows.splitlines())):
+        name, _, branches = row.partition(":")
+        if branches:
+            net = _run_branches(net, name, branches, depth)
+        else:
+            layer = read_layer(row)
+            name, net = layer.name, layer.run(net, depth)
+        yield name, net
+
+
+def _run_branches(net: Any, name: str, branches: str, depth: Depth) -> Any:
+    """The outputs of branches, concatenated along their channels."""
+    with variable_scope(name):
+        outputs = []
+        for number, branch in enumerate(branches.split("|")):
+            with variable_scope(f"Branch_{number}"):
+                outputs.append(_run_branch(net, branch, depth))
+        return concat(outputs, 3)
+
+
+def _run_branch(net: Any, branch: str, depth: Depth) -> Any:
+    for step in branch.split(","):
+        side_by_side = [read_layer(text).run(net, depth) for text in step.split("&")]
+        net = side_by_side[0] if len(side_by_side) == 1 else concat(side_by_side, 3)
+    return net
+
+
+def run_until(
+    net: Any, rows: str, final_endpoint: str, depth: Depth = same_depth
+) -> tuple[Any, dict[str, Any]]:
+    """The outputs of the row `final_endpoint`, and those of all rows until there, by name.
+
+    ValueError where no row has that name.
+    """
+    end_points = {}
+    for name, outputs in run_rows(net, rows, depth):
+        end_points[name] = outputs
+        if name == final_endpoint:
+            return outputs, end_points
+    raise ValueError(f"Unknown final endpoint {final_endpoint}: one of {', '.join(end_points)}")
+
+
+def end_points_of(collection: str) -> dict[str, Any]:
+    """The outputs in a collection by their aliases, the scopes' names."""
+    graph = get_default_graph()
+    return {
+        alias: outputs for outputs in graph.get_collection(collection) for alias in outputs.aliases
+    }
+
+
+def as_classifier(
+    net: Any, scope: Any, squeezed: str, end_points: dict[str, Any], spatial_squeeze: bool
+) -> Any:
+    """Logits [n, 1, 1, classes] as [n, classes], among the end points."""
+    if spatial_squeeze:
+        net = squeeze(net, [1, 2], name=f"{squeezed}/squeezed")
+        end_points[f"{scope.name}/{squeezed}"] = net
+    return net
+
+
+def pooled_size(net: Any, size: list[int]) -> list[int]:
+    """A window's size, as small as images that are smaller than it."""
+    sides = net.shape.as_list()[1:3]
+    return [wanted if side is None else min(side, wanted) for side, wanted in zip(sides, size)]
+
+
+def predictions(
+    net: Any, end_points: dict[str, Any], num_classes: int, names: tuple[str, str, str],
+    size: list[int], keep_prob: float, spatial_squeeze: bool, prediction_fn: Any = softmax,
+    features: str | None = None,
+) -> tuple[Any, dict[str, Any]]:  # fmt: skip
+    """The end of an inception network: pooling, dropout and a convolution named so; logits.
+
+    features: the end point that the outputs of dropout are.
+    """
+    pool, drop, conv = names
+    with variable_scope("Logits"):
+        net = avg_pool2d(net, size, stride=1, padding="VALID", scope=pool)
+        net = dropout(net, keep_prob=keep_prob, scope=drop)
+        if features is not None:
+            end_points[features] = net
+        logits = conv2d(
+            net, num_classes, [1, 1], activation_fn=None, normalizer_fn=None, scope=conv
+        )
+        if spatial_squeeze:
+            logits = squeeze(logits, [1, 2], name="SpatialSqueeze")
+    end_points["Logits"] = logits
+    end_points["Predictions"] = prediction_fn(logits, scope="Predictions")
+    return logits, end_points

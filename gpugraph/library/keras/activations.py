@@ -1,0 +1,78 @@
+"""`tf.keras.activations`: functions of one tensor, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.keras.backend.elementwise_and_reductions import elu as elu, relu as relu
+from gpugraph.library.keras.backend.keras_losses import hard_sigmoid as hard_sigmoid
+from gpugraph.library.keras.keras_objects import deserialize_keras_object
+from gpugraph.ops.elementwise import unary_functions
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.nn.activations import selu_softsign_swish
+from gpugraph.ops.nn.activations.softmax import softmax as softmax_of
+
+
+def softmax(x: Any, axis: int = -1) -> Tensor:
+    """exp(x) / sum(exp(x)) along `axis`. ValueError for less than two dimensions."""
+    x = convert_to_tensor(x)
+    if x.shape.rank is not None and x.shape.rank < 2:
+        raise ValueError(f"Cannot apply softmax to a tensor that is 1D. Received input: {x}")
+    return softmax_of(x, axis)
+
+
+def linear(x: Any) -> Any:
+    """x itself."""
+    return x
+
+
+def selu(x: Any) -> Tensor:
+    """scale * x above 0, else scale * alpha * (exp(x) - 1), with the constants of `tf.nn.selu`."""
+    return selu_softsign_swish.selu(x)
+
+
+def softplus(x: Any) -> Tensor:
+    """log(1 + exp(x))."""
+    return unary_functions.softplus(x)
+
+
+def softsign(x: Any) -> Tensor:
+    """x / (1 + |x|)."""
+    return selu_softsign_swish.softsign(x)
+
+
+tanh = unary_functions.tanh
+sigmoid = unary_functions.sigmoid
+exponential = unary_functions.exp
+
+_NAMES = "elu exponential hard_sigmoid linear relu selu sigmoid softmax softplus softsign tanh"
+_ACTIVATIONS: dict[str, Callable[..., Any]] = {name: globals()[name] for name in _NAMES.split()}
+
+
+def serialize(activation: Callable[..., Any]) -> str:
+    """The name of an activation: that by which `deserialize` finds it."""
+    for name, function in _ACTIVATIONS.items():
+        if function is activation:
+            return name
+    return str(activation.__name__)
+
+
+def deserialize(name: Any, custom_objects: Any = None) -> Any:
+    """The activation of a name; ValueError for an unknown one."""
+    return deserialize_keras_object(name, _ACTIVATIONS, custom_objects, "activation function")
+
+
+def get(identifier: Any) -> Any:
+    """The activation of a name, `linear` for None, a function or layer as it is.
+
+    TypeError for anything else.
+    """
+    if identifier is None:
+        return linear
+    if isinstance(identifier, (str, dict)):
+        return deserialize(identifier)
+    if callable(identifier):
+        return identifier
+    raise TypeError(f"Could not interpret activation function identifier: {identifier!r}")

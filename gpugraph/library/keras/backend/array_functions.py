@@ -1,0 +1,291 @@
+"""Shapes, parts and products of tensors under Keras's names and arguments."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+from gpugraph.base.shapes import as_shape
+from gpugraph.graph.client.default_graph_functions import control_dependencies
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.keras.backend.backend_config import floatx, image_data_format
+from gpugraph.library.keras.backend.keras_variables import (
+    is_sparse,
+    ndim,
+    place_of_axis,
+    to_dense,
+    variable,
+)
+from gpugraph.ops.arrays import (
+    concat_and_stack,
+    constants_and_placeholders,
+    reshape_and_transpose,
+    reverse as reverse_ops,
+    tile_and_pad,
+)
+from gpugraph.ops.arrays.cast import cast
+from gpugraph.ops.framework import identity_and_shape
+from gpugraph.ops.indexing import gather as gather_ops, one_hot_where_unique, top_k
+from gpugraph.ops.linalg import matrix_compositions
+from gpugraph.ops.linalg.matmul import matmul
+from gpugraph.ops.linalg.tensordot import tensordot
+from gpugraph.ops.random import random_ops
+from gpugraph.ops.reductions import ranges_and_running_sums
+from gpugraph.ops.reductions.reduction_functions import reduce_prod
+from gpugraph.ops.sparse.sparse_functions import sparse_concat, sparse_tensor_dense_matmul
+from gpugraph.ops.strings.print_ops import print as print_op
+
+
+def shape(x: Any) -> Tensor:
+    """The shape of `x` in a run: a vector, int32."""
+    return identity_and_shape.shape(x)
+
+
+def stack(x: Any, axis: int = 0) -> Tensor:
+    """Tensors of one shape as one, along a new axis."""
+    return concat_and_stack.stack(x, axis=axis)
+
+
+def _created(tensor: Tensor, dtype: Any, name: str | None) -> Any:
+    """A variable that begins with a tensor; the tensor itself where a size is not known."""
+    return variable(tensor, dtype, name) if tensor.shape.is_fully_defined() else tensor
+
+
+def zeros(shape: Any, dtype: Any = None, name: str | None = None) -> Any:
+    """A variable of zeros, of `floatx()` by default; a tensor where a size is not known."""
+    dtype = dtype or floatx()
+    return _created(constants_and_placeholders.zeros(shape, dtype), dtype, name)
+
+
+def ones(shape: Any, dtype: Any = None, name: str | None = None) -> Any:
+    """A variable of ones, of `floatx()` by default; a tensor where a size is not known."""
+    dtype = dtype or floatx()
+    return _created(constants_and_placeholders.ones(shape, dtype), dtype, name)
+
+
+def eye(size: int, dtype: Any = None, name: str | None = None) -> Any:
+    """A variable that is the identity matrix of `size` rows, of `floatx()` by default."""
+    dtype = dtype or floatx()
+    return variable(matrix_compositions.eye(size, dtype=dtype), dtype, name)
+
+
+def zeros_like(x: Any, dtype: Any = None, name: str | None = None) -> Tensor:
+    """Zeros in the shape of `x`, of its dtype by default."""
+    return constants_and_placeholders.zeros_like(x, dtype=dtype, name=name)
+
+
+def ones_like(x: Any, dtype: Any = None, name: str | None = None) -> Tensor:
+    """Ones in the shape of `x`, of its dtype by default."""
+    return constants_and_placeholders.ones_like(x, dtype=dtype, name=name)
+
+
+def random_uniform_variable(
+    shape: Any,
+    low: float,
+    high: float,
+    dtype: Any = None,
+    name: str | None = None,
+    seed: int | None = None,
+) -> Any:
+    """A variable that begins with numbers from `low` to `high`, evenly distributed."""
+    dtype = dtype or floatx()
+    return variable(random_ops.random_uniform(shape, low, high, dtype, seed), dtype, name)
+
+
+def random_normal_variable(
+    shape: Any,
+    mean: float,
+    scale: float,
+    dtype: Any = None,
+    name: str | None = None,
+    seed: int | None = None,
+) -> Any:
+    """A variable that begins with normal numbers of that mean and standard deviation."""
+    dtype = dtype or floatx()
+    return variable(random_ops.random_normal(shape, mean, scale, dtype, seed), dtype, name)
+
+
+def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = "int32") -> Tensor:
+    """Numbers from `start` (0 where it alone is given, as the end) by `step`, before `stop`."""
+    if stop is None and isinstance(start, int) and start < 0:
+        start = 0
+    first, limit = (0, start) if stop is None else (start, stop)
+    numbers = ranges_and_running_sums.range(first, limit, step)
+    return numbers if dtype == "int32" else cast(numbers, dtype)
+
+
+# -- shapes
+
+
+def reshape(x: Any, shape: Any) -> Tensor:
+    """The elements of `x` in another shape."""
+    return reshape_and_transpose.reshape(x, shape)
+
+
+def flatten(x: Any) -> Tensor:
+    """All elements as one vector."""
+    return reshape_and_transpose.reshape(x, [-1])
+
+
+def batch_flatten(x: Any) -> Tensor:
+    """A matrix with a row for each element of the first axis."""
+    sizes: Any = as_shape(x.shape).as_list()[1:]
+    count = reduce_prod(shape(x)[1:]) if None in sizes else prod(sizes)
+    return reshape_and_transpose.reshape(x, stack([-1, count]))
+
+
+def expand_dims(x: Any, axis: int = -1) -> Tensor:
+    """With a new axis of size 1 at `axis`."""
+    return reshape_and_transpose.expand_dims(x, axis)
+
+
+def squeeze(x: Any, axis: int) -> Tensor:
+    """Without `axis`, which has size 1."""
+    return reshape_and_transpose.squeeze(x, [axis])
+
+
+def transpose(x: Any) -> Tensor:
+    """With the axes in reverse order."""
+    return reshape_and_transpose.transpose(x)
+
+
+def permute_dimensions(x: Any, pattern: Any) -> Tensor:
+    """With the axes in the order `pattern`: (0, 2, 1)."""
+    return reshape_and_transpose.transpose(x, perm=pattern)
+
+
+def reverse(x: Any, axes: Any) -> Tensor:
+    """With the elements along `axes`, an int or several, in reverse order."""
+    return reverse_ops.reverse(x, [axes] if isinstance(axes, int) else axes)
+
+
+def tile(x: Any, n: Any) -> Tensor:
+    """`x` repeated `n` times: a number, or one for each axis."""
+    return tile_and_pad.tile(x, [n] if isinstance(n, int) else n)
+
+
+def repeat(x: Any, n: int) -> Tensor:
+    """The rows of a matrix [rows, size], each `n` times: [rows, n, size]."""
+    return tile_and_pad.tile(expand_dims(x, 1), stack([1, n, 1]))
+
+
+def repeat_elements(x: Any, rep: int, axis: int) -> Tensor:
+    """Each element along `axis` `rep` times, one after the other."""
+    axis = place_of_axis(x, axis)
+    sizes, dynamic = x.shape.as_list(), shape(x)
+    counts = [1] * (len(sizes) + 1)
+    counts[axis + 1] = rep
+    repeated = tile_and_pad.tile(expand_dims(x, axis + 1), counts)
+    parts = [dynamic[place] if size is None else size for place, size in enumerate(sizes)]
+    parts[axis] = parts[axis] * rep
+    result = reshape_and_transpose.reshape(repeated, stack(parts))
+    sizes[axis] = None if sizes[axis] is None else sizes[axis] * rep
+    result.set_shape(sizes)
+    return result
+
+
+def concatenate(tensors: Sequence[Any], axis: int = -1) -> Any:
+    """Tensors one after the other along `axis`; a SparseTensor where all are sparse."""
+    if axis < 0:
+        axis %= int(ndim(tensors[0]) or 1)
+    if all(is_sparse(tensor) for tensor in tensors):
+        return sparse_concat(axis, list(tensors))
+    return concat_and_stack.concat([to_dense(tensor) for tensor in tensors], axis)
+
+
+def temporal_padding(x: Any, padding: Any = (1, 1)) -> Tensor:
+    """Zeros before and after the steps of [n, steps, features]."""
+    return tile_and_pad.pad(x, [[0, 0], list(padding), [0, 0]])
+
+
+def spatial_2d_padding(x: Any, padding: Any = ((1, 1), (1, 1)), data_format: Any = None) -> Tensor:
+    """Zeros around images: before and after rows and columns."""
+    return _padded(x, padding, data_format)
+
+
+def spatial_3d_padding(
+    x: Any, padding: Any = ((1, 1), (1, 1), (1, 1)), data_format: Any = None
+) -> Tensor:
+    """Zeros around volumes: before and after the elements of three axes."""
+    return _padded(x, padding, data_format)
+
+
+def _padded(x: Any, padding: Any, data_format: Any) -> Tensor:
+    inner = [list(pair) for pair in padding]
+    is_first = known_format(data_format) == "channels_first"
+    none = [0, 0]
+    return tile_and_pad.pad(x, [none, none, *inner] if is_first else [none, *inner, none])
+
+
+def known_format(data_format: Any) -> str:
+    """The data format, by default `image_data_format()`; ValueError for what is none."""
+    data_format = image_data_format() if data_format is None else data_format
+    if data_format not in ("channels_first", "channels_last"):
+        raise ValueError(
+            f"Unknown data_format: {data_format}; it is channels_first or channels_last"
+        )
+    return str(data_format)
+
+
+# -- parts
+
+
+def gather(reference: Any, indices: Any) -> Tensor:
+    """The elements of the first axis of `reference` at these places."""
+    return gather_ops.gather(reference, indices)
+
+
+def one_hot(indices: Any, num_classes: int) -> Tensor:
+    """Vectors of zeros with a one at each index: [..., num_classes]."""
+    return one_hot_where_unique.one_hot(indices, depth=num_classes, axis=-1)
+
+
+def in_top_k(predictions: Any, targets: Any, k: int) -> Tensor:
+    """Whether each target is among the `k` largest predictions of its row."""
+    return top_k.in_top_k(predictions, targets, k)
+
+
+def print_tensor(x: Any, message: str = "", summarize: int = 3) -> Tensor:
+    """`x`, which prints `message` and its value to standard output when it is computed."""
+    printed = print_op(message, x, output_stream=sys.stdout, summarize=summarize)
+    with control_dependencies([printed]):
+        return identity_and_shape.identity(x)
+
+
+# -- products
+
+
+def dot(x: Any, y: Any) -> Any:
+    """The products along the last axis of `x` and the last but one of `y`; `x` may be sparse."""
+    if is_sparse(x):
+        return sparse_tensor_dense_matmul(x, y)
+    x_rank, y_rank = int(ndim(x) or 0), int(ndim(y) or 0)
+    if x_rank <= 2 and y_rank <= 2:
+        return matmul(x, y)
+    return tensordot(x, y, [[x_rank - 1], [max(y_rank - 2, 0)]])
+
+
+def batch_dot(x: Any, y: Any, axes: Any = None) -> Tensor:
+    """The products along an axis of each, example by example; of two vectors [n, 1].
+
+    axes: an axis, or one of each; by default the last of `x` and the last but one of `y`. Of more
+      than three axes, those between the first and the last two are of examples too.
+    """
+    x_rank, y_rank = int(ndim(x) or 0), int(ndim(y) or 0)
+    if axes is None:
+        axes = (x_rank - 1, max(y_rank - 2, 1))
+    first, second = (axes, axes) if isinstance(axes, int) else axes
+    first, second = place_of_axis(x, first), place_of_axis(y, second)
+    rows = expand_dims(x, 1) if x_rank == 2 else x
+    columns = expand_dims(y, 2) if y_rank == 2 else y
+    product = matmul(
+        rows,
+        columns,
+        transpose_a=x_rank > 2 and first != x_rank - 1,
+        transpose_b=y_rank > 2 and second == y_rank - 1,
+    )
+    if x_rank == 2:
+        product = squeeze(product, 1)
+    return squeeze(product, -1) if y_rank == 2 and x_rank > 2 else product

@@ -1,0 +1,66 @@
+"""Connectionist temporal classification of dense labels, as Keras has it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpugraph.base.dtypes import int32, int64
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.keras.backend.backend_config import epsilon
+from gpugraph.ops.arrays.cast import cast
+from gpugraph.ops.arrays.reshape_and_transpose import expand_dims, reshape, transpose
+from gpugraph.ops.elementwise.comparison_and_select import where
+from gpugraph.ops.elementwise.unary_functions import log
+from gpugraph.ops.framework.identity_and_shape import shape
+from gpugraph.ops.indexing.coordinate_gather_scatter import gather_nd
+from gpugraph.ops.nn.losses.ctc_decoders import ctc_beam_search_decoder, ctc_greedy_decoder
+from gpugraph.ops.nn.losses.ctc_loss import ctc_loss
+from gpugraph.ops.reductions.ranges_and_running_sums import range as range_of
+from gpugraph.ops.sparse.sparse_functions import sparse_tensor_to_dense
+from gpugraph.ops.sparse.sparse_tensor import SparseTensor
+
+
+def ctc_label_dense_to_sparse(labels: Any, label_lengths: Any) -> SparseTensor:
+    """Labels [n, longest] of which each row counts as far as its length: as a SparseTensor."""
+    sizes = shape(labels)
+    counts = expand_dims(range_of(sizes[1]), 0) < expand_dims(cast(label_lengths, int32), 1)
+    places = where(counts)
+    return SparseTensor(places, gather_nd(labels, places), cast(sizes, int64))
+
+
+def _times_first(y_pred: Any) -> Tensor:
+    """The logarithms of probabilities [n, steps, classes], with the steps first."""
+    return log(transpose(y_pred, [1, 0, 2]) + epsilon())
+
+
+def ctc_batch_cost(y_true: Any, y_pred: Any, input_length: Any, label_length: Any) -> Tensor:
+    """The loss of each example: [n, 1].
+
+    y_true: labels [n, longest]. y_pred: probabilities [n, steps, classes], the last of the blank.
+    input_length, label_length: [n, 1], how many steps and labels of each count.
+    """
+    lengths = cast(reshape(label_length, [-1]), int32)
+    labels = cast_values(ctc_label_dense_to_sparse(y_true, lengths))
+    steps = cast(reshape(input_length, [-1]), int32)
+    return expand_dims(ctc_loss(labels, _times_first(y_pred), steps), 1)
+
+
+def cast_values(sparse: SparseTensor) -> SparseTensor:
+    """The labels as int32."""
+    return SparseTensor(sparse.indices, cast(sparse.values, int32), sparse.dense_shape)
+
+
+def ctc_decode(
+    y_pred: Any, input_length: Any, greedy: bool = True, beam_width: int = 100, top_paths: int = 1
+) -> tuple[list[Tensor], Tensor]:
+    """The likeliest labels: a list of [n, longest], -1 where a row ends; and their logarithms.
+
+    y_pred: probabilities [n, steps, classes], the last of the blank. input_length: [n].
+    greedy: the likeliest class of each step; else the `top_paths` of a beam search.
+    """
+    inputs, steps = _times_first(y_pred), cast(input_length, int32)
+    if greedy:
+        decoded, logarithms = ctc_greedy_decoder(inputs, steps)
+    else:
+        decoded, logarithms = ctc_beam_search_decoder(inputs, steps, beam_width, top_paths)
+    return [sparse_tensor_to_dense(labels, default_value=-1) for labels in decoded], logarithms

@@ -1,0 +1,180 @@
+"""Elementwise functions, comparisons and reductions under Keras's names and arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gpugraph.base.dtypes import bool as bool_type
+from gpugraph.base.named_function import named
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.keras.backend.backend_config import floatx
+from gpugraph.ops.arrays import cast as cast_ops
+from gpugraph.ops.elementwise import arithmetic_functions, comparison_and_select, unary_functions
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.nn.activations import relu_and_elu, selu_softsign_swish
+from gpugraph.ops.nn.activations.softmax import softmax as softmax_along
+from gpugraph.ops.nn.normalization.l2_normalize import l2_normalize as normalized
+from gpugraph.ops.reductions import argmax_and_argmin, ranges_and_running_sums
+from gpugraph.ops.reductions.clip_by_norm import clip_by_value
+from gpugraph.ops.reductions.reduction_functions import (
+    reduce_all,
+    reduce_any,
+    reduce_max,
+    reduce_mean,
+    reduce_min,
+    reduce_prod,
+    reduce_sum,
+)
+
+
+def _of_one(name: str, function: Callable[..., Any]) -> Callable[[Any], Any]:
+    """The function of a tensor `x`, element by element."""
+
+    @named(name, f"{(function.__doc__ or '').partition(chr(10))[0]}")
+    def computed(x: Any) -> Any:
+        return function(x)
+
+    return computed
+
+
+abs, cos, exp, log, round, sigmoid, sign, sin, softplus, sqrt, square, tanh = (
+    _of_one(name, getattr(unary_functions, name))
+    for name in (
+        *("abs", "cos", "exp", "log", "round", "sigmoid", "sign", "sin", "softplus", "sqrt"),
+        *("square", "tanh"),
+    )
+)
+softsign = _of_one("softsign", selu_softsign_swish.softsign)
+
+
+def _of_two(name: str, function: Callable[..., Any]) -> Callable[[Any, Any], Any]:
+    """The function of two tensors, element by element."""
+
+    @named(name, f"{(function.__doc__ or '').partition(chr(10))[0]}")
+    def computed(x: Any, y: Any) -> Any:
+        return function(x, y)
+
+    return computed
+
+
+equal, not_equal, greater, greater_equal, less, less_equal = (
+    _of_two(name, getattr(comparison_and_select, name))
+    for name in ("equal", "not_equal", "greater", "greater_equal", "less", "less_equal")
+)
+maximum, minimum = (
+    _of_two(name, getattr(arithmetic_functions, name)) for name in ("maximum", "minimum")
+)
+
+
+def _reduction(
+    name: str, result: str, function: Callable[..., Any], dtype: Callable[[], Any] | None = None
+) -> Callable[..., Any]:
+    """The reduction along `axis`, of bools (and where it wants one, others) cast to a dtype."""
+
+    @named(name, f"The {result} along `axis`, an int or several; None: of all elements.")
+    def reduced(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+        if dtype is not None:
+            x = _cast_bools(x, dtype())
+        return function(x, axis=axis, keepdims=keepdims)
+
+    return reduced
+
+
+def _cast_bools(x: Any, dtype: Any) -> Any:
+    """`x` as a tensor of `dtype` where it is of bools, or a bool is wanted."""
+    x = convert_to_tensor(x)
+    is_bool = x.dtype.base_dtype == bool_type
+    return cast_ops.cast(x, dtype) if is_bool or dtype == "bool" else x
+
+
+sum = _reduction("sum", "sum", reduce_sum)
+prod = _reduction("prod", "product", reduce_prod)
+max = _reduction("max", "maximum", reduce_max)
+min = _reduction("min", "minimum", reduce_min)
+mean = _reduction("mean", "mean", reduce_mean, floatx)
+any = _reduction("any", "logical or", reduce_any, lambda: "bool")
+all = _reduction("all", "logical and", reduce_all, lambda: "bool")
+
+
+def var(x: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
+    """The variance along `axis`, of all elements by default."""
+    x = _cast_bools(x, floatx())
+    centred = x - reduce_mean(x, axis=axis, keepdims=True)
+    return reduce_mean(unary_functions.square(centred), axis=axis, keepdims=keepdims)
+
+
+def std(x: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
+    """The standard deviation along `axis`, of all elements by default."""
+    return unary_functions.sqrt(var(x, axis=axis, keepdims=keepdims))
+
+
+def argmax(x: Any, axis: int = -1) -> Tensor:
+    """The places of the largest elements along `axis`, int64."""
+    return argmax_and_argmin.argmax(x, axis)
+
+
+def argmin(x: Any, axis: int = -1) -> Tensor:
+    """The places of the smallest elements along `axis`, int64."""
+    return argmax_and_argmin.argmin(x, axis)
+
+
+def cumsum(x: Any, axis: int = 0) -> Tensor:
+    """The running sums along `axis`."""
+    return ranges_and_running_sums.cumsum(x, axis=axis)
+
+
+def cumprod(x: Any, axis: int = 0) -> Tensor:
+    """The running products along `axis`."""
+    return ranges_and_running_sums.cumprod(x, axis=axis)
+
+
+def pow(x: Any, a: Any) -> Tensor:
+    """`x` to the power `a`."""
+    return arithmetic_functions.pow(x, a)
+
+
+def cast(x: Any, dtype: Any) -> Any:
+    """`x` with elements of another dtype."""
+    return cast_ops.cast(x, dtype)
+
+
+def clip(x: Any, min_value: Any, max_value: Any) -> Tensor:
+    """Elements below `min_value` and above `max_value` (not below the former) cut to these.
+
+    None for no bound.
+    """
+    low = float("-inf") if min_value is None else min_value
+    high = float("inf") if max_value is None else max_value
+    if isinstance(low, (int, float)) and isinstance(high, (int, float)) and high < low:
+        high = low
+    return clip_by_value(x, low, high)
+
+
+def relu(x: Any, alpha: float = 0.0, max_value: float | None = None, threshold: float = 0) -> Any:
+    """x above `threshold`, `alpha` times what is below it; at most `max_value`."""
+    if not alpha and not threshold and max_value in (None, 6):
+        return relu_and_elu.relu(x) if max_value is None else relu_and_elu.relu6(x)
+    if alpha and not threshold and max_value is None:
+        return relu_and_elu.leaky_relu(x, alpha=alpha)
+    x = convert_to_tensor(x)
+    above = x * cast_ops.cast(x > threshold, x.dtype) if threshold else relu_and_elu.relu(x)
+    if max_value is not None:
+        above = clip_by_value(above, 0.0, max_value)
+    return above - alpha * relu_and_elu.relu(threshold - x) if alpha else above
+
+
+def elu(x: Any, alpha: float = 1.0) -> Any:
+    """x where it is positive, else alpha * (exp(x) - 1)."""
+    result = relu_and_elu.elu(x)
+    return result if alpha == 1 else comparison_and_select.where(x > 0, result, alpha * result)
+
+
+def softmax(x: Any, axis: int = -1) -> Tensor:
+    """exp(x) divided by its sum along `axis`."""
+    return softmax_along(x, axis=axis)
+
+
+def l2_normalize(x: Any, axis: Any = None) -> Tensor:
+    """Vectors along `axis` scaled to length 1."""
+    return normalized(x, axis=axis)

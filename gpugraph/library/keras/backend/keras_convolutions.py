@@ -1,0 +1,343 @@
+"""Convolutions, pooling and what images need, under Keras's names and arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from typing import Any
+
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.keras.backend.array_functions import (
+    batch_dot,
+    known_format,
+    repeat_elements,
+    temporal_padding,
+)
+from gpugraph.library.keras.backend.keras_variables import int_shape, ndim, place_of_axis
+from gpugraph.library.keras.backend.random_values import random_seed
+from gpugraph.ops.arrays.concat_and_stack import concat, stack
+from gpugraph.ops.arrays.reshape_and_transpose import reshape, transpose
+from gpugraph.ops.framework.identity_and_shape import shape
+from gpugraph.ops.image.resize_ops import resize_bilinear, resize_nearest_neighbor
+from gpugraph.ops.nn.activations import dropout as dropout_ops
+from gpugraph.ops.nn.convolution import conv2d_functions
+from gpugraph.ops.nn.convolution.convolution_of_any_rank import convolution
+from gpugraph.ops.nn.normalization import bias_and_moments
+from gpugraph.ops.nn.pooling.pool_functions import pool
+
+_AXES = {1: "W", 2: "HW", 3: "DHW"}
+
+
+def order_of_axes(data_format: Any, rank: int) -> str:
+    """The axes of inputs with `rank` axes of space, 1 to 3, as ops name them: "NHWC"."""
+    if rank not in _AXES:
+        raise ValueError(f"Images have 1 to 3 axes of space, with a size for each, not {rank}")
+    axes = _AXES[rank]
+    return f"NC{axes}" if known_format(data_format) == "channels_first" else f"N{axes}C"
+
+
+def known_padding(padding: str) -> str:
+    """The padding as ops name it; ValueError for another than "same" and "valid"."""
+    if padding not in ("same", "valid"):
+        raise ValueError(f"Invalid padding: {padding}; it is same or valid")
+    return padding.upper()
+
+
+def conv1d(
+    x: Any,
+    kernel: Any,
+    strides: int = 1,
+    padding: str = "valid",
+    data_format: Any = None,
+    dilation_rate: int = 1,
+) -> Tensor:
+    """A convolution of [n, steps, channels]; padding "causal": zeros before the first step."""
+    data_format = known_format(data_format)
+    if padding == "causal":
+        before = dilation_rate * (kernel.shape.as_list()[0] - 1)
+        x = (
+            temporal_padding(x, (before, 0))
+            if data_format == "channels_last"
+            else transpose(temporal_padding(transpose(x, (0, 2, 1)), (before, 0)), (0, 2, 1))
+        )
+        padding = "valid"
+    return _convolved(x, kernel, (strides,), padding, data_format, (dilation_rate,))
+
+
+def conv2d(
+    x: Any,
+    kernel: Any,
+    strides: Any = (1, 1),
+    padding: str = "valid",
+    data_format: Any = None,
+    dilation_rate: Any = (1, 1),
+) -> Tensor:
+    """A convolution of images [n, rows, columns, channels], or with the channels first."""
+    return _convolved(x, kernel, strides, padding, data_format, dilation_rate)
+
+
+def conv3d(
+    x: Any,
+    kernel: Any,
+    strides: Any = (1, 1, 1),
+    padding: str = "valid",
+    data_format: Any = None,
+    dilation_rate: Any = (1, 1, 1),
+) -> Tensor:
+    """A convolution of volumes."""
+    return _convolved(x, kernel, strides, padding, data_format, dilation_rate)
+
+
+def _convolved(
+    x: Any, kernel: Any, strides: Any, padding: str, data_format: Any, dilation_rate: Any
+) -> Tensor:
+    return convolution(
+        x,
+        kernel,
+        padding=known_padding(padding),
+        strides=tuple(strides),
+        dilation_rate=tuple(dilation_rate),
+        data_format=order_of_axes(data_format, len(strides)),
+    )
+
+
+def _by_axis(values: Sequence[int], data_format: Any) -> list[int]:
+    """Strides or sizes for all axes of images: those of examples and channels are 1."""
+    if known_format(data_format) == "channels_first":
+        return [1, 1, *values]
+    return [1, *values, 1]
+
+
+def conv2d_transpose(
+    x: Any,
+    kernel: Any,
+    output_shape: Any,
+    strides: Any = (1, 1),
+    padding: str = "valid",
+    data_format: Any = None,
+    dilation_rate: Any = (1, 1),
+) -> Tensor:
+    """The gradient of a convolution of `output_shape` as a layer: kernels [h, w, out, in]."""
+    sizes = stack(list(output_shape)) if isinstance(output_shape, (tuple, list)) else output_shape
+    return conv2d_functions.conv2d_transpose(
+        x,
+        kernel,
+        sizes,
+        _by_axis(strides, data_format),
+        padding=known_padding(padding),
+        data_format=order_of_axes(data_format, 2),
+        dilations=_by_axis(dilation_rate, data_format),
+    )
+
+
+def depthwise_conv2d(
+    x: Any,
+    depthwise_kernel: Any,
+    strides: Any = (1, 1),
+    padding: str = "valid",
+    data_format: Any = None,
+    dilation_rate: Any = (1, 1),
+) -> Tensor:
+    """A convolution of each channel by itself: kernels [h, w, channels, multiplier]."""
+    return conv2d_functions.depthwise_conv2d(
+        x,
+        depthwise_kernel,
+        strides=_by_axis(strides, data_format),
+        padding=known_padding(padding),
+        rate=tuple(dilation_rate),
+        data_format=order_of_axes(data_format, 2),
+    )
+
+
+def separable_conv2d(
+    x: Any,
+    depthwise_kernel: Any,
+    pointwise_kernel: Any,
+    strides: Any = (1, 1),
+    padding: str = "valid",
+    data_format: Any = None,
+    dilation_rate: Any = (1, 1),
+) -> Tensor:
+    """A convolution of each channel, and then one of 1 x 1 over all of them."""
+    return conv2d_functions.separable_conv2d(
+        x,
+        depthwise_kernel,
+        pointwise_kernel,
+        strides=_by_axis(strides, data_format),
+        padding=known_padding(padding),
+        rate=tuple(dilation_rate),
+        data_format=order_of_axes(data_format, 2),
+    )
+
+
+def pool2d(
+    x: Any,
+    pool_size: Any,
+    strides: Any = (1, 1),
+    padding: str = "valid",
+    data_format: Any = None,
+    pool_mode: str = "max",
+) -> Tensor:
+    """The largest elements, or the means, of windows of images."""
+    return _pooled(x, pool_size, strides, padding, data_format, pool_mode)
+
+
+def pool3d(
+    x: Any,
+    pool_size: Any,
+    strides: Any = (1, 1, 1),
+    padding: str = "valid",
+    data_format: Any = None,
+    pool_mode: str = "max",
+) -> Tensor:
+    """The largest elements, or the means, of windows of volumes."""
+    return _pooled(x, pool_size, strides, padding, data_format, pool_mode)
+
+
+def _pooled(
+    x: Any, pool_size: Any, strides: Any, padding: str, data_format: Any, pool_mode: str
+) -> Tensor:
+    if pool_mode not in ("max", "avg"):
+        raise ValueError(f"Invalid pooling mode: {pool_mode}; it is max or avg")
+    return pool(
+        x,
+        tuple(pool_size),
+        pool_mode.upper(),
+        known_padding(padding),
+        strides=tuple(strides),
+        data_format=order_of_axes(data_format, len(pool_size)),
+    )
+
+
+def local_conv1d(
+    inputs: Any, kernel: Any, kernel_size: Any, strides: Any, data_format: Any = None
+) -> Tensor:
+    """A convolution of [n, steps, channels] with a kernel for each step of the outputs.
+
+    kernel: [steps of the outputs, kernel_size * channels, filters].
+    """
+    steps = kernel.shape[place_of_axis(kernel, 0)].value
+    return local_conv(inputs, kernel, kernel_size, strides, (steps,), data_format)
+
+
+def local_conv2d(
+    inputs: Any,
+    kernel: Any,
+    kernel_size: Any,
+    strides: Any,
+    output_shape: Any,
+    data_format: Any = None,
+) -> Tensor:
+    """A convolution of images with a kernel for each place of the outputs.
+
+    kernel: [rows * columns of the outputs, kernel rows * kernel columns * channels, filters].
+    output_shape: rows and columns of the outputs.
+    """
+    return local_conv(inputs, kernel, kernel_size, strides, output_shape, data_format)
+
+
+def local_conv(
+    inputs: Any, kernel: Any, kernel_size: Any, strides: Any, sizes: Any, data_format: Any
+) -> Tensor:
+    """A convolution of any number of axes with a kernel for each place: see `local_conv2d`."""
+    is_first = known_format(data_format) == "channels_first"
+    _, length, filters = int_shape(kernel) or ()
+    windows = []
+    for place in product(*(range(size) for size in sizes)):
+        spans = [
+            slice(index * stride, index * stride + size)
+            for index, stride, size in zip(place, strides, kernel_size)
+        ]
+        whole = slice(None)
+        window = inputs[(whole, whole, *spans) if is_first else (whole, *spans, whole)]
+        windows.append(reshape(window, (1, -1, length)))
+    products = batch_dot(concat(windows, axis=0), kernel)  # [places, n, filters]
+    spaced = reshape(products, (*sizes, -1, filters))
+    rank = len(sizes)
+    space = list(range(rank))
+    return transpose(spaced, [rank, rank + 1, *space] if is_first else [rank, *space, rank + 1])
+
+
+def bias_add(x: Any, bias: Any, data_format: Any = None) -> Tensor:
+    """`x` plus a bias: a vector with an element for each channel, or of the shape of an example.
+
+    ValueError for a bias of another rank.
+    """
+    is_first = known_format(data_format) == "channels_first"
+    sizes = [size if size is not None else -1 for size in int_shape(bias) or ()]
+    rank = int(ndim(x) or 0)
+    if len(sizes) not in (1, rank - 1):
+        raise ValueError(
+            f"Unexpected bias dimensions {len(sizes)}, expect to be 1 or {rank - 1} dimensions"
+        )
+    if len(sizes) == 1:
+        order = None if rank < 3 else order_of_axes(data_format, rank - 2)
+        return bias_and_moments.bias_add(x, bias, data_format=order)
+    channels_first = [1, sizes[-1], *sizes[:-1]]
+    return x + reshape(bias, channels_first if is_first else [1, *sizes])
+
+
+def resize_images(
+    x: Any, height_factor: int, width_factor: int, data_format: str, interpolation: str = "nearest"
+) -> Tensor:
+    """Images with more rows and columns, by whole factors; "nearest" or "bilinear".
+
+    ValueError for another interpolation.
+    """
+    functions = {"nearest": resize_nearest_neighbor, "bilinear": resize_bilinear}
+    if interpolation not in functions:
+        raise ValueError('interpolation should be one of "nearest" or "bilinear".')
+    is_first = known_format(data_format) == "channels_first"
+    if is_first:
+        x = transpose(x, [0, 2, 3, 1])
+    known = x.shape.as_list()[1:3]
+    sizes = shape(x)[1:3] * stack([height_factor, width_factor])
+    resized = functions[interpolation](x, sizes, half_pixel_centers=True)
+    factors = (height_factor, width_factor)
+    static = [None if size is None else size * factor for size, factor in zip(known, factors)]
+    resized.set_shape([x.shape[0], *static, x.shape[3]])
+    return transpose(resized, [0, 3, 1, 2]) if is_first else resized
+
+
+def resize_volumes(
+    x: Any, depth_factor: int, height_factor: int, width_factor: int, data_format: str
+) -> Tensor:
+    """Volumes with each element repeated along three axes."""
+    first = 2 if known_format(data_format) == "channels_first" else 1
+    for axis, factor in enumerate((depth_factor, height_factor, width_factor), first):
+        x = repeat_elements(x, factor, axis)
+    return x
+
+
+def dropout(x: Any, level: float, noise_shape: Any = None, seed: int | None = None) -> Tensor:
+    """`x` with a part of the elements set to zero, the others scaled so that the sum stays."""
+    return dropout_ops.dropout(x, rate=level, noise_shape=noise_shape, seed=random_seed(seed))
+
+
+def batch_normalization(
+    x: Any, mean: Any, var: Any, beta: Any, gamma: Any, axis: int = -1, epsilon: float = 1e-3
+) -> Tensor:
+    """(x - mean) / sqrt(var + epsilon) * gamma + beta, each vector along `axis`; None for none."""
+    place = place_of_axis(x, axis)
+    sizes: Any = [1] * int(ndim(x) or 0)
+    sizes[place] = -1
+    return _normalized(x, (mean, var, beta, gamma), sizes, epsilon)
+
+
+def _normalized(x: Any, parts: Sequence[Any], sizes: Any, epsilon: float) -> Tensor:
+    """Batch normalization by mean, variance, offset and scale, vectors that get a shape."""
+    mean, variance, beta, gamma = (
+        reshape(part, sizes) if part is not None and ndim(part) == 1 else part for part in parts
+    )
+    return bias_and_moments.batch_normalization(x, mean, variance, beta, gamma, epsilon)
+
+
+def normalize_batch_in_training(
+    x: Any, gamma: Any, beta: Any, reduction_axes: Any, epsilon: float = 1e-3
+) -> tuple[Tensor, Tensor, Tensor]:
+    """`x` normalized by its own mean and variance along `reduction_axes`; and these two."""
+    reduced = sorted(place_of_axis(x, axis) for axis in reduction_axes)
+    mean, variance = bias_and_moments.moments(x, reduced)
+    dynamic = shape(x)
+    sizes = stack([1 if axis in reduced else dynamic[axis] for axis in range(int(ndim(x) or 0))])
+    return _normalized(x, (mean, variance, beta, gamma), sizes, epsilon), mean, variance

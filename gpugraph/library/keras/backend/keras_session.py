@@ -1,0 +1,191 @@
+"""Keras's session, the variables that it initializes, and the numbers of names.
+
+Keras makes a session when it first needs one, unless there is a default session, and initializes
+its variables in it before their first use.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from typing import Any
+from weakref import WeakKeyDictionary, WeakSet
+
+from gpugraph.config import ConfigProto
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.creation_origin import here
+from gpugraph.graph.client.default_graph_functions import (
+    get_default_graph,
+    get_default_session,
+    graph_of,
+    reset_default_graph,
+)
+from gpugraph.library.keras.backend.learning_phase_scopes import reset_learning_phases
+from gpugraph.session import Session
+from gpugraph.library.train.object_checkpoints.load_status import register_session_provider
+from gpugraph.building.variables import Variable, is_variable_initialized, variables_initializer
+
+
+class _State(threading.local):
+    """Of each thread: the session that Keras made or was given."""
+
+    session: Any = None
+
+
+_STATE = _State()
+_MANUAL_INITIALIZATION = [False]
+_CLEARED: WeakKeyDictionary[Graph, str] = WeakKeyDictionary()
+"""The graphs that `clear_session` replaced, with the line of the program that called it."""
+
+_RESTORES: WeakKeyDictionary[Any, WeakSet[Callable[[], None]]] = WeakKeyDictionary()
+_VARIABLES: WeakKeyDictionary[Graph, WeakKeyDictionary[Variable, None]] = WeakKeyDictionary()
+_UIDS: WeakKeyDictionary[Graph, defaultdict[str, int]] = WeakKeyDictionary()
+
+
+def get_graph() -> Graph:
+    """The graph that Keras builds: the default graph."""
+    return get_default_graph()
+
+
+# -- names
+
+
+def get_uid(prefix: str = "") -> int:
+    """How often the default graph was asked for this prefix, this time included."""
+    uids = _UIDS.setdefault(get_graph(), defaultdict(int))
+    uids[prefix] += 1
+    return uids[prefix]
+
+
+def reset_uids() -> None:
+    """Lets the numbers of all prefixes begin at 1 again, in all graphs."""
+    _UIDS.clear()
+
+
+# -- sessions
+
+
+def get_session(op_input_list: Sequence[Any] = ()) -> Any:
+    """The session in which Keras runs: the default session, or else Keras's own.
+
+    Keras's own is made when it is first asked for, and anew for another graph: that of the tensors
+    `op_input_list`, or the default graph. Keras's variables that are not initialized in it are
+    initialized, unless `manual_variable_initialization(True)` was said.
+
+    ValueError for tensors of a graph from before `clear_session`, which is not the default graph.
+    """
+    session = get_default_session()
+    if session is None:
+        refuse_cleared(op_input_list)
+        graph = graph_of(op_input_list)
+        if _STATE.session is None or _STATE.session.graph is not graph:
+            _STATE.session = Session(graph=graph, config=ConfigProto(allow_soft_placement=True))
+        session = _STATE.session
+    if not _MANUAL_INITIALIZATION[0]:
+        with session.graph.as_default():
+            _initialize_variables(session)
+    _restore(session)
+    return session
+
+
+def set_session(session: Any) -> None:
+    """Has Keras run in this session from now on, in this thread."""
+    _STATE.session = session
+
+
+def clear_session() -> None:
+    """Begins anew: a new default graph and session, names from 1, a learning phase that is fed.
+
+    Models from before are not usable afterwards. AssertionError inside `with graph.as_default()`.
+    """
+    graph = get_default_graph()
+    reset_default_graph()
+    _CLEARED[graph] = str(here({}))
+    reset_uids()
+    _STATE.session = None
+    _VARIABLES.pop(get_graph(), None)
+    reset_learning_phases()
+
+
+def refuse_cleared(values: Sequence[Any]) -> None:
+    """ValueError for tensors from before `clear_session`, whose graph is not the default graph."""
+    for value in values:
+        graph = getattr(value, "graph", None)
+        if graph in _CLEARED and graph is not get_default_graph():
+            raise ValueError(
+                f"Tensor {value} is not an element of this graph.{cleared_text(graph)}"
+            )
+
+
+def cleared_text(graph: Any) -> str:
+    """Return the sentence that `clear_session` replaced a graph; "" where it did not."""
+    if graph not in _CLEARED:
+        return ""
+    return (
+        f" K.clear_session() was called at {_CLEARED[graph]}: it ended the session in which the "
+        "variables of all models from before had their values, and began a new graph. Build the "
+        "model again after it, or load it from a file; call K.clear_session() only when no model "
+        "is needed any more"
+    )
+
+
+# -- variables
+
+
+def manual_variable_initialization(value: bool) -> None:
+    """Whether the program initializes Keras's variables itself; False at first."""
+    _MANUAL_INITIALIZATION[0] = value
+
+
+def track_variable(v: Variable) -> None:
+    """Has `get_session` initialize this variable."""
+    _VARIABLES.setdefault(v.graph, WeakKeyDictionary())[v] = None
+
+
+def _initialize_variables(session: Any) -> None:
+    """Initializes those of Keras's variables that are not; each is looked at once."""
+    tracked = _VARIABLES.get(session.graph, ())
+    new = [variable for variable in tracked if not getattr(variable, "_keras_initialized", False)]
+    if not new:
+        return
+    flags = session.run([is_variable_initialized(variable) for variable in new])
+    for variable in new:
+        variable._keras_initialized = True  # type: ignore[attr-defined]
+    missing = [variable for variable, is_initialized in zip(new, flags) if not is_initialized]
+    if missing:
+        session.run(variables_initializer(missing))
+
+
+def restore_later(session: Any, restore: Callable[[], None]) -> None:
+    """Has `restore()` called where variables may have come that it restores in this session.
+
+    It is called as long as someone else holds it.
+    """
+    _RESTORES.setdefault(session, WeakSet()).add(restore)
+
+
+def restore_created() -> None:
+    """Restores the variables of the default graph that came since; what a layer that is built asks.
+
+    Nothing is initialized: the layer may be built inside of a branch.
+    """
+    for session in list(_RESTORES):
+        if getattr(session, "_closed", False):
+            del _RESTORES[session]
+        elif session.graph is get_graph():
+            _restore(session)
+
+
+def _restore(session: Any) -> None:
+    for restore in list(_RESTORES.get(session, ())):
+        with session.graph.as_default(), session.graph.control_dependencies(None):
+            restore()
+
+
+def _session_of_variables() -> Any:
+    """Keras's session where the default graph has variables of Keras, else None."""
+    return get_session() if get_graph() in _VARIABLES else None
+
+
+register_session_provider(_session_of_variables)

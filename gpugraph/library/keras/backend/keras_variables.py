@@ -1,0 +1,193 @@
+"""Variables, constants and placeholders as Keras makes them, what they are, and their values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.dtypes import DType, as_dtype
+from gpugraph.base.errors import UnimplementedError
+from gpugraph.base.shapes import as_shape
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.keras.backend.backend_config import floatx
+from gpugraph.library.keras.backend.keras_session import get_graph, get_session, track_variable
+from gpugraph.ops.arrays.constants_and_placeholders import placeholder as graph_placeholder
+from gpugraph.ops.framework import tensor_conversion
+from gpugraph.ops.sparse.sparse_functions import sparse_tensor_to_dense
+from gpugraph.ops.sparse.sparse_tensor import SparseTensor, sparse_placeholder
+from gpugraph.building.variables import ResourceVariable, Variable
+
+# -- made
+
+
+def variable(value: Any, dtype: Any = None, name: str | None = None, constraint: Any = None) -> Any:
+    """A variable that starts at `value`, of `floatx()` by default; Keras initializes it.
+
+    A SciPy sparse matrix becomes a SparseTensor of constants.
+    """
+    dtype = floatx() if dtype is None else dtype
+    if hasattr(value, "tocoo"):
+        return _sparse_constant(value)
+    result: Any = ResourceVariable(value, dtype=as_dtype(dtype), name=name, constraint=constraint)
+    if isinstance(value, np.ndarray):
+        result._keras_shape = value.shape
+    elif hasattr(value, "shape"):
+        result._keras_shape = int_shape(value)
+    track_variable(result)
+    return result
+
+
+def sparse_parts(matrix: Any) -> tuple[Any, Any, Any]:
+    """A SciPy matrix as indices [count, 2], values [count] and dense shape."""
+    entries = matrix.tocoo()
+    return np.stack([entries.row, entries.col], 1).astype(np.int64), entries.data, entries.shape
+
+
+def _sparse_constant(matrix: Any) -> SparseTensor:
+    tensor: Any = SparseTensor(*sparse_parts(matrix))
+    tensor._keras_shape = matrix.shape
+    return tensor
+
+
+def constant(value: Any, dtype: Any = None, shape: Any = None, name: str | None = None) -> Tensor:
+    """A constant tensor, of `floatx()` by default."""
+    dtype = floatx() if dtype is None else dtype
+    return tensor_conversion.constant(value, dtype=dtype, shape=shape, name=name or "Const")
+
+
+def placeholder(
+    shape: Any = None,
+    ndim: int | None = None,
+    dtype: Any = None,
+    sparse: bool = False,
+    name: str | None = None,
+    ragged: bool = False,
+) -> Any:
+    """A tensor to feed, of `floatx()` by default; sparse where `sparse`.
+
+    shape: sizes, None where they are unknown; or only their number, `ndim`.
+    UnimplementedError for `ragged`.
+    """
+    if ragged:
+        raise UnimplementedError.of_no_node(
+            "There are no ragged tensors: pad the rows to one length, and mask what is padding"
+        )
+    dtype = floatx() if dtype is None else dtype
+    if not shape and ndim:
+        shape = (None,) * ndim
+    with get_graph().as_default():
+        if sparse:
+            return sparse_placeholder(dtype, shape=shape, name=name)
+        return graph_placeholder(dtype, shape=shape, name=name)
+
+
+# -- asked
+
+
+def is_keras_tensor(x: Any) -> bool:
+    """Whether a layer of Keras, or `Input`, made this tensor. ValueError for what is no tensor."""
+    if not isinstance(x, (Tensor, Variable, SparseTensor)):
+        raise ValueError(
+            f"Unexpectedly found an instance of type `{type(x)}`. Expected a symbolic tensor "
+            "instance."
+        )
+    return hasattr(x, "_keras_history")
+
+
+def is_sparse(tensor: Any) -> bool:
+    """Whether it is a SparseTensor."""
+    return isinstance(tensor, SparseTensor)
+
+
+def to_dense(tensor: Any) -> Any:
+    """A sparse tensor as a dense one; a dense one as it is."""
+    return sparse_tensor_to_dense(tensor) if is_sparse(tensor) else tensor
+
+
+def int_shape(x: Any) -> tuple[int | None, ...] | None:
+    """The static shape as a tuple, None where a size is unknown; None for an unknown rank."""
+    shape = getattr(x, "shape", None)
+    if shape is None:
+        return None
+    return tuple(shape) if isinstance(shape, tuple) else shape.sizes
+
+
+def ndim(x: Any) -> int | None:
+    """The number of axes, None if it is unknown."""
+    return as_shape(x.shape).ndims
+
+
+def place_of_axis(x: Any, axis: int) -> int:
+    """Return the place of an axis of `x`, which counts from the end where it is negative.
+
+    ValueError for an axis that `x` does not have, and for an unknown rank.
+    """
+    rank = ndim(x)
+    if rank is None:
+        raise ValueError(f"The rank of {x} must be known")
+    place = int(axis) + rank * (axis < 0)
+    if not 0 <= place < rank:
+        raise ValueError(f"axis {axis} is out of range for {x} of rank {rank}")
+    return place
+
+
+def dtype(x: Any) -> str:
+    """The name of the dtype: "float32"."""
+    name: str = x.dtype.base_dtype.name
+    return name
+
+
+def count_params(x: Any) -> int:
+    """The number of elements, which must be known."""
+    sizes: Any = as_shape(x.shape).as_list()
+    return int(np.prod(sizes))
+
+
+# -- values
+
+
+def eval(x: Any) -> Any:
+    """The value of a variable or tensor, as a NumPy array."""
+    return get_value(to_dense(x))
+
+
+def get_value(x: Any) -> Any:
+    """The value of a variable, as a NumPy array."""
+    return x.eval(session=get_session((x,)))
+
+
+def batch_get_value(tensors: Sequence[Any]) -> list[Any]:
+    """The values of variables, from one run."""
+    return list(get_session(tensors).run(list(tensors))) if tensors else []
+
+
+def set_value(x: Any, value: Any) -> None:
+    """Sets a variable's value; a variable whose size is unknown takes any of its rank."""
+    batch_set_value([(x, value)])
+
+
+def batch_set_value(tuples: Sequence[tuple[Any, Any]]) -> None:
+    """Sets the values of (variable, value) pairs, in one run."""
+    if not tuples:
+        return
+    updates, feed = [], {}
+    for x, value in tuples:
+        if not isinstance(getattr(x, "dtype", None), DType):
+            raise TypeError(f"A value is set of a variable, not of {x!r}")
+        array = np.asarray(value, dtype=x.dtype.base_dtype.as_numpy_dtype)
+        fed, update = _assignment(x, array.ndim)
+        updates.append(update)
+        feed[fed] = array
+    get_session([x for x, _ in tuples]).run(updates, feed)
+
+
+def _assignment(x: Any, rank: int) -> tuple[Tensor, Any]:
+    """The placeholder and the op that set a variable: made once for each."""
+    if not hasattr(x, "_assign_placeholder"):
+        with x.graph.as_default(), x.graph.control_dependencies(None):
+            x._assign_placeholder = graph_placeholder(x.dtype.base_dtype, shape=[None] * rank)
+            update = x.assign(x._assign_placeholder)
+            x._assign_op = getattr(update, "op", update)  # the value need not come back
+    return x._assign_placeholder, x._assign_op

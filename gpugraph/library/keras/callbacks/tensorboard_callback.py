@@ -1,0 +1,95 @@
+"""TensorBoard: the values of a training as events, with its graph and histograms of variables."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from gpugraph.library.keras.backend.keras_session import get_session
+from gpugraph.library.keras.callbacks.callback import Callback, Logs
+from gpugraph.library.summary import FileWriter, histogram, merge
+from gpugraph.library.summary.file_writer import scalar_message
+
+_NO_VALUES = ("batch", "size", "num_steps")
+
+
+class TensorBoard(Callback):
+    """Writes losses and metrics as events for TensorBoard: `epoch_loss`, `batch_loss`.
+
+    log_dir: the folder of the event file.
+    histogram_freq: epochs between two histograms of the variables; 0: none.
+    write_graph: whether the graph is written.
+    update_freq: "epoch", "batch", or examples between two writings of the batch's values.
+    profile_batch: taken and not used: `Session.run` has `run_metadata`.
+
+    NotImplementedError for gradients, images and embeddings: `tf.summary` writes what a program
+    adds to its graph.
+    """
+
+    def __init__(
+        self,
+        log_dir: Any = "./logs",
+        histogram_freq: int = 0,
+        batch_size: int = 32,
+        write_graph: bool = True,
+        write_grads: bool = False,
+        write_images: bool = False,
+        embeddings_freq: int = 0,
+        embeddings_layer_names: Any = None,
+        embeddings_metadata: Any = None,
+        embeddings_data: Any = None,
+        update_freq: Any = "epoch",
+        profile_batch: int = 2,
+    ) -> None:
+        super().__init__()
+        del embeddings_layer_names, embeddings_metadata, embeddings_data, profile_batch
+        if write_grads or write_images or embeddings_freq:
+            raise NotImplementedError(
+                "TensorBoard writes values, histograms and the graph: leave out write_grads, "
+                "write_images and embeddings_freq, and use tf.summary for them"
+            )
+        self.log_dir, self.histogram_freq = os.fspath(log_dir), histogram_freq
+        self.batch_size, self.write_graph = batch_size, write_graph
+        self.update_freq = 1 if update_freq == "batch" else update_freq
+        self.writer: Any = None
+        self._samples, self._written = 0, 0
+        self._histograms: Any = None
+
+    def on_train_begin(self, logs: Logs = None) -> None:
+        """Opens the event file, and makes the ops of the histograms."""
+        graph = self.model.graph_of_outputs
+        self.writer = FileWriter(self.log_dir)
+        if self.write_graph:
+            self.writer.add_graph(graph)
+        if self.histogram_freq and self._histograms is None:
+            with graph.as_default():
+                weights = self.model.weights
+                self._histograms = merge([histogram(weight.op.name, weight) for weight in weights])
+
+    def on_batch_end(self, batch: int, logs: Logs = None) -> None:
+        """Writes the batch's values after every `update_freq` examples."""
+        logs = logs or {}
+        self._samples += logs.get("size", 1)
+        if self.update_freq == "epoch" or self._samples < self._written + self.update_freq:
+            return
+        self._write("batch", logs, self._samples)
+        self._written = self._samples
+
+    def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
+        """Writes the epoch's values, and histograms of the variables."""
+        step = epoch if self.update_freq == "epoch" else self._samples
+        self._write("epoch", logs or {}, step)
+        if self._histograms is not None and epoch % self.histogram_freq == 0:
+            session = get_session([self._histograms])
+            self.writer.add_summary(session.run(self._histograms), epoch)
+        self.writer.flush()
+
+    def _write(self, prefix: str, logs: dict[str, Any], step: int) -> None:
+        for name, value in logs.items():
+            if name not in _NO_VALUES:
+                self.writer.add_summary(scalar_message(f"{prefix}_{name}", float(value)), step)
+
+    def on_train_end(self, logs: Logs = None) -> None:
+        """Closes the event file."""
+        if self.writer is not None:
+            self.writer.close()

@@ -1,0 +1,218 @@
+"""Callbacks that write: tables of values, files of models, requests to a server."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+from urllib import request
+from urllib.parse import urlencode
+
+import numpy as np
+
+from gpugraph.base.interruptions.signal_handlers import raised_by_handler
+from gpugraph.base.whole_files import local_path
+from gpugraph.library.keras.callbacks.callback import Callback, Logs
+from gpugraph.library.keras.callbacks.watching_callbacks import Watch
+from gpugraph.platform import logging
+
+
+class CSVLogger(Callback):
+    """Writes the losses and metrics of each epoch as a row of a CSV file.
+
+    separator: between values. append: whether a file that is there is continued.
+    """
+
+    def __init__(self, filename: Any, separator: str = ",", append: bool = False) -> None:
+        super().__init__()
+        self.filename, self.sep, self.append = Path(local_path(filename)), separator, append
+        self.keys: list[str] | None = None
+        self._file: Any = None
+        self._writer: Any = None
+        self._has_header = False
+
+    def on_train_begin(self, logs: Logs = None) -> None:
+        """Opens the file."""
+        self._has_header = False
+        if self.append and self.filename.exists():
+            with self.filename.open() as file:
+                self._has_header = bool(file.readline())
+        self._file = self.filename.open("a" if self.append else "w", newline="")
+
+    def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
+        """Writes a row; what the epoch lacks is NA."""
+        logs = logs or {}
+        if self.keys is None:
+            self.keys = sorted(logs)
+        if self._writer is None:
+            names = ["epoch", *self.keys]
+            self._writer = csv.DictWriter(
+                self._file, names, delimiter=self.sep, lineterminator="\n"
+            )
+            if not self._has_header:
+                self._writer.writeheader()
+        row = {key: _cell(logs.get(key, "NA")) for key in self.keys}
+        self._writer.writerow({"epoch": epoch, **row})
+        self._file.flush()
+
+    def on_train_end(self, logs: Logs = None) -> None:
+        """Closes the file."""
+        if self._file is not None:
+            self._file.close()
+        self._file = self._writer = None
+
+
+def _cell(value: Any) -> Any:
+    """A value of a table; several are written as a list."""
+    if not isinstance(value, str) and np.ndim(value) > 0:
+        return '"[{}]"'.format(", ".join(map(str, value)))
+    return value
+
+
+class ModelCheckpoint(Callback):
+    """Saves the model after each epoch, or after so many examples.
+
+    filepath: with fields of the epoch, from 1 on, and its values: "w.{epoch:02d}-{val_loss:.2f}".
+    monitor, mode: see `Watch`. save_best_only: only where the monitored value becomes better.
+    save_weights_only: whether it is saved by `save_weights`, as a checkpoint where the path does
+      not end as an HDF5 file's; else by `save`.
+    save_freq: "epoch", or a number of examples. ValueError for another.
+    kwargs: `period`, the number of epochs from one file to the next, and `load_weights_on_restart`,
+      whether a training begins with the newest file of such a path.
+    """
+
+    def __init__(
+        self,
+        filepath: Any,
+        monitor: str = "val_loss",
+        verbose: int = 0,
+        save_best_only: bool = False,
+        save_weights_only: bool = False,
+        mode: str = "auto",
+        save_freq: Any = "epoch",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__()
+        if save_freq != "epoch" and not isinstance(save_freq, int):
+            raise ValueError(f"Unrecognized save_freq: {save_freq}")
+        self.filepath, self.monitor, self.verbose = str(filepath), monitor, verbose
+        self.save_best_only, self.save_weights_only = save_best_only, save_weights_only
+        self.save_freq, self.period = save_freq, kwargs.get("period", 1)
+        self.watch = Watch(monitor, mode, owner="ModelCheckpoint")
+        self.best: Any = self.watch.worst()
+        self._epoch, self._samples, self._epochs = 0, 0, 0
+        self.load_weights_on_restart = kwargs.get("load_weights_on_restart", False)
+
+    def on_train_begin(self, logs: Logs = None) -> None:
+        """Loads the newest file, where that was asked for; ValueError for one that does not fit."""
+        path = self._newest() if self.load_weights_on_restart else None
+        if path is not None:
+            try:
+                self.model.load_weights(path)
+            except (OSError, ValueError) as error:
+                if raised_by_handler(error):
+                    raise
+                raise ValueError(f"Error loading file from {path}. Reason: {error}") from error
+
+    def _newest(self) -> str | None:
+        """The newest file, or checkpoint, of this path with any epoch and values; None without."""
+        folder, name = os.path.split(local_path(self.filepath))
+        pattern = re.sub(r"\\\{.*?\\\}", ".*", re.escape(name)) + r"(\.index)?"
+        files = [
+            entry
+            for entry in (os.scandir(folder or ".") if os.path.isdir(folder or ".") else ())
+            if re.fullmatch(pattern, entry.name) and ".data-" not in entry.name
+        ]
+        newest = max(files, key=lambda entry: entry.stat().st_mtime_ns, default=None)
+        return None if newest is None else newest.path.removesuffix(".index")
+
+    def on_epoch_begin(self, epoch: int, logs: Logs = None) -> None:
+        """Keeps the number of the epoch."""
+        self._epoch = epoch
+
+    def on_batch_end(self, batch: int, logs: Logs = None) -> None:
+        """Saves after every `save_freq` examples."""
+        logs = logs or {}
+        if isinstance(self.save_freq, int):
+            self._samples += logs.get("size", 1)
+            if self._samples >= self.save_freq:
+                self._save(self._epoch, logs)
+                self._samples = 0
+
+    def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
+        """Saves after every `period` epochs."""
+        self._epochs += 1
+        if self.save_freq == "epoch" and self._epochs >= self.period:
+            self._epochs = 0
+            self._save(epoch, logs or {})
+
+    def _save(self, epoch: int, logs: dict[str, Any]) -> None:
+        path = self._path(epoch, logs)
+        text = f"\nEpoch {epoch + 1:05d}: "
+        if self.save_best_only:
+            value = self.watch.value(logs, "Can save best model only")
+            if value is None:
+                return
+            if not self.watch.is_better(value, self.best):
+                self._say(f"{text}{self.monitor} did not improve from {self.best:0.5f}")
+                return
+            text += f"{self.monitor} improved from {self.best:0.5f} to {value:0.5f}, "
+            self.best = value
+        self._say(f"{text}saving model to {path}")
+        save = self.model.save_weights if self.save_weights_only else self.model.save
+        save(path, overwrite=True)
+
+    def _path(self, epoch: int, logs: dict[str, Any]) -> str:
+        """The path of an epoch; KeyError for a field that has no value."""
+        try:
+            return self.filepath.format(epoch=epoch + 1, **logs)
+        except KeyError as error:
+            raise KeyError(
+                f'Failed to format this callback filepath: "{self.filepath}". Reason: {error} is '
+                f"none of {', '.join(['epoch', *logs])}"
+            ) from None
+
+    def _say(self, text: str) -> None:
+        if self.verbose > 0:
+            print(text)
+
+
+class RemoteMonitor(Callback):
+    """Sends the values of each epoch to a server, as JSON by a POST request.
+
+    root, path: of the server. field: the name of the values, where they are sent as a form.
+    headers: of the request. send_as_json: whether the body is JSON itself.
+
+    A server that does not answer is warned of, and ends nothing.
+    """
+
+    def __init__(
+        self,
+        root: str = "http://localhost:9000",
+        path: str = "/publish/epoch/end/",
+        field: str = "data",
+        headers: dict[str, str] | None = None,
+        send_as_json: bool = False,
+    ) -> None:
+        super().__init__()
+        self.root, self.path, self.field = root, path, field
+        self.headers, self.send_as_json = headers or {}, send_as_json
+
+    def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
+        """Sends the values."""
+        values = {"epoch": epoch, **{name: float(value) for name, value in (logs or {}).items()}}
+        text, kind = json.dumps(values), "application/json"
+        if not self.send_as_json:
+            text, kind = urlencode({self.field: text}), "application/x-www-form-urlencoded"
+        headers = {"Content-Type": kind, **self.headers}
+        message = request.Request(self.root + self.path, text.encode(), headers, method="POST")
+        try:
+            with request.urlopen(message, timeout=10):
+                pass
+        except OSError as error:
+            if raised_by_handler(error):
+                raise
+            logging.warning("Could not reach RemoteMonitor root server at %s: %s", self.root, error)

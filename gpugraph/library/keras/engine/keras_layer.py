@@ -1,0 +1,328 @@
+"""The base of all layers: a function with variables, its calls, masks and learning phase.
+
+Every call opens a name scope of the layer's name. `layer_weights` has the variables,
+`layer_losses` losses and updates, `layer_nodes` the graph of calls, `layer_configs`
+configurations. `tf.layers.Layer` is a subclass whose variables are shared by variable scopes.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from contextlib import AbstractContextManager
+from functools import partial
+from typing import Any
+
+from gpugraph.base.dtypes import DType, as_dtype
+from gpugraph.base.nest import flatten, map_structure
+from gpugraph.base.shapes import as_shape
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.default_graph_functions import get_default_graph, graph_of
+from gpugraph.graph.client.tensor_spec import TensorSpec
+from gpugraph.library.keras.backend.keras_session import cleared_text, get_uid, restore_created
+from gpugraph.library.keras.engine.input_spec import check_inputs
+from gpugraph.library.keras.engine.layer_calls import LayerCall, innermost_call, next_call_text
+from gpugraph.library.keras.engine.layer_inputs import (
+    has_tensors,
+    is_tensor,
+    refuse_keywords,
+    shapes_and_dtype,
+    take_input_shape,
+    tensor_of_value,
+)
+from gpugraph.library.keras.engine.layer_nodes import LayerNodes, mask_of
+from gpugraph.library.keras.engine.layer_weights import UNSEARCHED, LayerWeights
+from gpugraph.library.keras.engine.operation_history import record_operations
+from gpugraph.ops.arrays.cast import cast
+from gpugraph.ops.arrays.constants_and_placeholders import placeholder
+from gpugraph.ops.framework.identity_and_shape import shape as shape_of
+from gpugraph.building.variable_scope.single_variable import default_initializer
+from gpugraph.building.variables import Variable
+from gpugraph.building.variables.module import Module, snake_case
+
+
+class Layer(LayerWeights, LayerNodes, Module):
+    """A function with variables. Subclasses define `call`, and add variables in `build` or there.
+
+    trainable: whether its variables are trained.
+    name: by default made of the class's name and a number: `dense`, `dense_1`.
+    dtype: of the variables, by default that of the first input.
+    dynamic: whether the layer is to be run without a graph; kept for TensorFlow's sake.
+    input_shape, or batch_input_shape and batch_size: of the input that a first layer of a
+      Sequential model begins with.
+    weights: arrays, the first values of its variables.
+    activity_regularizer: a function from the outputs to a penalty, a scalar; divided by the size
+      of the batch it joins the layer's losses.
+
+    TypeError for any other keyword argument.
+    """
+
+    input_spec: Any = None
+    """An InputSpec, or a list of one for each input; None: any inputs."""
+
+    supports_masking = False
+    """Whether masks of inputs are passed on as masks of outputs."""
+
+    stateful = False
+    """Whether the layer keeps values from one batch to the next."""
+
+    _SHARED_BY_COPIES = ("_graph", "_scope", "_tracked")
+    _untracked = frozenset(UNSEARCHED)
+
+    def __init__(
+        self, trainable: bool = True, name: str | None = None, dtype: Any = None, **kwargs: Any
+    ) -> None:
+        self._activity_regularizer = kwargs.pop("activity_regularizer", None)
+        self._dynamic = bool(kwargs.pop("dynamic", False))
+        self._batch_input_shape = take_input_shape(kwargs)
+        self._initial_weights = kwargs.pop("weights", None)
+        refuse_keywords(self, kwargs)
+        LayerWeights.__init__(self, trainable)
+        LayerNodes.__init__(self)
+        self.built = False
+        self._graph: Graph | None = None
+        self._name = name or self._default_name(snake_case(type(self).__name__))
+        self._dtype = None if dtype is None else as_dtype(dtype).base_dtype
+
+    # -- properties
+
+    @property
+    def dtype(self) -> DType | None:
+        """The dtype of the variables; None before the first call, where it is not given."""
+        return self._dtype
+
+    @property
+    def dynamic(self) -> bool:
+        """Whether the layer is to be run without a graph; kept for TensorFlow's sake."""
+        return self._dynamic
+
+    @property
+    def graph(self) -> Graph | None:
+        """The graph of the first call."""
+        return self._graph
+
+    @property
+    def activity_regularizer(self) -> Any:
+        """The function from outputs to a penalty, or None."""
+        return self._activity_regularizer
+
+    @activity_regularizer.setter
+    def activity_regularizer(self, regularizer: Any) -> None:
+        self._activity_regularizer = regularizer
+
+    # -- for subclasses
+
+    def build(self, input_shape: Any) -> None:
+        """Adds the variables, for the shape (or structure of shapes) of the first inputs.
+
+        Programs may call it before the first call, which then adds no variables.
+        """
+        del input_shape
+        self.built = True
+
+    def call(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        """What the layer computes: here its inputs."""
+        del args, kwargs
+        return inputs
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """The shape of the outputs for inputs of a shape; NotImplementedError where none says."""
+        raise NotImplementedError(
+            f"Please implement the compute_output_shape method on your layer "
+            f"({type(self).__name__}), which was asked for inputs {input_shape}"
+        )
+
+    def compute_output_signature(self, input_signature: Any) -> Any:
+        """TensorSpecs of the outputs for TensorSpecs of the inputs; TypeError for others."""
+        for spec in flatten(input_signature):
+            if not isinstance(spec, TensorSpec):
+                raise TypeError(
+                    "Only TensorSpec signature types are supported, but saw signature signature "
+                    f"entry: {spec}."
+                )
+        shapes = map_structure(lambda spec: spec.shape, input_signature)
+        dtype = self._dtype or flatten(input_signature)[0].dtype
+        return map_structure(
+            lambda shape: TensorSpec(shape, dtype), self.compute_output_shape(shapes)
+        )
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        """The mask of the outputs: that of the inputs. TypeError where masks are not supported."""
+        if self.supports_masking:
+            return mask
+        if any(part is not None for part in flatten(mask)):
+            raise TypeError(
+                f"Layer {self._name} does not support masking, but was passed an input_mask: {mask}"
+                f"{next_call_text(self, flatten(inputs))}"
+            )
+        return None
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments of the constructor as a dict of plain values.
+
+        NotImplementedError for a subclass whose constructor takes others than a Layer's: it
+        defines `get_config` itself.
+        """
+        config: dict[str, Any] = {
+            "name": self._name,
+            "trainable": self.trainable,
+            "dtype": None if self._dtype is None else self._dtype.name,
+        }
+        if self._batch_input_shape is not None:
+            config["batch_input_shape"] = self._batch_input_shape
+        if self._dynamic:
+            config["dynamic"] = True
+        parameters = list(inspect.signature(type(self).__init__).parameters.values())[1:]
+        unknown = [
+            parameter.name
+            for parameter in parameters
+            if parameter.kind is parameter.POSITIONAL_OR_KEYWORD and parameter.name not in config
+        ]
+        if unknown and type(self).get_config is Layer.get_config:
+            raise NotImplementedError(
+                "Layers with arguments in `__init__` must override `get_config`: "
+                f"{type(self).__name__} takes {', '.join(unknown)}"
+            )
+        return config
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Any:
+        """The layer of a configuration by `get_config`; its variables are its own."""
+        return cls(**config)
+
+    # -- calls
+
+    def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        """Calls `call` within the layer's name scope, after `build` the first time.
+
+        `mask` is that of the inputs and `training` that of the layer which calls this one, where
+        `call` takes them and they are not given.
+        """
+        inputs = map_structure(tensor_of_value, inputs)
+        self._check_graph(inputs)
+        if innermost_call() is None:
+            record_operations(flatten(inputs))
+        call = LayerCall(self, inputs, args, kwargs)
+        with self._call_context(), call:
+            if not self.built:
+                self._check_spec(inputs)
+                self._build(inputs)
+            self._check_spec(inputs)
+            outputs = self.call(inputs, *args, **call.keywords)
+            self.track_assigned()
+            if outputs is None:
+                raise ValueError(
+                    "A layer's `call` method should return a Tensor or a list of Tensors, not None "
+                    f"(layer: {self._name}).{next_call_text(self, flatten(inputs))}"
+                )
+            outputs = self.record_call(inputs, outputs, call.recorded)
+            if self._activity_regularizer is not None:
+                self._regularize_activity(inputs, outputs)
+            self._set_masks(inputs, outputs, call.mask)
+        return outputs
+
+    def apply(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        """The same as a call of the layer."""
+        return self(inputs, *args, **kwargs)
+
+    def _regularize_activity(self, inputs: Any, outputs: Any) -> None:
+        graph = get_default_graph()
+        with graph.name_scope("ActivityRegularizer"):
+            for output in flatten(outputs):
+                loss = self._activity_regularizer(output)
+                mean = loss / cast(shape_of(output)[0], loss.dtype.base_dtype)
+                self.add_loss(mean, inputs=inputs)
+
+    def _set_masks(self, inputs: Any, outputs: Any, mask: Any) -> None:
+        """Gives the outputs their masks, where the layer knows of masks and has not done so."""
+        tensors = flatten(outputs)
+        is_done = getattr(self, "_compute_output_and_mask_jointly", False)
+        if is_done or all(mask_of(tensor) is not None for tensor in tensors):
+            return
+        masks: list[Any] = [None] * len(tensors)
+        if self.supports_masking or type(self).compute_mask is not Layer.compute_mask:
+            computed = self.compute_mask(inputs, mask)
+            masks = masks if computed is None else flatten(computed)
+        for tensor, output_mask in zip(tensors, masks):
+            if is_tensor(tensor):
+                tensor._keras_mask = output_mask
+
+    def _default_name(self, base_name: str) -> str:
+        """The name of a layer that gets none: `dense`, then `dense_1`, by graph."""
+        count = get_uid(base_name)
+        return base_name if count == 1 else f"{base_name}_{count - 1}"
+
+    def _call_context(self) -> AbstractContextManager[Any]:
+        """The context of a call: a name scope of the layer's name, a new one for each call."""
+        graph = get_default_graph()
+        return graph.name_scope(self._name)
+
+    def _build(self, inputs: Any) -> None:
+        if not flatten(inputs):
+            raise ValueError(f"Layer {self._name} takes a tensor, not {inputs!r}")
+        self.build_for(*shapes_and_dtype(inputs))
+
+    def build_for(self, input_shape: Any, dtype: Any) -> None:
+        """Builds the layer, unless it is built: what a layer does for those that it holds.
+
+        dtype: of the variables, where the layer has none of its own.
+        """
+        if self._dtype is None:
+            self._dtype = dtype
+        if not self.built:
+            self.build(input_shape)
+        self.built = True
+        restore_created()
+        if self._initial_weights is not None:
+            self.set_weights(self._initial_weights)
+            self._initial_weights = None
+
+    def _check_spec(self, inputs: Any) -> None:
+        if self.input_spec is not None:
+            check_inputs(self.input_spec, flatten(inputs), self)
+
+    def _check_graph(self, inputs: Any) -> None:
+        graph = graph_of(flatten(inputs))
+        if self._graph is None:
+            self._graph = graph
+        elif graph is not self._graph:
+            raise ValueError(
+                f"Input graph and Layer graph are not the same: layer {self._name} was called "
+                f"first in {self._graph!r}, but {flatten(inputs)[0]!r} is of {graph!r}. Make a "
+                f"layer for each graph.{cleared_text(self._graph)}"
+            )
+
+    def _new_variable(self, name: str | None, shape: Any, **options: Any) -> Any:
+        """A resource variable of this layer's own."""
+        dtype, initializer = options["dtype"], options["initializer"]
+        initialize = initializer or default_initializer(name or "Variable", dtype)
+        left_out = ("dtype", "initializer", "partitioner", "use_resource")
+        variable = Variable(
+            partial(initialize, as_shape(shape).as_list(), dtype=dtype),
+            name=name,
+            use_resource=options["use_resource"] is not False,
+            **{key: value for key, value in options.items() if key not in left_out},
+        )
+        return variable
+
+    # -- copies
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        """A copy that shares the tensors, variables, graph and scope; all else is copied."""
+        duplicate = type(self).__new__(type(self))
+        memo[id(self)] = duplicate
+        for name, value in vars(self).items():
+            if name in self._SHARED_BY_COPIES or is_tensor(value):
+                vars(duplicate)[name] = value
+            elif has_tensors(value):
+                vars(duplicate)[name] = copy.copy(value)
+            else:
+                vars(duplicate)[name] = copy.deepcopy(value, memo)
+        return duplicate
+
+    def shape_by_trial(self, input_shape: Any) -> Any:
+        """The shape of the outputs, by a call of an unbuilt copy in a graph of its own."""
+        with Graph().as_default():
+            duplicate = type(self).from_config({**self.get_config(), "name": "trial"})
+            dtype = self._dtype or "float32"
+            return duplicate(placeholder(dtype, as_shape(input_shape))).shape

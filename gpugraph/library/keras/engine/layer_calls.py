@@ -1,0 +1,122 @@
+"""One call of a layer: its mask and learning phase, also of the layers that it calls."""
+
+from __future__ import annotations
+
+import inspect
+import threading
+from collections.abc import Iterable
+from typing import Any
+
+from gpugraph.base.errors import OperatorNotAllowedInGraphError
+from gpugraph.base.nest import flatten, map_structure
+from gpugraph.library.keras.engine.layer_nodes import mask_of
+from gpugraph.library.keras.engine.layer_paths import call_text, layer_text
+
+
+class _Calls(threading.local):
+    """The calls that a thread is in, the innermost last."""
+
+    def __init__(self) -> None:
+        self.stack: list[LayerCall] = []
+
+
+_CALLS = _Calls()
+
+
+def innermost_call() -> LayerCall | None:
+    """The call that the current thread is in; None outside of all."""
+    return _CALLS.stack[-1] if _CALLS.stack else None
+
+
+def next_call_text(layer: Any, inputs: Iterable[Any]) -> str:
+    """The words for a call of a layer on `inputs` that is not recorded yet, for error messages."""
+    around = [call.layer for call in _CALLS.stack if call.layer is not layer]
+    return call_text(layer, len(layer.inbound_nodes), inputs, around)
+
+
+class LayerCall:
+    """The arguments of one call; entered as a context while the layer runs.
+
+    keywords: what `call` gets: `mask` and `training` are added where it takes them and they were
+      not passed.
+    recorded: the arguments that were passed, which a later call repeats.
+    mask: of the inputs.
+    training: passed, or that of the layer which calls this one; None where neither says.
+    """
+
+    def __init__(
+        self, layer: Any, inputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> None:
+        names = _call_parameters(layer)
+        passed = {**dict(zip(names[1:], args)), **kwargs}
+        self.layer, self.tensors = layer, flatten(inputs)
+        self.recorded = passed
+        self.keywords = dict(kwargs)
+        self.mask = passed["mask"] if "mask" in passed else _masks_of(inputs)
+        if "mask" in names and "mask" not in passed and self.mask is not None:
+            self.keywords["mask"] = self.mask
+        outer = innermost_call()
+        self.training = passed.get("training")
+        if self.training is None and outer is not None and outer.training is not None:
+            self.training = outer.training
+            if "training" in names[len(args) + 1 :]:
+                self.keywords["training"] = self.training
+
+    def __enter__(self) -> None:
+        _CALLS.stack.append(self)
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        """End the call; an error gets a note of the innermost call in a network of layers.
+
+        TypeError in place of an error by a Python loop or branch over tensors.
+        """
+        if isinstance(error, Exception) and "; path: " not in f"{error}{_notes_of(error)}":
+            tensors = [tensor for call in _CALLS.stack for tensor in call.tensors]
+            if any(hasattr(tensor, "_keras_history") for tensor in tensors):
+                _add_note(error, f"in{next_call_text(self.layer, self.tensors)}")
+        _CALLS.stack.pop()
+        if error is not None and _is_of_control_flow(error):
+            raise TypeError(
+                "You are attempting to use Python control flow in a layer that was not declared to "
+                f"be dynamic: the `call` of {layer_text(self.layer)} loops over a tensor, or "
+                "branches on one. There is no AutoGraph here, which converts such code in "
+                "TensorFlow 1.15: write it with tf.cond, tf.where, tf.while_loop, tf.map_fn or "
+                f'tf.unstack.\nEncountered error:\n"""\n{error}\n"""'
+            ) from error
+
+
+def _is_of_control_flow(error: BaseException) -> bool:
+    """Return whether the error is that of a tensor in an `if`, `while`, `for` or `range`."""
+    is_of_range = "'Tensor' object cannot be interpreted as an integer" in str(error)
+    first_words = "You are attempting"
+    return isinstance(error, OperatorNotAllowedInGraphError) or (
+        type(error) is TypeError and is_of_range and not str(error).startswith(first_words)
+    )
+
+
+def _notes_of(error: Any) -> list[str]:
+    return getattr(error, "__notes__", [])
+
+
+def _add_note(error: Any, note: str) -> None:
+    if hasattr(error, "add_note"):  # from Python 3.11 on
+        error.add_note(note)
+
+
+def _call_parameters(layer: Any) -> list[str]:
+    """The names of the parameters of a layer's `call`: the inputs' first."""
+    return [
+        parameter.name
+        for parameter in inspect.signature(layer.call).parameters.values()
+        if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+    ]
+
+
+def _masks_of(inputs: Any) -> Any:
+    """The masks of inputs in their structure; None where none has one."""
+    masks = map_structure(mask_of, inputs)
+    return masks if _any_mask(masks) else None
+
+
+def _any_mask(mask: Any) -> bool:
+    return any(part is not None for part in flatten(mask))

@@ -1,0 +1,218 @@
+"""The losses, updates and metrics of a layer, and which of them depend on given inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.nest import flatten
+from gpugraph.graph.client.default_graph_functions import get_default_graph
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.keras.backend.backend_config import floatx
+from gpugraph.library.keras.engine.layer_calls import innermost_call
+from gpugraph.library.keras.engine.reachable_tensors import get_reachable_from_inputs
+from gpugraph.library.keras.keras_objects import METRIC_CLASSES
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+
+
+class LayerLosses:
+    """What a layer's call adds to training: penalties, and operations to run with each step."""
+
+    _name: str
+    trainable: bool
+    stateful: bool
+    _inbound_nodes: list[Any]
+
+    _loss_collection: str | None = None
+    """The collection of the graph that losses join; None: they are the layer's alone."""
+
+    _update_collection: str | None = None
+    """The collection of the graph that updates join."""
+
+    def __init__(self) -> None:
+        self._losses: list[Any] = []
+        self._callable_losses: list[Callable[[], Any]] = []
+        self._updates: list[Any] = []
+        self._metrics: list[Any] = []
+
+    def sublayers(self) -> list[Any]:
+        """The layers in this one's attributes, by the order of assignment."""
+        raise NotImplementedError(f"{type(self).__name__} does not define `sublayers`")
+
+    @property
+    def losses(self) -> list[Any]:
+        """The penalties of regularizers, and what `add_loss` added, here and in sublayers.
+
+        Functions among them are called anew.
+        """
+        called = (_loss_tensor(function()) for function in self._callable_losses)
+        losses = [*self._losses, *(loss for loss in called if loss is not None)]
+        return losses + [loss for layer in self.sublayers() for loss in layer.losses]
+
+    @property
+    def updates(self) -> list[Any]:
+        """Operations to be run with each step of training, here and in sublayers.
+
+        Those of a layer that is not trainable are not run, unless it is stateful.
+        """
+        if not self.trainable and not self.stateful:
+            return []
+        return _with_those_of(self._updates, self.sublayers(), "updates")
+
+    def assigned_metrics(self) -> list[Any]:
+        """The metrics in this layer's attributes."""
+        raise NotImplementedError(f"{type(self).__name__} does not define `assigned_metrics`")
+
+    def added_metrics(self) -> list[Any]:
+        """The metrics that the layer and its sublayers add, and have as attributes."""
+        items = {id(metric): metric for metric in self._metrics + self.assigned_metrics()}
+        for layer in self.sublayers():
+            items.update((id(metric), metric) for metric in layer.added_metrics())
+        return list(items.values())
+
+    @property
+    def metrics(self) -> list[Any]:
+        """The metrics of the layer and its sublayers, objects of `tf.keras.metrics`."""
+        return self.added_metrics()
+
+    def add_loss(self, losses: Any, inputs: Any = None) -> None:
+        """Add a loss, or a structure of them, to the layer's: tensors, numbers, or functions.
+
+        A function without arguments is called whenever losses are asked for.
+        inputs: the tensors that it depends on; None: it is unconditional.
+        """
+        for loss in flatten(losses):
+            if callable(loss):
+                self._callable_losses.append(loss)
+                continue
+            tensor = _loss_tensor(loss)
+            if tensor is not None:
+                tensor._unconditional_loss = inputs is None
+                self._losses.append(tensor)
+                _collect([tensor], self._loss_collection)
+
+    def add_update(self, updates: Any, inputs: Any = None) -> None:
+        """Add an operation, a tensor, a function that returns one, or a list of them, as updates.
+
+        inputs: tensors that it depends on; None: it depends on those of the call that it is in, or
+          of all calls, where it is computed of them.
+        """
+        ops = [_update_operation(update) for update in _listed(updates)]
+        reachable = set(ops) if inputs is not None else self._reachable(ops)
+        for op in ops:
+            op._unconditional_update = op not in reachable
+            if all(op is not known for known in self._updates):
+                self._updates.append(op)
+        _collect(ops, self._update_collection)
+
+    def _reachable(self, ops: list[Any]) -> set[Any]:
+        """Those operations that follow from the inputs of the layer's call, or of all its calls."""
+        call = innermost_call()
+        if call is not None:
+            inputs = call.tensors
+        else:
+            inputs = [t for node in self._inbound_nodes for t in flatten(node.input_tensors)]
+        return get_reachable_from_inputs(inputs, ops)
+
+    def add_metric(
+        self, value: Any, aggregation: str | None = None, name: str | None = None
+    ) -> None:
+        """Adds a metric of each batch's values, or one whose result the value is.
+
+        value: a tensor, of which the mean over all batches is reported; or what a call of a metric
+          returned.
+        aggregation: "mean" for a tensor. name: of its metric.
+
+        ValueError for another aggregation, for a tensor without a name or aggregation, and for
+        what is no tensor.
+        """
+        if aggregation not in (None, "mean"):
+            raise ValueError(
+                "We currently support only `mean` sample-wise metric aggregation. You provided "
+                f"aggregation=`{aggregation}`"
+            )
+        metric = getattr(value, "_metric_obj", None)
+        if metric is None:
+            check_metric_value(value, aggregation, name)
+            known = [metric for metric in self._metrics if metric.name == name]
+            config = {"name": name, "dtype": value.dtype.base_dtype.name}
+            mean = METRIC_CLASSES["Mean"]
+            metric = known[0] if known else mean.from_config(config)
+            metric(value)
+        if all(metric is not known for known in self._metrics):
+            self._metrics.append(metric)
+
+    def get_losses_for(self, inputs: Any) -> list[Any]:
+        """The losses that depend on `inputs`, tensors; None: those that are unconditional."""
+        return _among(self.losses, "_unconditional_loss", inputs)
+
+    def get_updates_for(self, inputs: Any) -> list[Any]:
+        """The updates that depend on `inputs`, tensors; None: those that are unconditional."""
+        return _among(self.updates, "_unconditional_update", inputs)
+
+
+def _among(items: list[Any], flag: str, inputs: Any) -> list[Any]:
+    """The items that depend on inputs; for None those that are unconditional, by their flag."""
+    if inputs is None:
+        return [item for item in items if getattr(item, flag, True)]
+    conditional = [item for item in items if not getattr(item, flag, True)]
+    reachable = get_reachable_from_inputs(inputs, conditional)
+    return [item for item in conditional if item in reachable]
+
+
+def _loss_tensor(loss: Any) -> Any:
+    """A loss as a tensor; None for None."""
+    return convert_to_tensor(loss, floatx()) if _is_number(loss) else loss
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.generic, np.ndarray))
+
+
+def _update_operation(update: Any) -> Any:
+    """The operation of an update: an operation, a tensor, or a function that returns one."""
+    if callable(update) and not hasattr(update, "op"):
+        update = update()
+    return getattr(update, "op", update)
+
+
+def check_metric_value(value: Any, aggregation: str | None, name: str | None) -> None:
+    """ValueError for a value of which no mean can be taken, or without a name."""
+    if name is None:
+        raise ValueError(
+            "Please provide a name for your metric like `self.add_metric(tf.reduce_sum(inputs),"
+            " name='mean_activation', aggregation='mean')`"
+        )
+    if not isinstance(value, Tensor):
+        raise ValueError(
+            f"Expected a symbolic Tensor for the metric value, received: {value!r} for {name!r}"
+        )
+    if aggregation is None:
+        raise ValueError(
+            f"`aggregation` must be specified when passing the tensor {value.name} as the metric "
+            f"{name!r}: it is 'mean', or pass the result of a metric object"
+        )
+
+
+def _listed(items: Any) -> list[Any]:
+    return list(items) if isinstance(items, (list, tuple)) else [items]
+
+
+def _with_those_of(own: list[Any], layers: list[Any], name: str) -> list[Any]:
+    """A layer's items, and those of other layers under the attribute `name`, without repetition."""
+    items = {id(item): item for item in own}
+    for layer in layers:
+        items.update((id(item), item) for item in getattr(layer, name))
+    return list(items.values())
+
+
+def _collect(items: Iterable[Any], collection: str | None) -> None:
+    """Add new items to a collection of the graph, where there is one."""
+    if collection is None:
+        return
+    group = get_default_graph().get_collection_ref(collection)
+    for item in items:
+        if all(item is not member for member in group):
+            group.append(item)

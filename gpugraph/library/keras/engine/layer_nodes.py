@@ -1,0 +1,200 @@
+"""The calls of a layer on tensors of a network of layers, as a graph of nodes.
+
+A tensor belongs to such a network where it has a `_keras_history`: the layer that made it, the
+number of that layer's call, and of its output. Calls on other tensors are not recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from gpugraph.base.named_function import named
+from gpugraph.base.nest import flatten, map_structure
+from gpugraph.library.keras.backend.keras_variables import int_shape
+from gpugraph.library.keras.engine.layer_paths import nodes_text
+from gpugraph.library.keras.engine.operation_history import record_operations
+from gpugraph.ops.framework.identity_and_shape import identity
+
+
+def mask_of(tensor: Any) -> Any:
+    """The mask of a tensor, bool, that a layer has given it; None without."""
+    return getattr(tensor, "_keras_mask", None)
+
+
+def _mapped(tensors: str, function: Callable[[Any], Any], doc: str) -> property:
+    """The property of a function of some tensors of a node, in the structure of these."""
+    return property(lambda node: map_structure(function, getattr(node, tensors)), doc=doc)
+
+
+class KerasHistory(NamedTuple):
+    """Where a tensor comes from: a layer, the number of its call, the number of the output."""
+
+    layer: Any
+    node_index: int
+    tensor_index: int
+
+
+class LayerNode:
+    """One call of `outbound_layer`, with tensors that the calls of `inbound_layers` made.
+
+    is_input: whether it is that of an InputLayer, whose tensor no layer made.
+    """
+
+    def __init__(
+        self,
+        layer: Any,
+        inputs: Any,
+        outputs: Any,
+        arguments: dict[str, Any],
+        is_input: bool = False,
+    ) -> None:
+        histories: list[tuple[Any, int, int]] = [
+            tensor._keras_history for tensor in ([] if is_input else flatten(inputs))
+        ]
+        self.is_input = is_input
+        self.outbound_layer = layer
+        self.inbound_layers = [layer for layer, _, _ in histories]
+        self.node_indices = [index for _, index, _ in histories]
+        self.tensor_indices = [number for _, _, number in histories]
+        self.input_tensors, self.output_tensors = inputs, outputs
+        self.arguments = arguments
+
+    def needed_tensors(self) -> list[Any]:
+        """The tensors of layers that the call takes: its inputs, then those among its arguments."""
+        if self.is_input:
+            return []
+        arguments = [value for value in flatten(self.arguments) if hasattr(value, "_keras_history")]
+        return [*flatten(self.input_tensors), *arguments]
+
+    input_shapes = _mapped("input_tensors", int_shape, "The shapes of the inputs, tuples.")
+    output_shapes = _mapped("output_tensors", int_shape, "The shapes of the outputs, tuples.")
+    input_masks = _mapped("input_tensors", mask_of, "The masks of the inputs, None without.")
+    output_masks = _mapped("output_tensors", mask_of, "The masks of the outputs, None without.")
+
+
+def _reader(name: str, attribute: str, kind: str) -> Callable[[Any, int], Any]:
+    """The method that returns an attribute of one of a layer's calls."""
+    doc = (
+        f"The {kind} of a call. RuntimeError where there is no call, ValueError where there is "
+        "none of that number."
+    )
+
+    @named(name, doc)
+    def read(self: Any, node_index: int) -> Any:
+        return getattr(self._node_at(node_index, kind), attribute)
+
+    return read
+
+
+class LayerNodes:
+    """The recorded calls of a layer, and its inputs and outputs by them."""
+
+    _name: str
+
+    def __init__(self) -> None:
+        self._inbound_nodes: list[LayerNode] = []
+        self._outbound_nodes: list[LayerNode] = []
+
+    @property
+    def inbound_nodes(self) -> list[LayerNode]:
+        """The recorded calls of this layer."""
+        return self._inbound_nodes
+
+    @property
+    def outbound_nodes(self) -> list[LayerNode]:
+        """The recorded calls of other layers that take this one's outputs."""
+        return self._outbound_nodes
+
+    def record_call(self, inputs: Any, outputs: Any, arguments: dict[str, Any]) -> Any:
+        """Record a call whose inputs are all tensors of a network of layers.
+
+        Operations that lead to tensors among the arguments become layers. Returns the outputs; an
+        output that is an input is copied, since it has a history, and a mask, already.
+        """
+        tensors = flatten(inputs)
+        if not tensors or not all(hasattr(tensor, "_keras_history") for tensor in tensors):
+            return outputs
+        record_operations(flatten(arguments))
+        known = {id(tensor) for tensor in tensors}
+        outputs = map_structure(
+            lambda tensor: identity(tensor) if id(tensor) in known else tensor, outputs
+        )
+        node = LayerNode(self, inputs, outputs, arguments)
+        for layer in node.inbound_layers:
+            layer.outbound_nodes.append(node)
+        self._inbound_nodes.append(node)
+        index = len(self._inbound_nodes) - 1
+        for number, tensor in enumerate(flatten(outputs)):
+            tensor._keras_history = KerasHistory(self, index, number)
+        return outputs
+
+    @property
+    def input(self) -> Any:
+        """The inputs of the first recorded call; AttributeError without calls."""
+        self._check_called("is not connected, no input to return")
+        return self.get_input_at(0)
+
+    @property
+    def output(self) -> Any:
+        """The outputs of the first recorded call; AttributeError without calls."""
+        self._check_called("has no inbound nodes")
+        return self.get_output_at(0)
+
+    @property
+    def input_mask(self) -> Any:
+        """The masks of `input`, None where there is none."""
+        return map_structure(mask_of, self.input)
+
+    @property
+    def output_mask(self) -> Any:
+        """The masks of `output`, None where there is none."""
+        return map_structure(mask_of, self.output)
+
+    @property
+    def input_shape(self) -> Any:
+        """The shape of the inputs; AttributeError without calls, or for several shapes."""
+        return self._only_shape("input", [node.input_shapes for node in self._inbound_nodes])
+
+    @property
+    def output_shape(self) -> Any:
+        """The shape of the outputs; AttributeError without calls, or for several shapes."""
+        return self._only_shape("output", [node.output_shapes for node in self._inbound_nodes])
+
+    get_input_at = _reader("get_input_at", "input_tensors", "input")
+    get_output_at = _reader("get_output_at", "output_tensors", "output")
+    get_input_shape_at = _reader("get_input_shape_at", "input_shapes", "input shape")
+    get_output_shape_at = _reader("get_output_shape_at", "output_shapes", "output shape")
+    get_input_mask_at = _reader("get_input_mask_at", "input_masks", "input")
+    get_output_mask_at = _reader("get_output_mask_at", "output_masks", "output")
+
+    def _node_at(self, index: int, kind: str) -> LayerNode:
+        nodes = self._inbound_nodes
+        if not nodes:
+            raise RuntimeError(
+                f"The layer has never been called and thus has no defined {kind}.{nodes_text(self)}"
+            )
+        if not -len(nodes) <= index < len(nodes):
+            raise ValueError(
+                f"Asked to get {kind} at node {index}, but the layer has only {len(nodes)} "
+                f"inbound nodes.{nodes_text(self)}"
+            )
+        return nodes[index]
+
+    def _check_called(self, missing: str) -> None:
+        if not self._inbound_nodes:
+            raise AttributeError(f"Layer {self._name} {missing}.{nodes_text(self)}")
+
+    def _only_shape(self, kind: str, shapes: list[Any]) -> Any:
+        if not shapes:
+            raise AttributeError(
+                f"The layer has never been called and thus has no defined {kind} shape."
+                f"{nodes_text(self)}"
+            )
+        if len({str(shape) for shape in shapes}) > 1:
+            raise AttributeError(
+                f'The layer "{self._name}" has multiple inbound nodes, with different {kind} '
+                f'shapes. Hence the notion of "{kind} shape" is ill-defined for the layer. Use '
+                f"`get_{kind}_shape_at(node_index)` instead.{nodes_text(self)}"
+            )
+        return shapes[0]

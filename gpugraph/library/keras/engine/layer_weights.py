@@ -1,0 +1,322 @@
+"""The variables of a layer: trainable or not, their values, and how they are added."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import DType, as_dtype
+from gpugraph.graph.client.default_graph_functions import get_default_graph
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.keras import keras_constraints, keras_initializers, keras_regularizers
+from gpugraph.library.keras.backend.keras_session import get_session, track_variable
+from gpugraph.library.keras.backend.keras_variables import batch_set_value
+from gpugraph.library.keras.engine.layer_losses import LayerLosses
+from gpugraph.library.keras.engine.layer_paths import layer_text
+from gpugraph.building.trackable.trackable import Trackable
+from gpugraph.building.variables import PartitionedVariable, Variable, is_created_since, variable_parts
+from gpugraph.building.variables.module import leaves
+from gpugraph.building.variables.replication_modes import VariableAggregation, VariableSynchronization
+
+UNSEARCHED = (
+    *("_trainable_weights", "_non_trainable_weights", "_inbound_nodes"),
+    *("_outbound_nodes", "_losses", "_updates", "_metrics", "_callable_losses", "_tracked"),
+    *("_states", "_argument_names", "_network_graph", "_graph", "inputs", "outputs"),
+    *("_nested_inputs", "_nested_outputs"),
+    *("_compile_metrics", "_compile_weighted_metrics", "_compiled", "loss", "optimizer"),
+)
+"""Attributes whose values are no sublayers and variables of a layer's own."""
+
+PLAIN = (str, int, float, type(None), np.ndarray, DType, Tensor)
+"""Classes of values that have no sublayers and variables."""
+
+
+def distinct(items: Iterable[Any]) -> list[Any]:
+    """The items without repetition, by identity."""
+    return list({id(item): item for item in items}.values())
+
+
+class LayerWeights(LayerLosses):
+    """The part of a layer that has variables."""
+
+    built: bool
+    _dtype: DType | None
+
+    is_metric = False
+    """Whether it is a metric: then it is no sublayer of the layer that has it as an attribute."""
+
+    def __init__(self, trainable: bool) -> None:
+        super().__init__()
+        self._trainable = trainable
+        self._trainable_weights: list[Any] = []
+        self._non_trainable_weights: list[Any] = []
+
+    @property
+    def trainable(self) -> bool:
+        """Whether its variables are trained; to set it sets that of the sublayers too."""
+        return self._trainable
+
+    @trainable.setter
+    def trainable(self, value: bool) -> None:
+        self._trainable = value
+        for layer in self.sublayers():
+            layer.trainable = value
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Sets an attribute; Keras's session initializes the variables in its value."""
+        super().__setattr__(name, value)
+        if name not in UNSEARCHED and not isinstance(value, PLAIN):
+            _initialize_later(leaves(value))
+
+    def track_assigned(self) -> None:
+        """Have Keras's session initialize the variables in lists and dicts that have grown."""
+        _initialize_later(self._assigned())
+
+    def sublayers(self) -> list[Any]:
+        """The layers in this one's attributes, by the order of assignment."""
+        return [layer for layer in self._assigned_layers() if not layer.is_metric]
+
+    def assigned_metrics(self) -> list[Any]:
+        """The metrics in this layer's attributes."""
+        return [layer for layer in self._assigned_layers() if layer.is_metric]
+
+    def _assigned(self) -> Iterator[Any]:
+        """The values of attributes, and those in lists, tuples and dicts, but plain ones."""
+        for name, value in vars(self).items():
+            if isinstance(value, PLAIN) or name in UNSEARCHED:
+                continue
+            if isinstance(value, (list, tuple, Mapping)):
+                yield from leaves(value)
+            else:
+                yield value
+
+    def _assigned_layers(self) -> list[Any]:
+        return distinct(value for value in self._assigned() if isinstance(value, LayerWeights))
+
+    def _assigned_variables(self) -> list[Any]:
+        """The variables in the attributes that `add_weight` did not add."""
+        known = {id(weight) for weight in self._trainable_weights + self._non_trainable_weights}
+        return [
+            part
+            for leaf in self._assigned()
+            if isinstance(leaf, (Variable, PartitionedVariable))
+            for part in variable_parts(leaf)
+            if id(part) not in known
+        ]
+
+    @property
+    def trainable_weights(self) -> list[Any]:
+        """Its trainable variables and its sublayers'; none where the layer is not trainable."""
+        if not self.trainable:
+            return []
+        assigned = [part for part in self._assigned_variables() if part.trainable]
+        nested = [weight for layer in self.sublayers() for weight in layer.trainable_weights]
+        return distinct(self._trainable_weights + assigned + nested)
+
+    @property
+    def non_trainable_weights(self) -> list[Any]:
+        """Its variables, and its sublayers', that are not trained."""
+        assigned = self._assigned_variables()
+        if self.trainable:
+            own = self._non_trainable_weights + [part for part in assigned if not part.trainable]
+            nested = [
+                weight for layer in self.sublayers() for weight in layer.non_trainable_weights
+            ]
+            return distinct(own + nested)
+        nested = [weight for layer in self.sublayers() for weight in layer.weights]
+        return distinct(self._trainable_weights + self._non_trainable_weights + assigned + nested)
+
+    @property
+    def weights(self) -> list[Any]:
+        """Its variables, the trainable ones first."""
+        return self.trainable_weights + self.non_trainable_weights
+
+    @property
+    def variables(self) -> list[Any]:
+        """The same as `weights`."""
+        return self.weights
+
+    @property
+    def trainable_variables(self) -> list[Any]:
+        """The same as `trainable_weights`."""
+        return self.trainable_weights
+
+    @property
+    def non_trainable_variables(self) -> list[Any]:
+        """The same as `non_trainable_weights`."""
+        return self.non_trainable_weights
+
+    # -- their values
+
+    def count_params(self) -> int:
+        """The number of elements of its variables; ValueError before they exist."""
+        if not self.built:
+            raise ValueError(
+                f"You tried to call `count_params` on {self._name}, but the layer isn't built. "
+                f"You can build it manually via: `{self._name}.build(batch_input_shape)`."
+            )
+        return sum(int(variable.shape.num_elements() or 0) for variable in self.weights)
+
+    def get_weights(self) -> list[Any]:
+        """The values of `weights`, arrays."""
+        weights = self.weights
+        values: list[Any] = self._session("get_weights").run(weights) if weights else []
+        return values
+
+    def set_weights(self, weights: Sequence[Any]) -> None:
+        """Sets the values of `weights`; ValueError for arrays of another number or other shapes."""
+        variables = self.weights
+        if len(variables) != len(weights):
+            raise ValueError(
+                f'You called `set_weights(weights)` on layer "{self._name}" with a  weight list of '
+                f"length {len(weights)}, but the layer was expecting {len(variables)} weights. "
+                f"Provided weights: {str(weights)[:50]}..."
+            )
+        if weights:
+            self._session("set_weights")
+        arrays = [np.asarray(array) for array in weights]
+        for variable, array in zip(variables, arrays):
+            if not variable.shape.is_compatible_with(array.shape):
+                raise ValueError(
+                    f"Layer weight shape {tuple(variable.shape.as_list())} not compatible with "
+                    f"provided weight shape {array.shape} ({self._weight_text(variable)})"
+                )
+        batch_set_value(list(zip(variables, arrays)))
+
+    def _weight_text(self, variable: Any) -> str:
+        """A variable's number in the layer, or sublayer, that it is of, and its name."""
+        owner: Any = self
+        layers = self.sublayers()
+        while layers:
+            layer = layers.pop()
+            if any(weight is variable for weight in layer.weights):
+                owner, layers = layer, layer.sublayers()
+        number = [weight is variable for weight in owner.weights].index(True)
+        return f"weight {number} of {layer_text(owner)}, variable {variable.name}"
+
+    def _session(self, method: str) -> Any:
+        """The session in which a method reads or sets values: Keras's."""
+        del method
+        _initialize_later(self.weights)
+        return get_session(self.weights)
+
+    # -- adding them
+
+    def _variables_context(self) -> AbstractContextManager[Any]:
+        """The context in which the layer's variables are created: here the caller's."""
+        return nullcontext()
+
+    def _new_variable(self, name: str | None, shape: Any, **options: Any) -> Any:
+        """A variable by `tf.get_variable`, or one that no other layer shares."""
+        raise NotImplementedError(f"{type(self).__name__} does not define `_new_variable`")
+
+    def add_weight(
+        self,
+        name: str | None = None,
+        shape: Any = None,
+        dtype: Any = None,
+        initializer: Any = None,
+        regularizer: Any = None,
+        trainable: bool | None = None,
+        constraint: Any = None,
+        use_resource: bool | None = None,
+        synchronization: VariableSynchronization = VariableSynchronization.AUTO,
+        aggregation: VariableAggregation = VariableAggregation.NONE,
+        partitioner: Any = None,
+        **kwargs: Any,
+    ) -> Any:
+        """A variable in the layer's scope; see `tf.get_variable`.
+
+        name: by default "Variable". shape: by default that of a scalar.
+        initializer, regularizer, constraint: functions, or names and configurations of Keras's.
+
+        kwargs: `collections` of the graph, and `getter`, which is called in place of
+          `tf.Variable`.
+
+        The penalty of `regularizer` for a new variable joins the layer's losses. ValueError for a
+        trainable variable that is synchronized ON_READ, TypeError for other keyword arguments.
+        """
+        getter, options = _getter_and_options(self._new_variable, kwargs)
+        on_read = synchronization == VariableSynchronization.ON_READ
+        if on_read and trainable:
+            raise ValueError(
+                "Synchronization value can be set to VariableSynchronization.ON_READ only for "
+                "non-trainable variables. You have specified trainable=True and "
+                "synchronization=VariableSynchronization.ON_READ."
+            )
+        is_trainable = not on_read if trainable is None else trainable
+        initializer, regularizer, constraint = (
+            part.get(value) if isinstance(value, (str, dict)) else value
+            for part, value in (
+                (keras_initializers, initializer),
+                (keras_regularizers, regularizer),
+                (keras_constraints, constraint),
+            )
+        )
+        with self._variables_context():
+            version = get_default_graph().version
+            variable = getter(
+                name=name,
+                shape=() if shape is None else shape,
+                dtype=as_dtype(dtype or self._dtype or dtypes.float32),
+                initializer=initializer,
+                trainable=is_trainable and self.trainable,
+                constraint=constraint,
+                use_resource=use_resource,
+                partitioner=partitioner,
+                synchronization=synchronization,
+                aggregation=aggregation,
+                **options,
+            )
+            _initialize_later([variable])
+            if regularizer is not None and is_created_since(variable, version):
+                self._regularize(name or variable.op.name, variable, regularizer)
+        self.track_variable(variable, is_trainable)
+        if name is not None and isinstance(variable, Trackable) and isinstance(self, Trackable):
+            self._track_trackable(variable, name, overwrite=True)
+        return variable
+
+    add_variable = add_weight
+
+    def _regularize(self, name: str, variable: Any, regularizer: Callable[..., Any]) -> None:
+        graph = get_default_graph()
+        for part in variable_parts(variable):
+            with graph.colocate_with(part.op), graph.name_scope(f"{name}/Regularizer"):
+                loss = regularizer(part)
+            if loss is not None:
+                self.add_loss(loss)
+
+    def track_variable(self, variable: Any, trainable: bool) -> None:
+        """Lists a variable (its parts, where it is in parts) among the layer's.
+
+        trainable: whether it is to be trained; a custom getter may have made it otherwise.
+        """
+        for part in variable_parts(variable):
+            is_trained = trainable and (part.trainable or not self.trainable)
+            weights = self._trainable_weights if is_trained else self._non_trainable_weights
+            if not any(part is weight for weight in weights):
+                weights.append(part)
+
+
+def _initialize_later(values: Iterable[Any]) -> None:
+    """Have Keras's session initialize those of the values that are variables."""
+    for value in values:
+        if isinstance(value, (Variable, PartitionedVariable)):
+            for part in variable_parts(value):
+                track_variable(part)
+
+
+def _getter_and_options(
+    default: Callable[..., Any], kwargs: dict[str, Any]
+) -> tuple[Callable[..., Any], dict[str, Any]]:
+    """Return the function that creates a variable, and further arguments of it."""
+    known = ("getter", "collections", "experimental_autocast")
+    for key in kwargs:
+        if key not in known:
+            raise TypeError("Unknown keyword argument:", key)
+    options = {key: kwargs[key] for key in kwargs if key == "collections"}
+    return kwargs.get("getter", default), options

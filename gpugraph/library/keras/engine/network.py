@@ -1,0 +1,400 @@
+"""Networks: layers that run other layers, from inputs to outputs, by depth.
+
+A network of a graph of layers is made of its inputs and outputs; a subclass defines `call`. Either
+is a layer, so networks nest.
+"""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import Any
+
+from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.nest import flatten, map_structure, pack_sequence_as
+from gpugraph.base.shapes import TensorShape, as_shape
+from gpugraph.library.keras.backend.backend_config import floatx
+from gpugraph.library.keras.backend.learning_phase_scopes import is_learning_phase
+from gpugraph.library.keras.engine.input_spec import check_input_count
+from gpugraph.library.keras.engine.keras_layer import Layer
+from gpugraph.library.keras.engine.layer_calls import innermost_call
+from gpugraph.library.keras.engine.layer_inputs import map_shapes, shapes_and_dtype
+from gpugraph.library.keras.engine.layer_nodes import LayerNode, mask_of
+from gpugraph.library.keras.engine.layer_weights import LayerWeights, distinct
+from gpugraph.library.keras.engine.model_summary import print_summary
+from gpugraph.library.keras.engine.network_checks import (
+    arguments_of_build,
+    check_input_layers,
+    check_inputs_of_network,
+    check_outputs_of_network,
+    refuse_legacy_layers,
+)
+from gpugraph.library.keras.engine.network_config import network_config, network_of_config
+from gpugraph.library.keras.engine.network_graph import NetworkGraph, OfGraph, map_network
+from gpugraph.library.keras.engine.network_losses import NetworkLosses
+from gpugraph.library.keras.engine.operation_history import record_operations
+from gpugraph.library.keras.pictures.model_picture import PictureOptions, model_svg
+from gpugraph.library.keras.saving.network_files import NetworkFiles
+from gpugraph.ops.arrays.constants_and_placeholders import placeholder
+from gpugraph.building.trackable.trackable import TrackableReference
+from gpugraph.building.variables.module import leaves
+
+
+class Network(NetworkFiles, NetworkLosses, Layer):
+    """A layer of layers: `Network(inputs, outputs)`, or a subclass that defines `call`.
+
+    inputs, outputs: tensors of layers, or structures of them. Operations between layers become
+      layers of their own.
+
+    TypeError for other keyword arguments, for one of inputs and outputs without the other, and for
+    inputs of another layer than an InputLayer; ValueError for tensors that no layer made, inputs
+    that are there twice, and what `network_graph.map_network` refuses.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self._network_graph: NetworkGraph | None = None
+        arguments = dict(zip(("inputs", "outputs", "name"), args))
+        if len(args) > 3 or arguments.keys() & kwargs.keys():
+            raise TypeError(f"{type(self).__name__} takes inputs, outputs and name, not {args}")
+        arguments |= kwargs
+        inputs = arguments.pop("inputs", None)
+        outputs = arguments.pop("outputs", None)
+        if (inputs is None) != (outputs is None):
+            raise TypeError(
+                f"{type(self).__name__} takes `inputs` and `outputs` together, or neither"
+            )
+        unknown = arguments.keys() - {"name", "trainable"}
+        if inputs is not None and unknown:
+            raise TypeError(
+                "Functional models may only specify `name` and `trainable` keyword arguments "
+                f"during initialization. Got an unexpected argument: {', '.join(sorted(unknown))}"
+            )
+        super().__init__(**arguments)
+        self.inputs: list[Any] = []
+        self.outputs: list[Any] = []
+        if inputs is not None:
+            self._init_graph(inputs, outputs)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """RuntimeError for a layer in a subclass whose constructor has not called this one's."""
+        if "_network_graph" not in vars(self) and any(
+            isinstance(leaf, LayerWeights) for leaf in leaves(value)
+        ):
+            raise RuntimeError(
+                "It looks like you are subclassing `Model` and you forgot to call `super("
+                f"YourClass, self).__init__()`. {type(self).__name__}.__init__ begins with this "
+                f"line, before it sets {name}"
+            )
+        super().__setattr__(name, value)
+
+    def _init_graph(self, inputs: Any, outputs: Any) -> None:
+        """Makes this the network from `inputs` to `outputs`, tensors of layers."""
+        inputs, outputs = _only(inputs), _only(outputs)
+        self._nested_inputs, self._nested_outputs = inputs, outputs
+        self.inputs, self.outputs = flatten(inputs), flatten(outputs)
+        check_inputs_of_network(self)
+        record_operations(self.outputs)
+        check_outputs_of_network(self)
+        self._network_graph = map_network(self.inputs, self.outputs)
+        refuse_legacy_layers(self._network_graph.layers)
+        check_input_layers(self)
+        self._layers = self._network_graph.layers
+        self._graph = self.inputs[0].graph
+        self.built = True
+        node = LayerNode(self, inputs, outputs, {})
+        for layer in node.inbound_layers:
+            layer.outbound_nodes.append(node)
+        self._inbound_nodes.append(node)
+
+    # -- its layers
+
+    _untracked = Layer._untracked | {"_layers", "_network_graph"}
+
+    @property
+    def _checkpoint_dependencies(self) -> list[TrackableReference]:
+        """Of a graph of layers, or layers in a row, the layers by their places, then the others.
+
+        Those with weights are counted by themselves too, so that a checkpoint fits where layers
+        without weights come or go.
+        """
+        references: dict[str, Any] = {}
+        for index, layer in enumerate(self._layers_by_place()):
+            if layer.weights:
+                count = sum(name.startswith("layer_with_weights-") for name in references)
+                references[f"layer_with_weights-{count}"] = layer
+            references[f"layer-{index}"] = layer
+        references.update(super()._checkpoint_dependencies)
+        return [TrackableReference(*item) for item in references.items()]
+
+    def _layers_by_place(self) -> list[Any]:
+        return list(self.layers) if "_layers" in vars(self) else []
+
+    @property
+    def is_graph_network(self) -> bool:
+        """Whether it is a graph of layers, from inputs to outputs."""
+        return self._network_graph is not None
+
+    @property
+    def network_graph(self) -> NetworkGraph:
+        """Its nodes and layers by depth; AttributeError for a subclass that defines `call`."""
+        if self._network_graph is None:
+            raise AttributeError(
+                f"{self.name} is a subclassed {type(self).__name__}: it has no graph of layers"
+            )
+        return self._network_graph
+
+    nodes_by_depth = OfGraph("The calls of layers, by their longest way to an output.")
+    layers_by_depth = OfGraph("The layers, by the largest depth of their calls.")
+
+    def sublayers(self) -> list[Any]:
+        """Its layers: of a graph of layers the deepest first."""
+        listed = self.__dict__.get("_layers")
+        return list(listed) if listed is not None else super().sublayers()
+
+    layers = property(sublayers)
+
+    def get_layer(self, name: str | None = None, index: int | None = None) -> Any:
+        """The layer of a name, or of a place in `layers`; ValueError where there is none."""
+        layers = self.layers
+        if index is not None:
+            if len(layers) <= index:
+                raise ValueError(
+                    f"Was asked to retrieve layer at index {index} but model only has "
+                    f"{len(layers)} layers.{self._layers_text()}"
+                )
+            return layers[index]
+        if not name:
+            raise ValueError(f"Provide either a layer name or layer index.{self._layers_text()}")
+        for layer in layers:
+            if layer.name == name:
+                return layer
+        raise ValueError(f"No such layer: {name}.{self._layers_text()}")
+
+    def _layers_text(self) -> str:
+        names = [f"{index} {layer.name}" for index, layer in enumerate(self.layers)]
+        return f" The layers of {self.name} are {', '.join(names)}"
+
+    @property
+    def input_names(self) -> list[str]:
+        """The names of the inputs' layers."""
+        return [tensor._keras_history.layer.name for tensor in self.inputs]
+
+    @property
+    def output_names(self) -> list[str]:
+        """The names of the outputs' layers; a further output of one layer gets a number."""
+        names: list[str] = []
+        for tensor in self.outputs:
+            name = layer_name = tensor._keras_history.layer.name
+            numbers = count(1)
+            while name in names:
+                name = f"{layer_name}_{next(numbers)}"
+            names.append(name)
+        return names
+
+    @property
+    def weights(self) -> list[Any]:
+        """The variables, layer by layer."""
+        self._check_created()
+        nested = [weight for layer in self.layers for weight in layer.weights]
+        assigned = sorted(self._assigned_variables(), key=lambda part: not part.trainable)
+        return distinct(nested + assigned + self._trainable_weights + self._non_trainable_weights)
+
+    def _check_created(self) -> None:
+        if not self.built and not self.is_graph_network and type(self).build is Network.build:
+            raise ValueError(
+                f"Weights for model {self.name} have not yet been created. Weights are created "
+                "when the Model is first called on inputs or `build()` is called with an "
+                "`input_shape`."
+            )
+
+    @property
+    def stateful(self) -> bool:  # type: ignore[override]
+        """Whether one of its layers keeps values from one batch to the next."""
+        return any(layer.stateful for layer in self.layers)
+
+    @property
+    def state_updates(self) -> list[Any]:
+        """The updates of the layers that keep values from one batch to the next."""
+        return distinct(
+            update for layer in self.layers if layer.stateful for update in layer.updates
+        )
+
+    def reset_states(self) -> None:
+        """Begins anew in all layers that keep values from one batch to the next."""
+        for layer in self.layers:
+            if hasattr(layer, "reset_states") and layer.stateful:
+                layer.reset_states()
+
+    @property
+    def input_spec(self) -> Any:
+        """The requirements on the inputs: only how many they are; None for one, and a subclass."""
+        several = self.is_graph_network and len(self.inputs) > 1
+        return [None] * len(self.inputs) if several else None
+
+    # -- runs
+
+    def build(self, input_shape: Any) -> None:
+        """Create the variables of a subclass, by a call on placeholders in the default graph.
+
+        ValueError for shapes that are none, and for a `call` that requires further arguments than
+        `training` (which is False), or other inputs than floating point numbers.
+        """
+        if self.is_graph_network or self.built:
+            self.built = True
+            return
+        if input_shape is None:
+            raise ValueError(
+                "Input shape must be defined when calling build on a model subclass network."
+            )
+        inputs = map_shapes(lambda shape: placeholder(floatx(), shape), input_shape)
+        arguments = arguments_of_build(self)
+        self.built = True
+        try:
+            self.call(inputs, **arguments)
+        except (InvalidArgumentError, TypeError) as error:
+            raise ValueError(
+                "You cannot build your model by calling `build` if your layers do not support "
+                f"float type inputs. Call {self.name} on tensors instead: {error}"
+            ) from error
+        self.track_assigned()
+
+    def _build(self, inputs: Any) -> None:
+        """Build for the first call; the layers of a subclass are built by that call itself."""
+        if type(self).build not in self._DEFAULT_BUILDS:
+            super()._build(inputs)
+            return
+        self.built = True
+        if self._dtype is None:
+            self._dtype = shapes_and_dtype(inputs)[1]
+
+    _DEFAULT_BUILDS: tuple[Any, ...] = (build,)
+    """The methods `build` that no program has overridden."""
+
+    def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
+        """The outputs for `inputs`: of a graph of layers by `run_internal_graph`.
+
+        NotImplementedError for a subclass that does not define it.
+        """
+        del training  # the layers get it from the call that this one is in
+        if not self.is_graph_network:
+            raise NotImplementedError(
+                "When subclassing the `Model` class, you should implement a `call` method."
+            )
+        return self.run_internal_graph(inputs, mask)
+
+    def run_internal_graph(self, inputs: Any, mask: Any = None) -> Any:
+        """The outputs for other inputs: every layer is called again, the deepest first.
+
+        inputs: tensors in the structure of the network's inputs, or a list of them.
+        """
+        tensors = flatten(inputs)
+        check_input_count(len(self.inputs), tensors, self)
+        masks = [None] * len(tensors) if mask is None else flatten(mask)
+        for tensor, its_mask in zip(tensors, masks):
+            tensor._keras_mask = its_mask
+        computed = {id(own): tensor for own, tensor in zip(self.inputs, tensors)}
+        for node in self.network_graph.sorted_nodes():
+            if not node.is_input:
+                self.run_node(node, computed)
+        results = [computed[id(tensor)] for tensor in self.outputs]
+        return pack_sequence_as(self._nested_outputs, results)
+
+    def run_node(self, node: LayerNode, computed: dict[int, Any], layer: Any = None) -> None:
+        """Call a node's layer, or another in its place, on the computed values of its inputs.
+
+        Where it was passed the learning phase, it gets the `training` of the call that it is in.
+        """
+        call = innermost_call()
+        is_trained = call is not None and call.training is not None
+        layer = node.outbound_layer if layer is None else layer
+        inputs = map_structure(lambda tensor: computed[id(tensor)], node.input_tensors)
+        arguments = {
+            name: map_structure(lambda value: computed.get(id(value), value), value)
+            for name, value in node.arguments.items()
+            if not (is_trained and is_learning_phase(value))
+        }
+        outputs = layer(inputs, **arguments)
+        for own, tensor in zip(flatten(node.output_tensors), flatten(outputs)):
+            computed[id(own)] = tensor
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        """The masks of the outputs, for inputs with these masks; None for a subclass."""
+        if not self.is_graph_network:
+            return None
+        return map_structure(mask_of, self.run_internal_graph(inputs, mask))
+
+    def _set_masks(self, inputs: Any, outputs: Any, mask: Any) -> None:
+        """Nothing for a graph of layers: these have given the outputs their masks."""
+        if not self.is_graph_network:
+            super()._set_masks(inputs, outputs, mask)
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """The shapes of the outputs for shapes of the inputs, layer by layer."""
+        if not self.is_graph_network:
+            return super().compute_output_shape(input_shape)
+        listed = flatten(map_shapes(as_shape, input_shape))
+        shapes = {id(tensor): shape for tensor, shape in zip(self.inputs, listed)}
+        for node in self.network_graph.sorted_nodes():
+            if not node.is_input:
+                _infer_shapes(node, shapes)
+        return pack_sequence_as(self._nested_outputs, [shapes[id(t)] for t in self.outputs])
+
+    # -- values and configuration
+
+    def get_config(self) -> dict[str, Any]:
+        """Its layers, their configurations and calls, as plain values.
+
+        NotImplementedError for a subclass that defines `call`.
+        """
+        if not self.is_graph_network:
+            raise NotImplementedError(
+                f"{type(self).__name__} is a subclass with its own `call`: it must define "
+                "`get_config` itself"
+            )
+        return network_config(self)
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
+        """The network of a configuration by `get_config`; its variables are its own.
+
+        custom_objects: classes and functions by the names that the configuration has for them.
+        """
+        inputs, outputs, tensors = network_of_config(config, custom_objects)
+        network = cls(inputs=inputs, outputs=outputs, name=config.get("name"))
+        network.extend(tensors)
+        return network
+
+    def summary(
+        self, line_length: int | None = None, positions: Any = None, print_fn: Any = None
+    ) -> None:
+        """Prints a table of the layers, with shapes and numbers of parameters.
+
+        positions: the ends of the columns, as parts of the line or in characters.
+        print_fn: gets each line; `print` by default.
+        ValueError before the variables of a subclass are created.
+        """
+        if not self.built:
+            raise ValueError(
+                "This model has not yet been built. Build the model first by calling `build()` or "
+                "calling `fit()` with some data, or specify an `input_shape` argument in the first "
+                "layer(s) for automatic build."
+            )
+        print_summary(self, line_length, positions, print_fn)
+
+    def _repr_html_(self) -> str:
+        """Its picture, which notebooks show."""
+        return model_svg(self, PictureOptions(show_shapes=True))
+
+
+def _infer_shapes(node: LayerNode, shapes: dict[int, TensorShape]) -> None:
+    """Adds the shapes of a call's outputs to those that are known, by tensor."""
+    inputs = map_structure(lambda tensor: shapes[id(tensor)], node.input_tensors)
+    computed = node.outbound_layer.compute_output_shape(inputs)
+    outputs = flatten(node.output_tensors)
+    for tensor, shape in zip(outputs, computed if len(outputs) > 1 else [computed]):
+        shapes[id(tensor)] = as_shape(shape)
+
+
+def _only(structure: Any) -> Any:
+    """Return the tensor of a list of one, anything else as it is."""
+    is_one = isinstance(structure, (list, tuple)) and len(structure) == 1
+    return structure[0] if is_one else structure

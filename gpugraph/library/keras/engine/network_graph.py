@@ -1,0 +1,239 @@
+"""The graph of layers between inputs and outputs: its nodes and layers, sorted by depth.
+
+The depth of a node is its longest way to an output. A layer has the largest depth of its nodes, and
+all its nodes that are met later have at least that.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from gpugraph.base.nest import flatten
+from gpugraph.library.keras.engine.layer_nodes import LayerNode
+from gpugraph.library.keras.engine.layer_paths import Call, calls_to, layer_text, path_text
+
+
+class NetworkGraph(NamedTuple):
+    """The nodes and layers of a network.
+
+    nodes: the keys (layer name and number of the call) of all nodes.
+    nodes_by_depth, layers_by_depth: lists by depth; 0 is that of the outputs.
+    layers: all, the deepest first, at one depth by the order in which they are met from the
+      outputs back.
+    """
+
+    nodes: frozenset[str]
+    nodes_by_depth: dict[int, list[LayerNode]]
+    layers: list[Any]
+    layers_by_depth: dict[int, list[Any]]
+
+    def sorted_nodes(self) -> list[LayerNode]:
+        """Return the nodes, the deepest first: each after those that it needs."""
+        depths = sorted(self.nodes_by_depth, reverse=True)
+        return [node for depth in depths for node in self.nodes_by_depth[depth]]
+
+
+def node_key(layer_name: str, node_index: int) -> str:
+    """The key of a layer's call."""
+    return f"{layer_name}_ib-{node_index}"
+
+
+def map_network(inputs: Sequence[Any], outputs: Sequence[Any]) -> NetworkGraph:
+    """The graph of the layers from `inputs` to `outputs`, tensors of layers.
+
+    ValueError where a call needs its own result, an input is missing, or a name stands twice.
+    """
+    order: dict[Any, int] = {}
+    calls = _calls_before(outputs, order)
+    node_depths, layer_depths = _depths(calls)
+    for tensor in inputs:
+        layer = tensor._keras_history.layer
+        if layer not in layer_depths:  # not connected to an output
+            layer_depths[layer], order[layer] = 0, -1
+            node_depths[layer._inbound_nodes[0]] = 0
+            calls.append((layer._inbound_nodes[0], 0))
+    nodes_by_depth: defaultdict[int, list[LayerNode]] = defaultdict(list)
+    for node, depth in node_depths.items():
+        nodes_by_depth[depth].append(node)
+    layers_by_depth: defaultdict[int, list[Any]] = defaultdict(list)
+    for layer, depth in layer_depths.items():
+        layers_by_depth[depth].append(layer)
+    for layers in layers_by_depth.values():
+        layers.sort(key=order.__getitem__)
+    graph = NetworkGraph(
+        frozenset(node_key(node.outbound_layer.name, index) for node, index in calls),
+        dict(nodes_by_depth),
+        [
+            layer
+            for depth in sorted(layers_by_depth, reverse=True)
+            for layer in layers_by_depth[depth]
+        ],
+        dict(layers_by_depth),
+    )
+    _check_connected(inputs, outputs, graph)
+    _check_names(graph)
+    return graph
+
+
+def extend_network(
+    graph: NetworkGraph, inputs: Sequence[Any], tensors: Sequence[Any]
+) -> NetworkGraph:
+    """The graph with the calls that lead from `inputs` to `tensors`, after those that it has.
+
+    They have negative depths. Errors as of `map_network`.
+    """
+    calls = _calls_before(tensors, {})
+    nodes_by_depth = {depth: list(nodes) for depth, nodes in graph.nodes_by_depth.items()}
+    layers_by_depth = {depth: list(layers) for depth, layers in graph.layers_by_depth.items()}
+    depths = {node: depth for depth, nodes in nodes_by_depth.items() for node in nodes}
+    layers = dict.fromkeys(graph.layers)
+    for node, _ in calls:
+        if node in depths:
+            continue
+        before = [_node_of(tensor) for tensor in node.needed_tensors()]
+        depth = depths[node] = min([0, *(depths[other] for other in before)]) - 1
+        nodes_by_depth.setdefault(depth, []).append(node)
+        if node.outbound_layer not in layers:
+            layers[node.outbound_layer] = None
+            layers_by_depth.setdefault(depth, []).append(node.outbound_layer)
+    keys = {node_key(node.outbound_layer.name, index) for node, index in calls}
+    extended = NetworkGraph(graph.nodes | keys, nodes_by_depth, list(layers), layers_by_depth)
+    _check_connected(inputs, tensors, extended)
+    _check_names(extended)
+    return extended
+
+
+def _node_of(tensor: Any) -> LayerNode:
+    layer, index, _ = tensor._keras_history
+    node: LayerNode = layer.inbound_nodes[index]
+    return node
+
+
+def _calls_before(outputs: Sequence[Any], order: dict[Any, int]) -> list[tuple[LayerNode, int]]:
+    """All calls that outputs need, each after those that it needs, with their numbers.
+
+    `order` gets the layers, in the order in which they are met from the outputs back.
+    """
+    calls: list[tuple[LayerNode, int]] = []
+    finished: set[LayerNode] = set()
+    for output in outputs:
+        stack: list[tuple[LayerNode, int, Iterator[Any]]] = []
+        in_progress: set[LayerNode] = set()
+        waiting = iter([output])
+        while True:
+            tensor = next(waiting, None)
+            if tensor is None:
+                if not stack:
+                    break
+                node, index, waiting = stack.pop()
+                finished.add(node)
+                in_progress.remove(node)
+                calls.append((node, index))
+                continue
+            layer, index, _ = tensor._keras_history
+            node = layer._inbound_nodes[index]
+            if node in in_progress:
+                cycle = [(layer, index), *_calls_of(stack, since=node), (layer, index)]
+                raise ValueError(
+                    f'The tensor {tensor} at layer "{layer.name}" is part of a cycle. Node {index} '
+                    f"of {layer_text(layer)} needs itself: {path_text(cycle)}"
+                )
+            if node in finished:
+                continue
+            order.setdefault(layer, len(order))
+            in_progress.add(node)
+            stack.append((node, index, waiting))
+            waiting = iter(node.needed_tensors())
+    return calls
+
+
+def _calls_of(stack: Sequence[tuple[LayerNode, int, Any]], since: LayerNode) -> list[Call]:
+    """The calls that a walk back from an output is in, after that of a node, inputs first."""
+    nodes = [node for node, _, _ in stack]
+    inner = stack[nodes.index(since) + 1 :]
+    return [(node.outbound_layer, index) for node, index, _ in reversed(inner)]
+
+
+def _depths(calls: Sequence[tuple[LayerNode, int]]) -> tuple[dict[LayerNode, int], dict[Any, int]]:
+    """The depths of nodes and of layers, from the outputs back."""
+    nodes: dict[LayerNode, int] = {}
+    layers: dict[Any, int] = {}
+    for node, _ in reversed(calls):
+        depth = max(nodes.get(node, 0), layers.get(node.outbound_layer, 0))
+        nodes[node] = layers[node.outbound_layer] = depth
+        for tensor in node.needed_tensors():
+            layer, index, _ = tensor._keras_history
+            inbound = layer._inbound_nodes[index]
+            nodes[inbound] = max(depth + 1, nodes.get(inbound, 0))
+    return nodes, layers
+
+
+def _check_connected(inputs: Sequence[Any], outputs: Sequence[Any], graph: NetworkGraph) -> None:
+    computable = {id(tensor) for tensor in inputs}
+    passed: list[str] = []
+    for node in graph.sorted_nodes():
+        layer = node.outbound_layer
+        for tensor in flatten(node.input_tensors):
+            if id(tensor) not in computable:
+                raise ValueError(
+                    f"Graph disconnected: cannot obtain value for tensor {tensor} at layer "
+                    f'"{layer.name}". The following previous layers were accessed without '
+                    f"issue: {passed}. An output needs node {_index(node)} of "
+                    f"{layer_text(layer)}: {path_text(_calls_after(node, outputs))}. Is it "
+                    "missing among the inputs of the model?"
+                )
+        computable.update(id(tensor) for tensor in flatten(node.output_tensors))
+        passed.append(layer.name)
+
+
+def _calls_after(first: LayerNode, outputs: Sequence[Any]) -> list[Call]:
+    """The calls of a shortest path from a node to an output."""
+    path: tuple[Call, ...] = ()
+    waiting = deque((tensor, path) for tensor in outputs)
+    seen: set[LayerNode] = set()
+    while waiting:
+        tensor, after = waiting.popleft()
+        layer, index, _ = tensor._keras_history
+        node, path = layer.inbound_nodes[index], ((layer, index), *after)
+        if node is first:
+            break
+        if node not in seen:
+            seen.add(node)
+            waiting.extend((needed, path) for needed in node.needed_tensors())
+    return list(path)
+
+
+def _check_names(graph: NetworkGraph) -> None:
+    for name, count in Counter(layer.name for layer in graph.layers).items():
+        if count != 1:
+            nodes = [node for node in graph.sorted_nodes() if node.outbound_layer.name == name]
+            raise ValueError(
+                f'The name "{name}" is used {count} times in the model. All layer names should be '
+                f"unique. The calls of that name: {', '.join(map(_node_text, nodes))}"
+            )
+
+
+def _index(node: LayerNode) -> int:
+    index: int = node.outbound_layer.inbound_nodes.index(node)
+    return index
+
+
+def _node_text(node: LayerNode) -> str:
+    layer, index = node.outbound_layer, _index(node)
+    path = path_text([*calls_to(node.needed_tensors()), (layer, index)])
+    return f"node {index} of {layer_text(layer)} by {path}"
+
+
+class OfGraph:
+    """An attribute of the network's graph, of the same name."""
+
+    def __init__(self, doc: str) -> None:
+        self.__doc__ = doc
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, network: Any, owner: type) -> Any:
+        return self if network is None else getattr(network.network_graph, self._name)

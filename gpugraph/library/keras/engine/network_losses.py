@@ -1,0 +1,76 @@
+"""Losses and metrics of a graph of layers: further layers, so that configurations have them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gpugraph.base.nest import flatten
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.keras.engine.layer_calls import innermost_call
+from gpugraph.library.keras.engine.layer_losses import LayerLosses, check_metric_value
+from gpugraph.library.keras.engine.layer_nodes import LayerNode
+from gpugraph.library.keras.engine.network_graph import NetworkGraph, extend_network
+from gpugraph.library.keras.engine.operation_history import record_operations
+from gpugraph.library.keras.engine.operation_layers import AddLoss, AddMetric
+
+
+class NetworkLosses(LayerLosses):
+    """The part of a network that adds losses and metrics: to a graph of layers, as layers."""
+
+    inputs: list[Any]
+    _network_graph: NetworkGraph | None
+
+    def extend(self, tensors: Sequence[Any]) -> None:
+        """Add the calls that lead from the inputs to tensors of layers, which are no outputs.
+
+        ValueError as of `map_network`; nothing for calls that the network has.
+        """
+        graph = self._network_graph
+        assert graph is not None, "there is a graph of layers"
+        self._network_graph = extend_network(graph, self.inputs, tensors)
+        self._layers = self._network_graph.layers
+
+    def added_nodes(self) -> list[LayerNode]:
+        """The calls that `extend` has added, each after those that it needs."""
+        by_depth = {} if self._network_graph is None else self._network_graph.nodes_by_depth
+        depths = sorted((depth for depth in by_depth if depth < 0), reverse=True)
+        return [node for depth in depths for node in by_depth[depth]]
+
+    def add_loss(self, losses: Any, inputs: Any = None) -> None:
+        """Add a loss, or a list of them; see `Layer.add_loss`.
+
+        Those of a graph of layers that depend on its inputs become an AddLoss layer each, with
+        layers of the operations between. ValueError for those that depend on other inputs.
+        """
+        for loss in flatten(losses):
+            if self._is_of_graph(loss):
+                self.extend([AddLoss(unconditional=False)(loss)])
+            else:
+                super().add_loss(loss, inputs)
+
+    def add_metric(
+        self, value: Any, aggregation: str | None = None, name: str | None = None
+    ) -> None:
+        """Add a metric of a tensor; see `Layer.add_metric`.
+
+        For a graph of layers it is an AddMetric layer; ValueError for a metric object's result.
+        """
+        is_graph = self._network_graph is not None and innermost_call() is None
+        if is_graph and hasattr(value, "_metric_obj"):
+            raise ValueError(
+                "Using the result of calling a `Metric` object when calling `add_metric` on a "
+                "Functional Model is not supported. Please pass the Tensor to monitor directly."
+            )
+        if self._is_of_graph(value):
+            check_metric_value(value, aggregation, name)
+            self.extend([AddMetric(aggregation, name)(value)])
+        else:
+            super().add_metric(value, aggregation, name)
+
+    def _is_of_graph(self, value: Any) -> bool:
+        """Whether a tensor, outside of calls, depends on layers, and this is a graph of layers."""
+        if self._network_graph is None or not isinstance(value, Tensor) or innermost_call():
+            return False
+        record_operations([value])
+        return hasattr(value, "_keras_history")

@@ -1,0 +1,224 @@
+"""Layers that programs do not make themselves: of operations, and of losses and metrics of models.
+
+`x * 2` between layers is a TensorFlowOpLayer. `add_loss` and `add_metric` of a model of inputs and
+outputs add an AddLoss or AddMetric, so that its configuration has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gpugraph.base.dtypes import HANDLES, DType, complex64, int64
+from gpugraph.base.errors import InaccessibleTensorError, OpError
+from gpugraph.base.nest import flatten
+from gpugraph.base.shapes import as_shape
+from gpugraph.formats import messages_pb2
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.default_graph_functions import get_default_graph
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.op_library import OP_DEFS
+from gpugraph.building.graph_files.attr_import import complete, input_types, read_attrs
+from gpugraph.building.graph_files.op_type_support import declared_op
+from gpugraph.library.keras.backend.keras_variables import get_value
+from gpugraph.library.keras.engine.keras_layer import Layer
+from gpugraph.library.keras.keras_objects import LAYER_CLASSES, check_code_of_files, remember_own_code
+from gpugraph.ops.arrays.constants_and_placeholders import placeholder
+from gpugraph.ops.framework.constant_value import constant_value
+from gpugraph.ops.framework.tensor_conversion import constant as constant_tensor
+from gpugraph.ops.op_index import MODULE_OF
+
+_PREFIX = "tf_op_layer_"
+
+_OF_PLACE = ("_class",)
+"""Attrs that say where the operation is computed: beside others that another graph may not have."""
+
+_OF_LOOPS = frozenset({"Enter", "Exit", "LoopCond", "NextIteration", "RefEnter", "RefExit"})
+"""Op types that only are in loops, which no operation makes alone."""
+
+_WITH_EFFECTS = ("collectives", "control.py_func", "files", "queues", "readers", "state", "tables")
+"""The modules of ops that a model from a file may not have, unless the file is trusted."""
+
+
+class TensorFlowOpLayer(Layer):
+    """An operation of a graph as a layer, which a call repeats on other inputs.
+
+    node_def: the NodeDef of the operation: a message, its bytes, or a dict as of JSON.
+    name: of the layer, after `tf_op_layer_`.
+    constants: the inputs that are no inputs of the layer, by place: tensors or arrays.
+
+    ValueError for what is no NodeDef, attrs that the op type does not have, and operations of a
+    file with effects; NotFoundError for an op type that is not declared.
+    """
+
+    def __init__(
+        self,
+        node_def: Any,
+        name: str,
+        constants: Mapping[Any, Any] | None = None,
+        trainable: bool = True,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(name=f"{_PREFIX}{name}", trainable=trainable, dtype=dtype)
+        self.node_def = _message_of(node_def)
+        op_def = declared_op(self.node_def.op, name)
+        self._attrs = read_attrs(self.node_def, op_def, name)
+        complete(self._attrs, op_def, [int64 if "Tindex" in op_def.attrs else complex64], name)
+        _check_effects(self.node_def, self._name)
+        self.constants = {int(place): value for place, value in (constants or {}).items()}
+        self.built = True
+
+    def call(self, inputs: Any) -> Any:
+        """The outputs of the same operation on `inputs`, a tensor or a list of them."""
+        return self._outputs(get_default_graph(), flatten(inputs))
+
+    def _outputs(self, graph: Graph, tensors: list[Tensor]) -> Any:
+        self._check_is_alone()
+        inputs = list(tensors)
+        types = self._input_types(len(tensors) + len(self.constants))
+        for place, value in sorted(self.constants.items()):
+            inputs.insert(place, self._constant_in(graph, value, types[place]))
+        attrs = {name: value for name, value in self._attrs.items() if name not in _OF_PLACE}
+        graph._names.setdefault(self.node_def.name.lower(), 1)  # no other layer takes it
+        repeated = graph.create_op(self.node_def.op, inputs, attrs=attrs, name=self.node_def.name)
+        outputs = list(repeated.outputs)
+        return outputs[0] if len(outputs) == 1 else outputs
+
+    def _input_types(self, count: int) -> list[DType]:
+        """The dtypes of the inputs; ValueError for more of them than `count`, if many."""
+        types = input_types(OP_DEFS[self.node_def.op], self._attrs, count)
+        if types is None or any(not 0 <= place < len(types) for place in self.constants):
+            raise ValueError(f"The constants of {self._name} are not inputs of {self.node_def.op}")
+        return types
+
+    def _constant_in(self, graph: Graph, value: Any, dtype: DType) -> Tensor:
+        """A constant of the layer as a tensor of a graph: itself, or its value."""
+        if isinstance(value, Tensor) and value.graph is graph:
+            return value
+        with graph.as_default():
+            return constant_tensor(self._value(value), dtype=dtype)
+
+    def _value(self, value: Any) -> Any:
+        """The value of a constant of the layer; NotImplementedError for what has none."""
+        if not isinstance(value, Tensor):
+            return value
+        known = constant_value(value)
+        if known is not None:
+            return known
+        reason = f"reads {value.op.name}, which has no value that a configuration could hold"
+        if value.dtype.base_dtype in HANDLES:
+            raise self._error(reason)
+        try:
+            return get_value(value)
+        except (InaccessibleTensorError, OpError) as error:
+            raise self._error(reason) from error
+
+    def _check_is_alone(self) -> None:
+        if self.node_def.op in _OF_LOOPS:
+            raise self._error("is part of a loop")
+
+    def _error(self, reason: str) -> NotImplementedError:
+        return NotImplementedError(
+            f"Operation {self.node_def.name} ({self.node_def.op}) between layers {reason}: put it "
+            "into a Lambda layer, or into a layer of your own, to save, to copy or to call the "
+            "model"
+        )
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """The shapes of the outputs, inferred for inputs of these shapes."""
+        types = self._input_types(0)
+        free = [dtype for place, dtype in enumerate(types) if place not in self.constants]
+        listed = input_shape if len(free) > 1 else [input_shape]
+        with Graph().as_default() as graph:
+            inputs = [placeholder(dtype, as_shape(shape)) for dtype, shape in zip(free, listed)]
+            outputs = self._outputs(graph, inputs)
+        shapes = [tensor.shape for tensor in flatten(outputs)]
+        return shapes[0] if len(shapes) == 1 else shapes
+
+    def get_config(self) -> dict[str, Any]:
+        """The name, the NodeDef as JSON has it, and the values of the constants, arrays.
+
+        NotImplementedError for an operation of a loop, and for one on a variable's handle, another
+        resource, or what a program feeds.
+        """
+        self._check_is_alone()
+        remember_own_code(*_code_of(self.node_def))
+        return {
+            **super().get_config(),
+            "name": self._name.removeprefix(_PREFIX),
+            "node_def": messages_pb2.json_of_message(self.node_def),
+            "constants": {place: self._value(value) for place, value in self.constants.items()},
+        }
+
+
+class AddLoss(Layer):
+    """Adds its inputs to the losses of the layer, and returns them.
+
+    unconditional: whether the loss does not depend on the inputs of the model.
+    """
+
+    def __init__(self, unconditional: bool, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.unconditional = unconditional
+
+    def call(self, inputs: Any) -> Any:
+        """The inputs."""
+        self.add_loss(inputs, inputs=None if self.unconditional else inputs)
+        return inputs
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """The shape of the inputs."""
+        return input_shape
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments of the constructor as a dict of plain values."""
+        return {**super().get_config(), "unconditional": self.unconditional}
+
+
+class AddMetric(Layer):
+    """Adds a metric of its inputs to those of the layer, and returns them; see `add_metric`."""
+
+    def __init__(
+        self, aggregation: str | None = None, metric_name: str | None = None, **kwargs: Any
+    ) -> None:
+        super().__init__(**kwargs)
+        self.aggregation, self.metric_name = aggregation, metric_name
+
+    def call(self, inputs: Any) -> Any:
+        """The inputs."""
+        self.add_metric(inputs, self.aggregation, self.metric_name)
+        return inputs
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """The shape of the inputs."""
+        return input_shape
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments of the constructor as a dict of plain values."""
+        names = {"aggregation": self.aggregation, "metric_name": self.metric_name}
+        return {**super().get_config(), **names}
+
+
+LAYER_CLASSES.update(TensorFlowOpLayer=TensorFlowOpLayer, AddLoss=AddLoss, AddMetric=AddMetric)
+
+
+def _message_of(node_def: Any) -> Any:
+    """The NodeDef message of bytes, of a dict as of JSON, or as it is."""
+    if isinstance(node_def, Mapping):
+        return messages_pb2.message_of_json(messages_pb2.NodeDef, node_def)
+    if isinstance(node_def, (bytes, str)):
+        content = node_def.encode("utf-8") if isinstance(node_def, str) else node_def
+        return messages_pb2.parse_bytes(messages_pb2.NodeDef, content)
+    return node_def
+
+
+def _check_effects(node_def: Any, layer: str) -> None:
+    """ValueError for an operation of a file that does more than compute its outputs."""
+    if MODULE_OF.get(node_def.op, "").startswith(_WITH_EFFECTS):
+        what = f"operation {node_def.op} of layer {layer}"
+        kind = "has effects besides its outputs"
+        check_code_of_files(what, kind, _code_of(node_def), is_refused_elsewhere=False)
+
+
+def _code_of(node_def: Any) -> tuple[str, ...]:
+    return node_def.op, str(node_def)

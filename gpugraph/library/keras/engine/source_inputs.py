@@ -1,0 +1,32 @@
+"""`tf.keras.utils.get_source_inputs`: the inputs that a layer's output is computed of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpugraph.base.nest import flatten
+from gpugraph.library.keras.backend.keras_variables import is_keras_tensor
+
+
+def get_source_inputs(tensor: Any, layer: Any = None, node_index: int | None = None) -> Any:
+    """The input tensors that are needed to compute `tensor`, a list in the order of the layers.
+
+    layer, node_index: the layer and the number of its call that `tensor` comes from; None for what
+      the tensor says itself. A tensor of no layer is returned as it is.
+    """
+    if not is_keras_tensor(tensor):
+        return tensor
+    if layer is None or node_index:
+        layer, node_index, _ = tensor._keras_history
+    sources: dict[int, Any] = {}
+    stack, seen = [layer.inbound_nodes[node_index or 0]], set()
+    while stack:
+        node = stack.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        if not node.inbound_layers:
+            sources.update((id(source), source) for source in flatten(node.input_tensors))
+        calls = zip(node.inbound_layers, node.node_indices)
+        stack += reversed([inbound.inbound_nodes[index] for inbound, index in calls])
+    return list(sources.values())

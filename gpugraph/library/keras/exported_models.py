@@ -1,0 +1,100 @@
+"""Models of Keras as SavedModels: `tf.keras.experimental.export_saved_model`, and read again.
+
+The folder has the model's configuration as the asset `saved_model.json`, its variables, those of
+the optimizer too, as a checkpoint of objects, and a meta graph that predicts, whose saver reads
+the checkpoint by its keys.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from gpugraph.base.whole_files import write_whole
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.library.keras.backend.learning_phase_scopes import learning_phase_scope
+from gpugraph.library.keras.keras_objects import custom_object_scope
+from gpugraph.library.keras.model_cloning import clone_model
+from gpugraph.library.keras.saving.model_json import model_from_json
+from gpugraph.platform import files
+from gpugraph.library.saved_models import model_names
+from gpugraph.library.saved_models.model_builder import SavedModelBuilder
+from gpugraph.library.saved_models.signatures import predict_signature_def
+from gpugraph.library.train.object_checkpoints.object_graph import ObjectGraph
+from gpugraph.library.train.savers.saver import Saver
+
+_CONFIGURATION = "saved_model.json"
+
+
+def export_saved_model(
+    model: Any,
+    saved_model_path: Any,
+    custom_objects: Mapping[str, Any] | None = None,
+    as_text: bool = False,
+    input_signature: Any = None,
+    serving_only: bool = False,
+) -> None:
+    """Writes a model as a SavedModel: the tag "serve", with the signature "serving_default".
+
+    saved_model_path: of a folder that is not there, or empty; else AssertionError.
+    custom_objects: classes and functions by the names that the configuration has for them.
+    as_text: whether the graph is written as text. serving_only: whether the configuration, and so
+      what `load_from_saved_model` reads, is left out.
+
+    NotImplementedError for a subclass that defines `call`, which has no configuration, and for
+    `input_signature`, which tells its inputs. What trains and evaluates is not exported.
+    """
+    if not model.is_graph_network or input_signature is not None:
+        raise NotImplementedError(
+            "Models of inputs and outputs are exported, not subclasses: "
+            "`tf.saved_model.simple_save(sess, path, inputs, outputs)` writes any graph"
+        )
+    builder = SavedModelBuilder(saved_model_path)
+    if not serving_only:
+        folder = os.path.join(os.fspath(saved_model_path), model_names.ASSETS_DIRECTORY)
+        files.MakeDirs(folder)
+        write_whole(os.path.join(folder, _CONFIGURATION), model.to_json().encode())
+    with custom_object_scope(custom_objects or {}), Graph().as_default(), learning_phase_scope(0):
+        copy = clone_model(model)
+        signature = predict_signature_def(
+            dict(zip(copy.input_names, copy.inputs)), dict(zip(copy.output_names, copy.outputs))
+        )
+        builder.add_meta_graph_and_variables(
+            None,
+            [model_names.SERVING],
+            {model_names.DEFAULT_SERVING_SIGNATURE_DEF_KEY: signature},
+            saver=_SaverByKeys(model, copy),
+        )
+    builder.save(as_text)
+
+
+class _SaverByKeys(Saver):
+    """Saves a model as a checkpoint of objects, and restores a copy by the keys in it."""
+
+    def __init__(self, model: Any, copy: Any) -> None:
+        super().__init__(ObjectGraph(copy).saveables(), allow_empty=True)
+        self._model = model
+
+    def save(self, sess: Any, save_path: Any, *args: Any, **kwargs: Any) -> Any:
+        """Writes the model's variables, which are in Keras's session."""
+        del sess, args, kwargs
+        self._model.save_weights(save_path, save_format="tf")
+        return save_path
+
+
+def load_from_saved_model(
+    saved_model_path: Any, custom_objects: Mapping[str, Any] | None = None
+) -> Any:
+    """The model of a folder by `export_saved_model`, with its variables; it is not compiled.
+
+    custom_objects: classes and functions by the names that the configuration has for them.
+    NotFoundError where the folder has no configuration; errors as of `model_from_json` and
+    `load_weights`.
+    """
+    path = Path(os.fspath(saved_model_path))
+    with files.GFile(str(path / model_names.ASSETS_DIRECTORY / _CONFIGURATION)) as file:
+        model = model_from_json(file.read(), custom_objects)
+    model.load_weights(model_names.variables_prefix(path)).expect_partial()
+    return model

@@ -1,0 +1,218 @@
+"""Batches computed ahead by threads or processes, in order; errors reach who takes the batches.
+
+The one who takes batches asks for further ones, so that no thread of their own is needed to
+schedule them, and an enqueuer that is stopped leaves none behind.
+"""
+
+from __future__ import annotations
+
+import copyreg
+import importlib
+import itertools
+import os
+import pickle
+import random
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent import futures
+from concurrent.futures import Executor, Future
+from typing import Any
+
+import numpy as np
+
+from gpugraph.library.keras.inputs.sequence import Sequence
+
+END = "end of the generator"
+"""What a worker returns when a generator has no further batch."""
+
+_SOURCES: dict[int, Any] = {}
+"""The data of enqueuers by their numbers: a worker process inherits it when it is forked."""
+
+_NUMBERS = itertools.count()
+
+
+class SequenceEnqueuer:
+    """The base of enqueuers: `start`, then batches from `get`, then `stop`."""
+
+    def __init__(self, sequence: Any, use_multiprocessing: bool = False) -> None:
+        self.sequence = sequence
+        self.use_multiprocessing = use_multiprocessing
+        self._number = next(_NUMBERS)
+        self._executor: Executor | None = None
+        self._waiting: deque[Future[Any]] = deque()
+        self._workers, self._size = 1, 10
+
+    def is_running(self) -> bool:
+        """Whether it has been started, and not stopped."""
+        return self._executor is not None
+
+    def start(self, workers: int = 1, max_queue_size: int = 10) -> None:
+        """Starts workers. max_queue_size: how many batches are computed ahead at most."""
+        self._workers, self._size = max(workers, 1), max(max_queue_size, 1)
+        self._executor = self._new_executor()
+
+    def _new_executor(self) -> Executor:
+        _SOURCES[self._number] = self.sequence
+        if not self.use_multiprocessing:
+            return futures.ThreadPoolExecutor(self._workers, thread_name_prefix="keras_input")
+        context = importlib.import_module("multiprocessing").get_context("fork")
+        return futures.ProcessPoolExecutor(self._workers, context, _seed_worker, (self._seed(),))
+
+    def _seed(self) -> int:
+        return int(np.random.randint(2**31 - 1))
+
+    def get(self) -> Iterator[Any]:
+        """The batches, in order; an error of a worker is raised in its batch's place.
+
+        RuntimeError where a worker process ended.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not define `get`")
+
+    def _ahead(self, tasks: Iterator[tuple[Callable[..., Any], Any]]) -> Iterator[Any]:
+        """The results of tasks, in order, some of which are computed ahead."""
+        while self._executor is not None:
+            for task in itertools.islice(tasks, self._size - len(self._waiting)):
+                self._waiting.append(self._executor.submit(_work, *task, self._number))
+            if not self._waiting:
+                return
+            yield self._result(self._waiting.popleft())
+
+    def _result(self, future: Future[Any]) -> Any:
+        try:
+            return future.result()
+        except futures.BrokenExecutor as error:
+            raise RuntimeError(
+                "A worker process ended before its batch was there: it was killed, as where memory "
+                "is short, or ended itself"
+            ) from error
+
+    def stop(self, timeout: float | None = None) -> None:
+        """Ends all workers, after the batches that they are computing."""
+        del timeout
+        executor, self._executor = self._executor, None
+        self._waiting.clear()
+        if executor is not None:
+            executor.shutdown(wait=True, cancel_futures=True)
+        _SOURCES.pop(self._number, None)
+
+
+class OrderedEnqueuer(SequenceEnqueuer):
+    """The batches of a `Sequence`, epoch after epoch. shuffle: in a new order in each."""
+
+    def __init__(
+        self, sequence: Sequence, use_multiprocessing: bool = False, shuffle: bool = False
+    ) -> None:
+        super().__init__(sequence, use_multiprocessing)
+        self.shuffle = shuffle
+
+    def get(self) -> Iterator[Any]:
+        """The batches; `on_epoch_end` is called between epochs, when no worker computes one."""
+        while self._executor is not None:
+            order = list(range(len(self.sequence)))
+            if self.shuffle:
+                random.shuffle(order)
+            yield from self._ahead(iter([(_item, index) for index in order]))
+            self._end_epoch()
+
+    def _end_epoch(self) -> None:
+        """Lets the sequence end its epoch; new processes see what that changed."""
+        executor = self._executor
+        if executor is None:
+            return
+        self.sequence.on_epoch_end()
+        if self.use_multiprocessing:
+            executor.shutdown(wait=True)
+            self._executor = self._new_executor()
+
+
+class GeneratorEnqueuer(SequenceEnqueuer):
+    """The batches of a generator, until it ends. One worker at a time takes the next one."""
+
+    def __init__(
+        self, generator: Any, use_multiprocessing: bool = False, random_seed: int | None = None
+    ) -> None:
+        super().__init__(_Locked(generator), use_multiprocessing)
+        self.random_seed = random_seed
+
+    def _seed(self) -> int:
+        return super()._seed() if self.random_seed is None else self.random_seed
+
+    def start(self, workers: int = 1, max_queue_size: int = 10) -> None:
+        """Starts one worker: batches of a generator come one after the other."""
+        super().start(1, max_queue_size)
+
+    def get(self) -> Iterator[Any]:
+        """The batches, until the generator ends."""
+        for batch in self._ahead(itertools.repeat((_next, None))):
+            if isinstance(batch, str) and batch == END:
+                return
+            yield batch
+
+
+class _Locked:
+    """A generator of which one thread at a time takes the next value."""
+
+    def __init__(self, generator: Any) -> None:
+        self._generator = generator
+        self._lock = threading.Lock()
+
+    def take(self) -> Any:
+        """The next value, or END."""
+        with self._lock:
+            return next(self._generator, END)
+
+
+def _work(function: Callable[[Any, Any], Any], argument: Any, number: int) -> Any:
+    """What a worker does for a batch; its error is one that another process can have."""
+    try:
+        return function(_SOURCES[number], argument)
+    except Exception as error:
+        portable = _portable(error)
+        if portable is error:
+            raise
+        raise portable from error
+
+
+def _item(sequence: Sequence, index: int) -> Any:
+    """A batch of a sequence."""
+    return sequence[index]
+
+
+def _next(generator: _Locked, _: Any) -> Any:
+    """The next batch of a generator."""
+    return generator.take()
+
+
+def _portable(error: Exception) -> Exception:
+    """The error, as it can be pickled; one that says the same where its class cannot be."""
+    if _can_be_pickled(error):
+        return error
+    copyreg.pickle(type(error), _reduced)
+    if _can_be_pickled(error):
+        return error
+    return RuntimeError(f"{type(error).__name__}: {error}")
+
+
+def _can_be_pickled(value: Any) -> bool:
+    try:
+        return type(pickle.loads(pickle.dumps(value))) is type(value)
+    except Exception:
+        return False
+
+
+def _reduced(error: Exception) -> tuple[Any, ...]:
+    """An error as `copyreg` has it: what makes it, without a call of its constructor."""
+    attributes = {name: value for name, value in vars(error).items() if _can_be_pickled(value)}
+    return _error_of, (type(error), error.args, attributes)
+
+
+def _error_of(kind: type[Exception], arguments: Any, attributes: dict[str, Any]) -> Exception:
+    error = kind.__new__(kind, *arguments)
+    vars(error).update(attributes)
+    return error
+
+
+def _seed_worker(seed: int) -> None:
+    """Gives a worker process random numbers of its own."""
+    np.random.seed((seed + os.getpid()) % 2**31)

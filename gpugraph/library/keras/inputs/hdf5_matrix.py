@@ -1,0 +1,84 @@
+"""`tf.keras.utils.HDF5Matrix`: an array in an HDF5 file, of which a training reads the batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+
+from gpugraph.library.keras.saving.hdf5_groups import opened_file, part_of
+
+
+class HDF5Matrix:
+    """The rows `start` to `end` of an array in an HDF5 file, read when they are asked for.
+
+    datapath, dataset: the file's path and the array's name in it. end: None for all rows from
+      `start` on. normalizer: a function of what is read, or None.
+
+    The file stays open. Batches are read fastest by `fit(..., shuffle="batch")`. OSError for what
+    is no HDF5 file, ValueError for a name that is not in it, ImportError without h5py.
+    """
+
+    refs: ClassVar[dict[Any, Any]] = {}
+    """The open files, by path."""
+
+    def __init__(
+        self,
+        datapath: Any,
+        dataset: str,
+        start: int = 0,
+        end: int | None = None,
+        normalizer: Callable[[Any], Any] | None = None,
+    ) -> None:
+        if datapath not in self.refs:
+            self.refs[datapath] = opened_file(datapath)
+        self.data = part_of(self.refs[datapath], dataset)
+        self.start = start
+        self.end = self.data.shape[0] if end is None else end
+        self.normalizer = normalizer
+
+    def __len__(self) -> int:
+        return int(self.end - self.start)
+
+    def __getitem__(self, key: Any) -> Any:
+        """Rows by a number, a slice, or an array or list of numbers; IndexError beyond the end."""
+        rows = range(len(self))
+        if isinstance(key, slice):
+            if key.stop is not None and key.stop > len(self):
+                raise IndexError(f"Rows up to {key.stop} were asked for, of {len(self)}")
+            chosen = rows[key]
+            place: Any = slice(self.start + chosen.start, self.start + chosen.stop, chosen.step)
+        elif isinstance(key, (int, np.integer)):
+            place = self.start + rows[key]
+        else:
+            place = [self.start + rows[number] for number in key]
+        values = self._read(place)
+        return values if self.normalizer is None else self.normalizer(values)
+
+    def _read(self, place: Any) -> Any:
+        """Rows of the file, which gives them in rising order and once each."""
+        if not isinstance(place, list):
+            return self.data[place]
+        numbers, order = np.unique(place, return_inverse=True)
+        return self.data[numbers][order]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of all rows."""
+        return (len(self), *self[0].shape) if self.normalizer else (len(self), *self.data.shape[1:])
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype of what is read."""
+        return self[0].dtype if self.normalizer else self.data.dtype
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return int(self.data.ndim)
+
+    @property
+    def size(self) -> int:
+        """The number of elements of all rows."""
+        return int(np.prod(self.shape))

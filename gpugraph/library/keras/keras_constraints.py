@@ -1,0 +1,141 @@
+"""`tf.keras.constraints`: what variables are set to after each update, by class and by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gpugraph.library.keras.backend import cast, clip, epsilon, greater_equal, sqrt, square, sum as sum_of
+from gpugraph.library.keras.keras_objects import deserialize_keras_object, serialize_keras_object
+from gpugraph.ops.arrays.reshape_and_transpose import reshape
+from gpugraph.ops.indexing.gather import gather
+
+
+class Constraint:
+    """The base of constraints: `constraint(w)` is what a variable `w` becomes, here itself."""
+
+    def __call__(self, w: Any) -> Any:
+        return w
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments of the constructor."""
+        return dict(vars(self))
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Any:
+        """The constraint of a configuration by `get_config`."""
+        return cls(**config)
+
+
+def _norms(w: Any, axis: Any) -> Any:
+    return sqrt(sum_of(square(w), axis=axis, keepdims=True))
+
+
+class MaxNorm(Constraint):
+    """Vectors along `axis` that are longer than `max_value` are scaled to that length."""
+
+    def __init__(self, max_value: float = 2, axis: Any = 0) -> None:
+        self.max_value, self.axis = max_value, axis
+
+    def __call__(self, w: Any) -> Any:
+        norms = _norms(w, self.axis)
+        return w * (clip(norms, 0, self.max_value) / (epsilon() + norms))
+
+
+class NonNeg(Constraint):
+    """Negative elements become 0."""
+
+    def __call__(self, w: Any) -> Any:
+        return w * cast(greater_equal(w, 0.0), w.dtype.base_dtype)
+
+
+class UnitNorm(Constraint):
+    """Vectors along `axis` are scaled to length 1."""
+
+    def __init__(self, axis: Any = 0) -> None:
+        self.axis = axis
+
+    def __call__(self, w: Any) -> Any:
+        return w / (epsilon() + _norms(w, self.axis))
+
+
+class MinMaxNorm(Constraint):
+    """Vectors along `axis` are scaled towards lengths from `min_value` to `max_value`.
+
+    rate: which part of the way, 1: all of it.
+    """
+
+    def __init__(
+        self, min_value: float = 0.0, max_value: float = 1.0, rate: float = 1.0, axis: Any = 0
+    ) -> None:
+        self.min_value, self.max_value = min_value, max_value
+        self.rate, self.axis = rate, axis
+
+    def __call__(self, w: Any) -> Any:
+        norms = _norms(w, self.axis)
+        wanted = self.rate * clip(norms, self.min_value, self.max_value) + (1 - self.rate) * norms
+        return w * (wanted / (epsilon() + norms))
+
+
+class RadialConstraint(Constraint):
+    """Kernels [size, size, in, out] become equal in all directions: each ring has one value."""
+
+    def __call__(self, w: Any) -> Any:
+        sizes = w.shape.as_list()
+        if w.shape.rank != 4 or None in sizes:
+            raise ValueError(f"The weight tensor must be of rank 4, but is of shape {w.shape}")
+        rows, columns, *channels = sizes
+        places = np.abs(
+            np.indices((rows, columns)) * 2 - np.array([rows - 1, columns - 1])[:, None, None]
+        )
+        rings = places.max(0) // 2  # 0 in the middle
+        middle = rows // 2
+        diagonal = np.where(rings == 0, middle - 1, middle + rings - 1 + (rows + 1) % 2)
+        if rows == 1:
+            return w
+        flat = reshape(w, [rows * columns, *channels])
+        return reshape(gather(flat, (diagonal * columns + diagonal).ravel()), sizes)
+
+
+non_neg, unit_norm, max_norm = NonNeg, UnitNorm, MaxNorm
+min_max_norm, radial_constraint = MinMaxNorm, RadialConstraint
+
+_CONSTRAINTS: dict[str, Any] = {
+    "maxnorm": MaxNorm,
+    "nonneg": NonNeg,
+    "unitnorm": UnitNorm,
+    **{
+        kind.__name__: kind
+        for kind in (MaxNorm, NonNeg, UnitNorm, MinMaxNorm, RadialConstraint, Constraint)
+    },
+    "max_norm": MaxNorm,
+    "non_neg": NonNeg,
+    "unit_norm": UnitNorm,
+    "min_max_norm": MinMaxNorm,
+    "radial_constraint": RadialConstraint,
+}
+
+
+def serialize(constraint: Any) -> Any:
+    """The name, or class and configuration, of a constraint."""
+    return serialize_keras_object(constraint)
+
+
+def deserialize(config: Any, custom_objects: Any = None) -> Any:
+    """The constraint of a name or configuration; ValueError for an unknown one."""
+    return deserialize_keras_object(config, _CONSTRAINTS, custom_objects, "constraint")
+
+
+def get(identifier: Any) -> Any:
+    """The constraint of a name or configuration, None for None, a function as it is.
+
+    ValueError for anything else.
+    """
+    if identifier is None:
+        return None
+    if isinstance(identifier, (str, dict)):
+        return deserialize(identifier)
+    if callable(identifier):
+        return identifier
+    raise ValueError(f"Could not interpret constraint identifier: {identifier!r}")

@@ -1,0 +1,139 @@
+"""Attention: means of values, weighted by how queries fit keys."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpugraph.base.shapes import TensorShape, as_shape
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.keras.backend.elementwise_and_reductions import cumsum, softmax
+from gpugraph.library.keras.layers.configured_layer import ConfiguredLayer
+from gpugraph.ops.arrays.cast import cast
+from gpugraph.ops.arrays.constants_and_placeholders import ones
+from gpugraph.ops.arrays.reshape_and_transpose import expand_dims
+from gpugraph.ops.elementwise.comparison_and_select import greater_equal, logical_and
+from gpugraph.ops.elementwise.unary_functions import tanh
+from gpugraph.ops.framework.identity_and_shape import shape
+from gpugraph.ops.linalg.matmul import matmul
+from gpugraph.ops.reductions.reduction_functions import reduce_sum
+
+_FAR = 1e9
+"""What is taken from the scores of masked keys."""
+
+
+class _Attention(ConfiguredLayer):
+    """Inputs [query, value] or [query, value, key]: [n, queries, size] and [n, values, size].
+
+    causal: whether a query sees no later values.
+    Masks: of the queries, whose results become 0, and of the values, which no query sees.
+
+    ValueError for inputs or masks that are no such lists.
+    """
+
+    def __init__(self, causal: bool = False, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.causal, self.supports_masking = causal, True
+        self.keep_arguments({"causal": causal})
+
+    def scores(self, query: Any, key: Any) -> Any:
+        """How queries fit keys: [n, queries, keys]."""
+        raise NotImplementedError
+
+    def call(self, inputs: Any, mask: Any = None) -> Tensor:
+        """The weighted means of the values: [n, queries, size]."""
+        self._check(inputs, mask)
+        query, value = inputs[0], inputs[1]
+        scores = self.scores(query, inputs[2] if len(inputs) > 2 else value)
+        hidden = None if mask is None or mask[1] is None else expand_dims(mask[1], -2)
+        if self.causal:
+            sizes = shape(scores)
+            places = cumsum(ones([1, *_last(sizes)], dtype="int32"), axis=-2)
+            seen = greater_equal(places, cumsum(ones([1, *_last(sizes)], dtype="int32"), axis=-1))
+            hidden = seen if hidden is None else logical_and(hidden, seen)
+        if hidden is not None:
+            scores = scores - _FAR * (1 - cast(hidden, scores.dtype.base_dtype))
+        result = matmul(softmax(scores), value)
+        if mask is not None and mask[0] is not None:
+            result = result * cast(expand_dims(mask[0], -1), result.dtype.base_dtype)
+        return result
+
+    def _check(self, inputs: Any, mask: Any) -> None:
+        kind = type(self).__name__
+        if not isinstance(inputs, list) or not 2 <= len(inputs) <= 3:
+            raise ValueError(
+                f"{kind} layer must be called on a list of inputs, namely [query, value] or "
+                f"[query, value, key]: {inputs!r}"
+            )
+        if mask is not None and (not isinstance(mask, list) or len(mask) not in (2, len(inputs))):
+            raise ValueError(
+                f"{kind} layer mask must be a list, namely [query_mask, value_mask]: {mask!r}"
+            )
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        """The mask of the queries."""
+        self._check(inputs, mask)
+        return None if mask is None else mask[0]
+
+    def compute_output_shape(self, input_shape: Any) -> TensorShape:
+        """[n, queries, size of the values]."""
+        query, value = (as_shape(part) for part in input_shape[:2])
+        return query[:-1].concatenate(value[-1])
+
+
+def _last(sizes: Any) -> list[Any]:
+    return [sizes[-2], sizes[-1]]
+
+
+class Attention(_Attention):
+    """Attention by products of queries and keys, in the manner of Luong.
+
+    use_scale: whether the products are multiplied by a trained scalar `scale`.
+    """
+
+    def __init__(self, use_scale: bool = False, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.use_scale = use_scale
+        self.keep_arguments({"use_scale": use_scale})
+        self.scale: Any = None
+
+    def build(self, input_shape: Any) -> None:
+        """Adds the scale."""
+        del input_shape
+        if self.use_scale:
+            self.scale = self.add_weight("scale", (), initializer=_ones)
+        self.built = True
+
+    def scores(self, query: Any, key: Any) -> Any:
+        """The products of queries and keys."""
+        products = matmul(query, key, transpose_b=True)
+        return products if self.scale is None else products * self.scale
+
+
+class AdditiveAttention(_Attention):
+    """Attention by sum(tanh(query + key)), in the manner of Bahdanau.
+
+    use_scale: whether the elements of the sum are multiplied by a trained vector `scale`.
+    """
+
+    def __init__(self, use_scale: bool = True, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.use_scale = use_scale
+        self.keep_arguments({"use_scale": use_scale})
+        self.scale: Any = 1.0
+
+    def build(self, input_shape: Any) -> None:
+        """Adds the scale."""
+        if self.use_scale:
+            size = as_shape(input_shape[1]).as_list()[-1]
+            self.scale = self.add_weight("scale", [size])
+        self.built = True
+
+    def scores(self, query: Any, key: Any) -> Any:
+        """The scaled sums."""
+        parts = tanh(expand_dims(query, -2) + expand_dims(key, -3))
+        return reduce_sum(self.scale * parts, axis=-1)
+
+
+def _ones(shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
+    del partition_info
+    return ones(shape, dtype=dtype)

@@ -1,0 +1,223 @@
+"""Layers around others: activations, masks, new shapes, noise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from gpugraph.base.shapes import TensorShape, as_shape
+from gpugraph.building.control_flow.smart_cond import smart_cond
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.keras.backend.learning_phase_scopes import learning_phase
+from gpugraph.library.keras.engine.input_spec import InputSpec
+from gpugraph.library.keras.keras_regularizers import L1L2
+from gpugraph.library.keras.layers.configured_layer import ConfiguredLayer, SameShape
+from gpugraph.ops.arrays.cast import cast
+from gpugraph.ops.arrays.concat_and_stack import stack
+from gpugraph.ops.arrays.reshape_and_transpose import expand_dims, reshape, transpose
+from gpugraph.ops.arrays.tile_and_pad import tile
+from gpugraph.ops.elementwise.comparison_and_select import not_equal
+from gpugraph.ops.framework.identity_and_shape import shape as shape_of
+from gpugraph.ops.random.random_ops import random_normal, random_uniform
+from gpugraph.ops.reductions.reduction_functions import reduce_any
+
+
+class Activation(SameShape):
+    """An activation: a function, or the name of one; see `tf.keras.activations.get`."""
+
+    def __init__(self, activation: Any, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.keep_arguments(locals())
+
+    def call(self, inputs: Any) -> Any:
+        """The activation of the inputs."""
+        return self.activation(inputs)
+
+
+class Masking(SameShape):
+    """Masks the steps of inputs [n, steps, features] whose features all are `mask_value`."""
+
+    def __init__(self, mask_value: float = 0.0, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.mask_value = mask_value
+        self.keep_arguments(locals())
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Tensor:
+        """True where one of the features is another value: [n, steps]."""
+        del mask
+        return reduce_any(not_equal(inputs, self.mask_value), axis=-1)
+
+    def call(self, inputs: Any) -> Tensor:
+        """The inputs, zero where they are masked."""
+        kept = reduce_any(not_equal(inputs, self.mask_value), axis=-1, keepdims=True)
+        outputs: Any = inputs * cast(kept, inputs.dtype.base_dtype)
+        outputs._keras_mask = kept[..., 0]
+        return outputs
+
+
+class Reshape(ConfiguredLayer):
+    """Inputs in another shape, the batch apart; one size may be -1, what remains.
+
+    ValueError for a shape with another number of elements.
+    """
+
+    def __init__(self, target_shape: Any, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.target_shape = tuple(target_shape)
+        self.keep_arguments(locals())
+
+    def compute_output_shape(self, input_shape: Any) -> TensorShape:
+        """[n, *target_shape], -1 replaced where the inputs' sizes are known."""
+        batch, *sizes = as_shape(input_shape).as_list()
+        if None in sizes:
+            return TensorShape(
+                [batch, *(None if size == -1 else size for size in self.target_shape)]
+            )
+        count = math.prod(size or 1 for size in sizes)
+        rest = math.prod(size for size in self.target_shape if size != -1)
+        fits = rest == count or (-1 in self.target_shape and rest and count % rest == 0)
+        if not fits or self.target_shape.count(-1) > 1:
+            raise ValueError(
+                f"total size of new array must be unchanged: {tuple(sizes)} to {self.target_shape} "
+                f"(layer {self.name})"
+            )
+        known = [count // rest if size == -1 else size for size in self.target_shape]
+        return TensorShape([batch, *known])
+
+    def call(self, inputs: Any) -> Tensor:
+        """The inputs in their new shape."""
+        sizes = self.compute_output_shape(inputs.shape).as_list()[1:]
+        sizes = [-1 if size is None else size for size in sizes]
+        batch = inputs.shape.as_list()[0]
+        if batch is None and -1 not in sizes:
+            return reshape(inputs, [-1, *sizes])
+        first = shape_of(inputs)[0] if batch is None else batch
+        return reshape(inputs, stack([first, *sizes]) if batch is None else [first, *sizes])
+
+
+class Permute(ConfiguredLayer):
+    """The axes of inputs in another order: `dims` counts from 1, the batch is 0 and stays."""
+
+    def __init__(self, dims: Any, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.dims = tuple(dims)
+        self.keep_arguments(locals())
+        if sorted(self.dims) != list(range(1, len(self.dims) + 1)):
+            raise ValueError(
+                "Invalid permutation `dims` for Permute Layer: the set of indices in `dims` must "
+                f"be consecutive and start from 1, but it is {self.dims}"
+            )
+        self.input_spec = InputSpec(ndim=len(self.dims) + 1)
+
+    def compute_output_shape(self, input_shape: Any) -> TensorShape:
+        """The sizes in the new order."""
+        sizes = as_shape(input_shape).as_list()
+        return TensorShape([sizes[axis] for axis in (0, *self.dims)])
+
+    def call(self, inputs: Any) -> Tensor:
+        """The inputs with their axes in the new order."""
+        return transpose(inputs, [0, *self.dims])
+
+
+class RepeatVector(ConfiguredLayer):
+    """Vectors [n, size] repeated `n` times: [n, times, size]."""
+
+    def __init__(self, n: int, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        if not isinstance(n, int):
+            raise TypeError(f"Expected an integer value for `n`, got {n!r}")
+        self.n = n
+        self.keep_arguments(locals())
+        self.input_spec = InputSpec(ndim=2)
+
+    def compute_output_shape(self, input_shape: Any) -> TensorShape:
+        """[n, times, size]."""
+        batch, size = as_shape(input_shape).as_list()
+        return TensorShape([batch, self.n, size])
+
+    def call(self, inputs: Any) -> Tensor:
+        """The repeated vectors."""
+        return tile(expand_dims(inputs, 1), [1, self.n, 1])
+
+
+class ActivityRegularization(SameShape):
+    """Adds a penalty of the inputs to the losses: l1 * sum(|x|) + l2 * sum(x ** 2)."""
+
+    def __init__(self, l1: float = 0.0, l2: float = 0.0, **kwargs: Any) -> None:
+        super().__init__(activity_regularizer=L1L2(l1, l2), **kwargs)
+        self.keep_arguments(locals())
+
+
+class GaussianNoise(SameShape):
+    """Adds normal noise of deviation `stddev` while training."""
+
+    def __init__(self, stddev: float, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.stddev = stddev
+        self.keep_arguments(locals())
+
+    def call(self, inputs: Any, training: Any = None) -> Tensor:
+        """training: by default the learning phase."""
+        return in_training(
+            lambda: inputs + random_normal(shape_of(inputs), 0.0, self.stddev, inputs.dtype),
+            inputs,
+            training,
+        )
+
+
+class GaussianDropout(SameShape):
+    """Multiplies by normal noise of mean 1 and deviation sqrt(rate / (1 - rate)) while training."""
+
+    def __init__(self, rate: float, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.rate = rate
+        self.keep_arguments(locals())
+
+    def call(self, inputs: Any, training: Any = None) -> Tensor:
+        """training: by default the learning phase."""
+        if not 0 < self.rate < 1:
+            return inputs
+        deviation = math.sqrt(self.rate / (1.0 - self.rate))
+        return in_training(
+            lambda: inputs * random_normal(shape_of(inputs), 1.0, deviation, inputs.dtype),
+            inputs,
+            training,
+        )
+
+
+class AlphaDropout(SameShape):
+    """Dropout that keeps mean and variance of what `selu` gives, while training.
+
+    noise_shape: where it is 1, elements along that axis are dropped together or not at all.
+
+    Klambauer, Unterthiner, Mayr and Hochreiter 2017, Self-Normalizing Neural Networks
+    (arXiv:1706.02515).
+    """
+
+    def __init__(
+        self, rate: float, noise_shape: Any = None, seed: int | None = None, **kwargs: Any
+    ) -> None:
+        super().__init__(**kwargs)
+        self.rate, self.noise_shape, self.seed = rate, noise_shape, seed
+        self._argument_names = ("rate",)  # as in TensorFlow
+
+    def call(self, inputs: Any, training: Any = None) -> Tensor:
+        """training: by default the learning phase."""
+        if not 0.0 < self.rate < 1.0:
+            return inputs
+        return in_training(lambda: self._dropped(inputs), inputs, training)
+
+    def _dropped(self, inputs: Any) -> Any:
+        least = -1.6732632423543772848170429916717 * 1.0507009873554804934193349852946
+        sizes = shape_of(inputs) if self.noise_shape is None else self.noise_shape
+        kept = cast(random_uniform(sizes, seed=self.seed) >= self.rate, inputs.dtype.base_dtype)
+        scale = ((1 - self.rate) * (1 + self.rate * least**2)) ** -0.5
+        dropped = inputs * kept + least * (1 - kept)
+        return scale * dropped - scale * least * self.rate
+
+
+def in_training(function: Callable[[], Tensor], inputs: Any, training: Any) -> Tensor:
+    """`function` while training, else the inputs; training: None for the learning phase."""
+    phase = learning_phase() if training is None else training
+    return smart_cond(phase, function, lambda: inputs + 0)

@@ -1,0 +1,80 @@
+"""Embedding: a vector for each integer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpugraph.base.dtypes import int32, int64
+from gpugraph.base.shapes import TensorShape, as_shape
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.keras.layers.configured_layer import ConfiguredLayer
+from gpugraph.ops.arrays.cast import cast
+from gpugraph.ops.elementwise.comparison_and_select import not_equal
+from gpugraph.ops.indexing.embedding_lookup import embedding_lookup
+
+
+class Embedding(ConfiguredLayer):
+    """Rows of `embeddings` [input_dim, output_dim] for integers: [..., output_dim].
+
+    input_dim: how many integers there are, from 0. output_dim: the length of the vectors.
+    mask_zero: whether 0 stands for padding, which the mask leaves out.
+    input_length: the length of the inputs, where it is fixed.
+
+    ValueError for inputs of another length.
+    """
+
+    def __init__(
+        self,
+        input_dim: int,
+        output_dim: int,
+        embeddings_initializer: Any = "uniform",
+        embeddings_regularizer: Any = None,
+        activity_regularizer: Any = None,
+        embeddings_constraint: Any = None,
+        mask_zero: bool = False,
+        input_length: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        if "input_shape" not in kwargs and "batch_input_shape" not in kwargs:
+            kwargs["input_shape"] = (input_length,)
+        kwargs.setdefault("dtype", "float32")
+        super().__init__(activity_regularizer=activity_regularizer, **kwargs)
+        self.input_dim, self.output_dim = input_dim, output_dim
+        self.mask_zero, self.input_length = mask_zero, input_length
+        self.supports_masking = mask_zero
+        self.keep_arguments(locals())
+        self.embeddings: Any = None
+
+    def build(self, input_shape: Any) -> None:
+        """Adds the vectors."""
+        del input_shape
+        self.embeddings = self.add_parameter("embeddings", [self.input_dim, self.output_dim])
+        self.built = True
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        """Where the inputs are not 0, if that is padding; else None."""
+        del mask
+        return not_equal(inputs, 0) if self.mask_zero else None
+
+    def compute_output_shape(self, input_shape: Any) -> TensorShape:
+        """[..., output_dim]."""
+        sizes = as_shape(input_shape).as_list()
+        if self.input_length is not None:
+            length = self.input_length
+            wanted = list(length) if isinstance(length, (list, tuple)) else [length]
+            fits = len(wanted) == len(sizes) - 1 and all(
+                None in (own, size) or own == size for own, size in zip(wanted, sizes[1:])
+            )
+            if not fits:
+                raise ValueError(
+                    f'"input_length" is {self.input_length}, but received input has shape '
+                    f"{input_shape}"
+                )
+            sizes[1:] = [own if size is None else size for own, size in zip(wanted, sizes[1:])]
+        return TensorShape([*sizes, self.output_dim])
+
+    def call(self, inputs: Tensor) -> Tensor:
+        """The vectors of the inputs."""
+        if inputs.dtype.base_dtype not in (int32, int64):
+            inputs = cast(inputs, int32)
+        return embedding_lookup(self.embeddings, inputs)

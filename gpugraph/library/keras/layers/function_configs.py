@@ -1,0 +1,92 @@
+"""Functions of the program in configurations: a named one by its name, another by its bytecode.
+
+A configuration has the bytecode as Keras has it: marshal's bytes in base64, the default arguments
+and the contents of the closure. It is run where this process put it into a configuration that did
+not come back by a file, or where `load_model(..., safe_mode=False)` asks for it. A name is found
+without `custom_objects` in such a configuration, where one function only had it.
+"""
+
+from __future__ import annotations
+
+import base64
+import builtins
+import marshal
+import sys
+import types
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from gpugraph.library.keras import backend
+from gpugraph.library.keras.keras_objects import (
+    check_code_of_files,
+    object_named,
+    own_functions,
+    remember_own_code,
+    remember_own_function,
+)
+
+
+def function_config(function: Callable[..., Any]) -> tuple[Any, str, str | None]:
+    """What a configuration has for a function: its value, kind ("lambda" or "function"), module.
+
+    ValueError for a callable object without a name.
+    """
+    module, name = getattr(function, "__module__", None), getattr(function, "__name__", None)
+    if name is None:
+        raise ValueError(f"Cannot serialize {function!r}: it has no name and is no lambda")
+    if not isinstance(function, types.FunctionType):
+        return name, "function", module
+    if name != "<lambda>":
+        remember_own_function(function, module)
+        return name, "function", module
+    return bytecode_of(function), "lambda", module
+
+
+def bytecode_of(function: types.FunctionType) -> list[Any]:
+    """A function as its bytecode, default arguments and the contents of its closure."""
+    code = base64.encodebytes(marshal.dumps(function.__code__)).decode("ascii")
+    remember_own_code(code, function.__module__)
+    contents = tuple(cell.cell_contents for cell in function.__closure__ or ())
+    return [code, function.__defaults__, contents or None]
+
+
+def function_of_config(
+    value: Any, kind: str, module: str | None, custom_objects: Mapping[str, Any] | None, layer: str
+) -> Any:
+    """The function of what `function_config` has returned.
+
+    layer: its name, for errors. ValueError for bytecode that is not to be run, and for an unknown
+    name.
+    """
+    if kind == "function":
+        own, kind = own_functions(value, module), f"function of the Lambda layer {layer}"
+        return object_named(value, own, custom_objects, kind)
+    if kind != "lambda":
+        raise ValueError(f"Unknown function type: {kind!r} (layer {layer})")
+    check_bytecode(f"the function of Lambda layer {layer}", value, module, True)
+    return _function_of_code(value, module, custom_objects)
+
+
+def check_bytecode(what: str, value: Any, module: str | None, is_refused_elsewhere: bool) -> None:
+    """ValueError for bytecode of a configuration that `check_code_of_files` refuses."""
+    text = value[0] if isinstance(value, (list, tuple)) and value else value
+    check_code_of_files(what, "is Python code", (text, module), is_refused_elsewhere)
+
+
+def _function_of_code(
+    value: Any, module: str | None, custom_objects: Mapping[str, Any] | None
+) -> types.FunctionType:
+    known = vars(sys.modules[module]) if module in sys.modules else {}
+    names = {"K": backend, "tf": sys.modules.get("gpugraph"), **known, **(custom_objects or {})}
+    return function_of_bytecode(value, {**names, "__builtins__": builtins})
+
+
+def function_of_bytecode(value: Any, names: dict[str, Any]) -> types.FunctionType:
+    """The function of `bytecode_of`, with these global names; ValueError for other code."""
+    text, defaults, contents = value if isinstance(value, (list, tuple)) else (value, None, None)
+    code = marshal.loads(base64.b64decode(text))
+    if not isinstance(code, types.CodeType):
+        raise ValueError(f"Expected the code of a function, found {type(code).__name__}")
+    cells = tuple(types.CellType(content) for content in contents or ())
+    kept = None if defaults is None else tuple(defaults)
+    return types.FunctionType(code, names, code.co_name, kept, cells)

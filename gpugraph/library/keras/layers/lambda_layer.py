@@ -1,0 +1,120 @@
+"""Lambda: a function of the program as a layer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from gpugraph.base.interruptions.signal_handlers import raised_by_handler
+from gpugraph.base.nest import flatten, map_structure
+from gpugraph.base.shapes import as_shape
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.library.keras.backend.backend_config import floatx
+from gpugraph.library.keras.engine.keras_layer import Layer
+from gpugraph.library.keras.engine.layer_inputs import map_shapes
+from gpugraph.library.keras.layers.function_configs import function_config, function_of_config
+from gpugraph.ops.arrays.constants_and_placeholders import placeholder
+
+_FUNCTIONS = ("function", "output_shape", "mask")
+
+
+class Lambda(Layer):
+    """A function of the program as a layer.
+
+    output_shape: that of the outputs, without the batch, or a function from the inputs' shape; for
+      several inputs or outputs a list of shapes.
+    mask: that of the outputs, or a function of inputs and mask. arguments: further arguments.
+
+    A configuration has a named function by its name: to load a model with one, pass it in
+    `custom_objects`. Others it has as bytecode, which is not run unless a program asks for it.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        output_shape: Any = None,
+        mask: Any = None,
+        arguments: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.function = function
+        self.arguments = dict(arguments or {})
+        self.mask, self.supports_masking = mask, mask is not None
+        self._output_shape = output_shape
+        names = function.__code__.co_varnames if hasattr(function, "__code__") else ()
+        self._takes = {name for name in ("mask", "training") if name in names}
+
+    @property
+    def functions(self) -> dict[str, Callable[..., Any]]:
+        """The functions among its arguments that have a name, by this."""
+        values = (self.function, self._output_shape, self.mask)
+        return {value.__name__: value for value in values if hasattr(value, "__name__")}
+
+    def call(self, inputs: Any, mask: Any = None, training: Any = None) -> Any:
+        """The function of the inputs; with `mask` and `training` where it takes them."""
+        passed: dict[str, Any] = {"mask": mask, "training": training}
+        taken = {name: passed[name] for name in self._takes}
+        return self.function(inputs, **self.arguments, **taken)
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        """The mask of the outputs, as the constructor has it."""
+        return self.mask(inputs, mask) if callable(self.mask) else self.mask
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """That of the constructor, else of a call of the function in a graph of its own.
+
+        NotImplementedError where this fails, as for functions that use tensors of a program.
+        """
+        if self._output_shape is None:
+            return self._shape_by_call(input_shape)
+        if callable(self._output_shape):
+            return map_shapes(as_shape, self._output_shape(input_shape))
+        batch = flatten(map_shapes(as_shape, input_shape))[0][:1]
+        return map_shapes(batch.concatenate, self._output_shape)
+
+    def _shape_by_call(self, input_shape: Any) -> Any:
+        dtype = self._dtype or floatx()
+        try:
+            with Graph().as_default():
+                inputs = map_shapes(lambda shape: placeholder(dtype, shape), input_shape)
+                return map_structure(lambda tensor: tensor.shape, self.call(inputs))
+        except Exception as error:  # of the program's function
+            if raised_by_handler(error):
+                raise
+            raise NotImplementedError(
+                "We could not infer the shape of the Lambda's output. Please specify "
+                f"`output_shape` for this Lambda (layer {self.name}): {error}"
+            ) from error
+
+    def get_config(self) -> dict[str, Any]:
+        """The functions by their names or as bytecode, and the other arguments."""
+        config = {**super().get_config(), "arguments": self.arguments}
+        values = {"function": self.function, "output_shape": self._output_shape}
+        if self.mask is not None:
+            values["mask"] = self.mask
+        for name, value in values.items():
+            plain, kind, module = (
+                function_config(value) if callable(value) else (value, "raw", None)
+            )
+            config |= {name: plain, f"{name}_type": kind, _module_key(name): module}
+        return config
+
+    @classmethod
+    def from_config(
+        cls, config: dict[str, Any], custom_objects: Mapping[str, Any] | None = None
+    ) -> Any:
+        """The layer of a configuration; ValueError for bytecode, see `load_model`."""
+        config = dict(config)
+        for name in _FUNCTIONS:
+            kind = config.pop(f"{name}_type", "function" if name == "function" else "raw")
+            module = config.pop(_module_key(name), None)
+            if kind != "raw" and config.get(name) is not None:
+                config[name] = function_of_config(
+                    config[name], kind, module, custom_objects, config.get("name", "lambda")
+                )
+        return cls(**config)
+
+
+def _module_key(name: str) -> str:
+    return "module" if name == "function" else f"{name}_module"

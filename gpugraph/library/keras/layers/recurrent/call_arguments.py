@@ -1,0 +1,69 @@
+"""The arguments of calls of recurrent layers: inputs, first states and constants, in a list or not.
+
+A network records tensors of layers as inputs only, so that states of layers stand behind them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gpugraph.base.nest import flatten, map_structure
+from gpugraph.library.keras.backend.keras_variables import is_keras_tensor
+from gpugraph.library.keras.engine.layer_inputs import tensor_of_value
+
+
+def split_arguments(
+    inputs: Any, initial_state: Any, constants: Any, count: int
+) -> tuple[Any, list[Any] | None, list[Any] | None]:
+    """Inputs, and lists of states and constants, or None, of the arguments of a call.
+
+    inputs: a list has states and `count` constants behind the inputs. ValueError where these are
+    passed as arguments too.
+    """
+    if isinstance(inputs, list):
+        if initial_state is not None or constants is not None:
+            raise ValueError(
+                "The inputs are a list, which has initial states and constants behind the inputs: "
+                "they can't be arguments as well"
+            )
+        further = inputs[1:]
+        if count:
+            further, constants = further[:-count], further[-count:]
+        inputs, initial_state = inputs[0], further or None
+    return inputs, _listed(initial_state), _listed(constants)
+
+
+def _listed(tensors: Any) -> list[Any] | None:
+    if tensors is None or isinstance(tensors, list):
+        return tensors
+    return list(tensors) if isinstance(tensors, tuple) else [tensors]
+
+
+def call_arguments(
+    layer: Any, inputs: Any, initial_state: Any, constants: Any, further: dict[str, Any]
+) -> tuple[Any, dict[str, Any]]:
+    """The inputs and arguments with which a layer is called: tensors of layers are inputs.
+
+    further: the other arguments. The layer notes the number of constants. ValueError for tensors of
+    layers mixed with others.
+    """
+    if constants is not None:
+        layer._num_constants = len(constants)
+    own = {"initial_state": initial_state, "constants": constants}
+    passed = {name: _tensors(values) for name, values in own.items() if values is not None}
+    tensors = [tensor for values in passed.values() for tensor in values]
+    kinds = {is_keras_tensor(tensor) for tensor in flatten(tensors)}
+    if len(kinds) > 1:
+        raise ValueError(
+            "The initial state or constants of an RNN layer cannot be specified with a mix of "
+            'Keras tensors and non-Keras tensors (a "Keras tensor" is a tensor that was returned '
+            f"by a Keras layer, or by `Input`): {tensors} (layer {layer.name})"
+        )
+    if kinds == {True}:
+        return [inputs, *tensors], further
+    return inputs, {**further, **passed}
+
+
+def _tensors(values: Sequence[Any]) -> list[Any]:
+    return [map_structure(tensor_of_value, value) for value in values]

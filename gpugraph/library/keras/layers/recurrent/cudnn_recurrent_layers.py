@@ -1,0 +1,150 @@
+"""CuDNNGRU and CuDNNLSTM: what cuDNN computes, of variables that lie as it reads them.
+
+cuDNN reads the elements of a kernel [size, units] as a matrix [units, size], and has a bias for the
+inputs and one for the state. The cells here make plain kernels and biases of that, once a call.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpugraph.graph.client.default_graph_functions import get_default_graph
+from gpugraph.library.keras.layers.recurrent.layers_of_cells import LayerOfCell
+from gpugraph.library.keras.layers.recurrent.recurrent_cells import (
+    GatedCell,
+    GRUCell,
+    LSTMCell,
+    add_gated_bias,
+)
+from gpugraph.ops.arrays.concat_and_stack import concat
+from gpugraph.ops.arrays.reshape_and_transpose import reshape, transpose
+from gpugraph.ops.arrays.split_and_unstack import split
+
+
+class _CuDNNCell(GatedCell):
+    """A cell whose variables lie as cuDNN reads them."""
+
+    def bias_shape(self) -> list[int]:
+        """[2 gates units]: the biases of inputs, then those of the state."""
+        return [2 * self.gates * self.units]
+
+    def reset_dropout_mask(self) -> None:
+        """Forgets the plain kernels of the last call."""
+        super().reset_dropout_mask()
+        self._forget("parameters")
+
+    def parameters(self) -> tuple[Any, Any, Any]:
+        """Plain kernels and bias, made by the first step."""
+        key = ("parameters", get_default_graph())
+        if key not in self._masks:
+            kernels = [
+                transpose(reshape(part, [self.units, -1]))
+                for part in split(self.kernel, self.gates, axis=1)
+            ]
+            recurrent = [transpose(part) for part in split(self.recurrent_kernel, self.gates, 1)]
+            self._masks[key] = concat(kernels, 1), concat(recurrent, 1), self._plain_bias()
+        plain: tuple[Any, Any, Any] = self._masks[key]
+        return plain
+
+    def _plain_bias(self) -> Any:
+        raise NotImplementedError(f"{type(self).__name__} does not define `_plain_bias`")
+
+
+class _CuDNNGRUCell(_CuDNNCell, GRUCell):
+    """`GRUCell` with `reset_after`, by cuDNN's variables."""
+
+    def __init__(
+        self,
+        units: int,
+        kernel_initializer: Any = "glorot_uniform",
+        recurrent_initializer: Any = "orthogonal",
+        bias_initializer: Any = "zeros",
+        kernel_regularizer: Any = None,
+        recurrent_regularizer: Any = None,
+        bias_regularizer: Any = None,
+        kernel_constraint: Any = None,
+        recurrent_constraint: Any = None,
+        bias_constraint: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        self.keep_arguments(locals())
+        super().__init__(
+            units, recurrent_activation="sigmoid", implementation=2, reset_after=True, **kwargs
+        )
+
+    def _plain_bias(self) -> Any:
+        return reshape(self.bias, [2, 3 * self.units])
+
+
+class _CuDNNLSTMCell(_CuDNNCell, LSTMCell):
+    """`LSTMCell`, by cuDNN's variables."""
+
+    def __init__(
+        self,
+        units: int,
+        kernel_initializer: Any = "glorot_uniform",
+        recurrent_initializer: Any = "orthogonal",
+        bias_initializer: Any = "zeros",
+        unit_forget_bias: bool = True,
+        kernel_regularizer: Any = None,
+        recurrent_regularizer: Any = None,
+        bias_regularizer: Any = None,
+        kernel_constraint: Any = None,
+        recurrent_constraint: Any = None,
+        bias_constraint: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        self.keep_arguments(locals())
+        super().__init__(units, recurrent_activation="sigmoid", implementation=2, **kwargs)
+
+    def add_bias(self) -> Any:
+        """Adds the bias; with `unit_forget_bias` that of the state for the forget gate is 1."""
+        return add_gated_bias(self, self.bias_shape(), 5 * self.units, self.units)
+
+    def _plain_bias(self) -> Any:
+        return self.bias[: 4 * self.units] + self.bias[4 * self.units :]
+
+
+class _CuDNNLayer(LayerOfCell):
+    """A layer that takes no masks, as cuDNN does not."""
+
+    supports_masking = False
+    flags = ("return_sequences", "return_state", "go_backwards", "stateful")
+
+    def call(
+        self,
+        inputs: Any,
+        mask: Any = None,
+        training: Any = None,
+        initial_state: Any = None,
+        constants: Any = None,
+    ) -> Any:
+        """The last output or all; ValueError for masked inputs."""
+        if mask is not None:
+            raise ValueError(
+                f"Masking is not supported for CuDNN RNNs. Layer {self.name} gets masked inputs: "
+                f"a {type(self).__name__.removeprefix('CuDNN')} takes them"
+            )
+        return super().call(inputs, None, training, initial_state, constants)
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments of the constructor."""
+        return {key: value for key, value in super().get_config().items() if key != "unroll"}
+
+
+class CuDNNGRU(_CuDNNLayer):
+    """A GRU as cuDNN computes it, with its variables; it runs on any device.
+
+    It is a GRU with `reset_after` and sigmoid; `bias` is [6 units]. Inputs must not be masked.
+    """
+
+    cell_class = _CuDNNGRUCell
+
+
+class CuDNNLSTM(_CuDNNLayer):
+    """An LSTM as cuDNN computes it, with its variables; it runs on any device.
+
+    It is an LSTM with sigmoid; `bias` is [8 units]. Inputs must not be masked.
+    """
+
+    cell_class = _CuDNNLSTMCell

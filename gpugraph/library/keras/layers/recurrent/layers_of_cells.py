@@ -1,0 +1,130 @@
+"""SimpleRNN, GRU and LSTM: layers of a cell whose arguments are theirs."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from inspect import Parameter, Signature
+from typing import Any
+
+from gpugraph.base.named_function import with_signature
+from gpugraph.library.keras.engine.input_spec import InputSpec
+from gpugraph.library.keras.layers.configured_layer import ConfiguredLayer
+from gpugraph.library.keras.layers.recurrent.recurrent_cells import GRUCell, LSTMCell, SimpleRNNCell
+from gpugraph.library.keras.layers.recurrent.recurrent_layer import RNN
+from gpugraph.platform import logging
+
+
+class OfCell:
+    """An attribute of a layer's cell, of the same name."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.__doc__ = f"The cell's `{name}`."
+
+    def __get__(self, layer: Any, owner: type) -> Any:
+        return self if layer is None else getattr(layer.cell, self.name)
+
+
+class LayerOfCell(RNN):
+    """A recurrent layer that makes its cell, of `cell_class`, and has the cell's arguments.
+
+    Its constructor is that of the cell, with `activity_regularizer` after `bias_regularizer`, then
+    the `flags`, and at the end those arguments of the cell that are `last_arguments`.
+    """
+
+    cell_class: type[ConfiguredLayer]
+    flags: tuple[str, ...] = (
+        *("return_sequences", "return_state", "go_backwards", "stateful", "unroll"),
+    )
+    last_arguments: tuple[str, ...] = ()
+    rank_of_inputs = 3
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "cell_class" in vars(cls):
+            for name in _arguments_of(cls.cell_class):
+                setattr(cls, name, OfCell(name))
+            setattr(cls, "__init__", cls._constructor())  # noqa: B010
+
+    @classmethod
+    def _constructor(cls) -> Callable[..., None]:
+        """The constructor, with the arguments of the cell and of a recurrent layer."""
+        parameters = []
+        for parameter in inspect.signature(cls.cell_class.__init__).parameters.values():
+            if parameter.name not in ("kwargs", *cls.last_arguments):
+                parameters.append(parameter)
+            if parameter.name == "bias_regularizer":
+                parameters.append(parameter.replace(name="activity_regularizer"))
+        known = inspect.signature(cls.cell_class.__init__).parameters
+        further = [known[name] for name in cls.last_arguments]
+        flags = [
+            Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=False) for name in cls.flags
+        ]
+
+        @with_signature(Signature([*parameters, *flags, *further, known["kwargs"]]))
+        def __init__(self: Any, **arguments: Any) -> None:
+            self.make(arguments)
+
+        return __init__
+
+    def make(self, arguments: Mapping[str, Any]) -> None:
+        """Initializes the layer: by the arguments of its constructor, `kwargs` among them."""
+        kwargs = dict(arguments["kwargs"])
+        of_cell = {name: arguments[name] for name in _arguments_of(self.cell_class)}
+        general = {"dtype": kwargs.get("dtype"), "trainable": kwargs.get("trainable", True)}
+        cell = self.cell_class(**of_cell, **general)
+        kwargs |= {name: arguments[name] for name in (*self.flags, "activity_regularizer")}
+        super().__init__(cell, **kwargs)
+        self.input_spec = [InputSpec(ndim=self.rank_of_inputs)]
+        self._argument_names += ("activity_regularizer",)
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments of the constructor: those of the cell and of RNN."""
+        config = super().get_config()
+        of_cell = config.pop("cell")["config"]
+        return {**config, **{name: of_cell[name] for name in _arguments_of(self.cell_class)}}
+
+    @classmethod
+    def from_config(
+        cls, config: dict[str, Any], custom_objects: Mapping[str, Any] | None = None
+    ) -> Any:
+        """The layer of a configuration by `get_config`; its variables are its own."""
+        return cls(**{key: value for key, value in config.items() if key != "num_constants"})
+
+
+def _arguments_of(cell_class: type) -> list[str]:
+    """The names of the arguments of a cell's constructor that other cells do not have."""
+    parameters = inspect.signature(cell_class).parameters.values()
+    return [
+        parameter.name for parameter in parameters if parameter.kind is not parameter.VAR_KEYWORD
+    ]
+
+
+class SimpleRNN(LayerOfCell):
+    """A layer of `SimpleRNNCell`: see there for the cell's arguments, and RNN for the others."""
+
+    cell_class = SimpleRNNCell
+
+    def make(self, arguments: Mapping[str, Any]) -> None:
+        """Initialize the layer; `implementation`, which its cell does not have, is dropped."""
+        kwargs = dict(arguments["kwargs"])
+        if kwargs.pop("implementation", None) is not None:
+            logging.warning(
+                "The `implementation` argument in `SimpleRNN` has been deprecated. Please remove "
+                "it from your layer call."
+            )
+        super().make({**arguments, "kwargs": kwargs})
+
+
+class GRU(LayerOfCell):
+    """A layer of `GRUCell`: see there for the cell's arguments, and RNN for the others."""
+
+    cell_class = GRUCell
+    last_arguments = ("reset_after",)
+
+
+class LSTM(LayerOfCell):
+    """A layer of `LSTMCell`: see there for the cell's arguments, and RNN for the others."""
+
+    cell_class = LSTMCell

@@ -1,0 +1,248 @@
+"""Layers that change the space of sequences, images and volumes: padding, cropping, upsampling.
+
+Inputs are [n, ..., channels], or with "channels_first" [n, channels, ...].
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpugraph.base.shapes import TensorShape, as_shape
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.keras.backend.array_functions import repeat_elements
+from gpugraph.library.keras.backend.keras_convolutions import resize_images
+from gpugraph.library.keras.engine.input_spec import InputSpec
+from gpugraph.library.keras.layers.configured_layer import ConfiguredLayer, format_of, numbers
+from gpugraph.ops.arrays.tile_and_pad import pad
+
+
+class _Space(ConfiguredLayer):
+    """A layer of sequences, images or volumes."""
+
+    dimensions = 2
+    has_format = True
+
+    def __init__(self, data_format: str | None, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.data_format = format_of(data_format if self.has_format else "channels_last")
+        self.input_spec = InputSpec(ndim=self.dimensions + 2)
+        self.first_axis = 2 if self.data_format == "channels_first" else 1
+
+    def new_size(self, axis: int, size: int) -> int:
+        """The size of an axis of space (from 0) of the outputs."""
+        raise NotImplementedError
+
+    def compute_output_shape(self, input_shape: Any) -> TensorShape:
+        """The shape of the inputs with other sizes of space."""
+        sizes = as_shape(input_shape).as_list()
+        for axis in range(self.dimensions):
+            size = sizes[self.first_axis + axis]
+            if size is not None:
+                sizes[self.first_axis + axis] = self.new_size(axis, size)
+        return TensorShape(sizes)
+
+
+def pairs(value: Any, count: int, name: str) -> tuple[tuple[int, int], ...]:
+    """Pairs for all axes, of one number, a number for each, or pairs; ValueError for others."""
+    if count == 1 and isinstance(value, (tuple, list)) and not isinstance(value[0], (tuple, list)):
+        value = (value,)
+    if isinstance(value, int):
+        return ((value, value),) * count
+    if not hasattr(value, "__len__") or len(value) != count:
+        raise ValueError(f"`{name}` should have {count} elements. Found: {value!r}")
+    first, last = [], []
+    for part in value:
+        before, after = numbers(part, 2, f"{name} entry")
+        first.append(before)
+        last.append(after)
+    return tuple(zip(first, last))
+
+
+class _Padding(_Space):
+    """Zeros before and after the axes of space.
+
+    padding: a number for all ends, one for each axis, or pairs for before and after each axis.
+    """
+
+    def __init__(self, padding: Any = 1, data_format: str | None = None, **kwargs: Any) -> None:
+        super().__init__(data_format, **kwargs)
+        self.padding = pairs(padding, self.dimensions, "padding")
+        self.keep_arguments({"padding": padding} | _format_argument(self))
+
+    def new_size(self, axis: int, size: int) -> int:
+        """The size with the zeros."""
+        return size + sum(self.padding[axis])
+
+    def call(self, inputs: Any) -> Tensor:
+        """The padded inputs."""
+        ends = [[0, 0]] * (self.dimensions + 2)
+        ends[self.first_axis : self.first_axis + self.dimensions] = map(list, self.padding)
+        return pad(inputs, ends)
+
+
+class _Cropping(_Space):
+    """Elements cut off before and after the axes of space.
+
+    cropping: a number for all ends, one for each axis, or pairs for before and after each axis.
+    """
+
+    def __init__(self, cropping: Any = 1, data_format: str | None = None, **kwargs: Any) -> None:
+        super().__init__(data_format, **kwargs)
+        self.cropping = pairs(cropping, self.dimensions, "cropping")
+        self.keep_arguments({"cropping": cropping} | _format_argument(self))
+
+    def new_size(self, axis: int, size: int) -> int:
+        """The size of what is left."""
+        return size - sum(self.cropping[axis])
+
+    def call(self, inputs: Any) -> Tensor:
+        """What is left of the inputs."""
+        parts: list[Any] = [slice(None)] * (self.dimensions + 2)
+        for axis, (before, after) in enumerate(self.cropping):
+            parts[self.first_axis + axis] = slice(before, -after if after else None)
+        left: Tensor = inputs[tuple(parts)]
+        return left
+
+
+class _Upsampling(_Space):
+    """Each element repeated along the axes of space. size: how often, a number or one an axis."""
+
+    def __init__(self, size: Any = 2, data_format: str | None = None, **kwargs: Any) -> None:
+        super().__init__(data_format, **kwargs)
+        self.size: Any = numbers(size, self.dimensions, "size")
+        self.keep_arguments({"size": size} | _format_argument(self))
+
+    def new_size(self, axis: int, size: int) -> int:
+        """The size of the repeated elements."""
+        return size * int(self.size[axis])
+
+    def call(self, inputs: Any) -> Tensor:
+        """The repeated elements."""
+        for axis in range(self.dimensions):
+            inputs = repeat_elements(inputs, self.size[axis], self.first_axis + axis)
+        repeated: Tensor = inputs
+        return repeated
+
+
+def _format_argument(layer: _Space) -> dict[str, Any]:
+    """The data format, where it is an argument of the layer."""
+    return {"data_format": layer.data_format} if layer.has_format else {}
+
+
+class ZeroPadding1D(_Padding):
+    """Zeros before and after the steps of [n, steps, channels]."""
+
+    dimensions, has_format = 1, False
+
+    def __init__(self, padding: Any = 1, **kwargs: Any) -> None:
+        super().__init__(padding, **kwargs)
+        self.padding: Any = self.padding
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments of the constructor; the padding as one pair."""
+        return {**super().get_config(), "padding": self.padding[0]}
+
+
+class ZeroPadding2D(_Padding):
+    """Zeros around images [n, rows, columns, channels]."""
+
+    def __init__(
+        self, padding: Any = (1, 1), data_format: str | None = None, **kwargs: Any
+    ) -> None:
+        super().__init__(padding, data_format, **kwargs)
+
+
+class ZeroPadding3D(_Padding):
+    """Zeros around volumes."""
+
+    dimensions = 3
+
+    def __init__(
+        self, padding: Any = (1, 1, 1), data_format: str | None = None, **kwargs: Any
+    ) -> None:
+        super().__init__(padding, data_format, **kwargs)
+
+
+class Cropping1D(_Cropping):
+    """Steps cut off before and after sequences [n, steps, channels]."""
+
+    dimensions, has_format = 1, False
+
+    def __init__(self, cropping: Any = (1, 1), **kwargs: Any) -> None:
+        super().__init__(cropping, **kwargs)
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments of the constructor; what is cut as one pair."""
+        return {**super().get_config(), "cropping": self.cropping[0]}
+
+
+class Cropping2D(_Cropping):
+    """Rows and columns cut off images [n, rows, columns, channels]."""
+
+    def __init__(
+        self, cropping: Any = ((0, 0), (0, 0)), data_format: str | None = None, **kwargs: Any
+    ) -> None:
+        super().__init__(cropping, data_format, **kwargs)
+
+
+class Cropping3D(_Cropping):
+    """The outsides cut off volumes."""
+
+    dimensions = 3
+
+    def __init__(
+        self,
+        cropping: Any = ((1, 1), (1, 1), (1, 1)),
+        data_format: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(cropping, data_format, **kwargs)
+
+
+class UpSampling1D(_Upsampling):
+    """Each step of [n, steps, channels] `size` times."""
+
+    dimensions, has_format = 1, False
+
+    def __init__(self, size: int = 2, **kwargs: Any) -> None:
+        super().__init__(size, **kwargs)
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments of the constructor; the size as a number."""
+        return {**super().get_config(), "size": self.size[0]}
+
+
+class UpSampling2D(_Upsampling):
+    """Images with more rows and columns; interpolation: "nearest" or "bilinear"."""
+
+    def __init__(
+        self,
+        size: Any = (2, 2),
+        data_format: str | None = None,
+        interpolation: str = "nearest",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(size, data_format, **kwargs)
+        if interpolation not in ("nearest", "bilinear"):
+            raise ValueError(
+                '`interpolation` argument should be one of `"nearest"` or `"bilinear"`, not '
+                f"{interpolation!r}"
+            )
+        self.interpolation = interpolation
+        self.keep_arguments({"interpolation": interpolation})
+
+    def call(self, inputs: Any) -> Tensor:
+        """The larger images."""
+        height, width = self.size
+        return resize_images(inputs, height, width, self.data_format, self.interpolation)
+
+
+class UpSampling3D(_Upsampling):
+    """Volumes in which each element is repeated along three axes."""
+
+    dimensions = 3
+
+    def __init__(
+        self, size: Any = (2, 2, 2), data_format: str | None = None, **kwargs: Any
+    ) -> None:
+        super().__init__(size, data_format, **kwargs)

@@ -1,0 +1,126 @@
+"""The base of losses as classes: functions of targets, predictions and weights, reduced."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gpugraph.graph.client.default_graph_functions import name_scope
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.keras.keras_objects import plain_arguments
+from gpugraph.library.losses.loss_reduction import Reduction, weigh_and_reduce
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.nn.losses.loss_weights import remove_squeezable_dimensions, squeezed_weights
+
+
+class ReductionV2:
+    """How the losses of examples become one number.
+
+    AUTO: as SUM_OVER_BATCH_SIZE. NONE: not at all. SUM: their sum. SUM_OVER_BATCH_SIZE: the sum,
+    divided by the number of losses.
+    """
+
+    AUTO = "auto"
+    NONE = "none"
+    SUM = "sum"
+    SUM_OVER_BATCH_SIZE = "sum_over_batch_size"
+
+    @classmethod
+    def all(cls) -> tuple[str, ...]:
+        """All reductions."""
+        return (cls.AUTO, cls.NONE, cls.SUM, cls.SUM_OVER_BATCH_SIZE)
+
+    @classmethod
+    def validate(cls, key: str) -> None:
+        """ValueError for a key that is no reduction."""
+        if key not in cls.all():
+            raise ValueError(f"Invalid Reduction Key {key}. It is one of {', '.join(cls.all())}.")
+
+
+_REDUCTIONS = {
+    ReductionV2.AUTO: Reduction.SUM_OVER_BATCH_SIZE,
+    ReductionV2.NONE: Reduction.NONE,
+    ReductionV2.SUM: Reduction.SUM,
+    ReductionV2.SUM_OVER_BATCH_SIZE: Reduction.SUM_OVER_BATCH_SIZE,
+}
+"""The reductions of `tf.losses`, by those of `tf.keras.losses`."""
+
+
+def weighted_loss(losses: Any, sample_weight: Any, reduction: str) -> Tensor:
+    """Losses times weights, reduced.
+
+    sample_weight: None, a number, or a tensor that broadcasts to the losses, whose rank may be one
+      less or more. ValueError for another reduction.
+    """
+    ReductionV2.validate(reduction)
+    losses = convert_to_tensor(losses)
+    weights = 1.0 if sample_weight is None else squeezed_weights(sample_weight, losses)
+    return weigh_and_reduce(losses, weights, _REDUCTIONS[reduction])
+
+
+def of_one_rank(y_true: Any, y_pred: Any) -> tuple[Tensor, Tensor]:
+    """Targets and predictions, one without a last axis of 1 that the other has not.
+
+    Targets of one axis less, beside several predictions each, are classes and stay.
+    """
+    y_true, y_pred = convert_to_tensor(y_true), convert_to_tensor(y_pred)
+    ranks = y_pred.shape.rank, y_true.shape.rank
+    if None not in ranks and ranks[0] != ranks[1]:
+        longer = y_pred if ranks[0] > ranks[1] else y_true
+        if longer.shape[-1].value in (None, 1):
+            return remove_squeezable_dimensions(y_true, y_pred)
+    return y_true, y_pred
+
+
+class Loss:
+    """The base of losses: subclasses define `call(y_true, y_pred)`, the loss of each example.
+
+    reduction: one of `tf.keras.losses.Reduction`; ValueError for another. name: of the loss.
+    """
+
+    def __init__(self, reduction: str = ReductionV2.AUTO, name: str | None = None) -> None:
+        ReductionV2.validate(reduction)
+        self.reduction = reduction
+        self.name = name
+
+    def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Tensor:
+        """The loss of all examples, reduced; `sample_weight` weighs each."""
+        with name_scope(self.name, type(self).__name__, [y_true, y_pred, sample_weight]):
+            return weighted_loss(self.call(y_true, y_pred), sample_weight, self.reduction)
+
+    def call(self, y_true: Any, y_pred: Any) -> Any:
+        """The loss of each example; NotImplementedError unless a subclass defines it."""
+        raise NotImplementedError("Must be implemented in subclasses.")
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments of the constructor."""
+        return {"reduction": self.reduction, "name": self.name}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Any:
+        """The loss of a configuration by `get_config`."""
+        return cls(**config)
+
+
+class LossFunctionWrapper(Loss):
+    """The loss of a function `fn(y_true, y_pred, **kwargs)` of each example's loss."""
+
+    def __init__(
+        self,
+        fn: Callable[..., Any],
+        reduction: str = ReductionV2.AUTO,
+        name: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(reduction=reduction, name=name)
+        self.fn = fn
+        self._fn_kwargs = kwargs
+
+    def call(self, y_true: Any, y_pred: Any) -> Any:
+        """The loss of each example."""
+        y_true, y_pred = of_one_rank(y_true, y_pred)
+        return self.fn(y_true, y_pred, **self._fn_kwargs)
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments of the constructor."""
+        return {**super().get_config(), **plain_arguments(self._fn_kwargs)}

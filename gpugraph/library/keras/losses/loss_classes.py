@@ -1,0 +1,141 @@
+"""The losses of Keras as classes: each a function of `loss_functions`, weighted and reduced."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from gpugraph.library.keras.losses import loss_functions
+from gpugraph.library.keras.losses.loss_class import LossFunctionWrapper, ReductionV2
+
+
+class FunctionLoss(LossFunctionWrapper):
+    """A loss that is a function without settings: the class's own `function`."""
+
+    function: ClassVar[Callable[..., Any]]
+
+    def __init__(self, reduction: str = ReductionV2.AUTO, name: str | None = None) -> None:
+        function = type(self).function
+        super().__init__(function, reduction, name or function.__name__)
+
+
+class MeanSquaredError(FunctionLoss):
+    """The mean of squared differences."""
+
+    function = staticmethod(loss_functions.mean_squared_error)
+
+
+class MeanAbsoluteError(FunctionLoss):
+    """The mean of absolute differences."""
+
+    function = staticmethod(loss_functions.mean_absolute_error)
+
+
+class MeanAbsolutePercentageError(FunctionLoss):
+    """The mean of absolute differences, in percent of the targets."""
+
+    function = staticmethod(loss_functions.mean_absolute_percentage_error)
+
+
+class MeanSquaredLogarithmicError(FunctionLoss):
+    """The mean of squared differences of log(1 + x)."""
+
+    function = staticmethod(loss_functions.mean_squared_logarithmic_error)
+
+
+class Hinge(FunctionLoss):
+    """The mean of max(0, 1 - y_true * y_pred)."""
+
+    function = staticmethod(loss_functions.hinge)
+
+
+class SquaredHinge(FunctionLoss):
+    """The mean of max(0, 1 - y_true * y_pred) ** 2."""
+
+    function = staticmethod(loss_functions.squared_hinge)
+
+
+class CategoricalHinge(FunctionLoss):
+    """max(0, 1 + the largest prediction of another class - that of the target's class)."""
+
+    function = staticmethod(loss_functions.categorical_hinge)
+
+
+class Poisson(FunctionLoss):
+    """The mean of y_pred - y_true * log(y_pred)."""
+
+    function = staticmethod(loss_functions.poisson)
+
+
+class LogCosh(FunctionLoss):
+    """The mean of log(cosh(difference))."""
+
+    function = staticmethod(loss_functions.logcosh)
+
+
+class KLDivergence(FunctionLoss):
+    """The Kullback-Leibler divergence of the predictions from the targets."""
+
+    function = staticmethod(loss_functions.kullback_leibler_divergence)
+
+
+class BinaryCrossentropy(LossFunctionWrapper):
+    """The cross entropy of probabilities of 1, or of logits: see `binary_crossentropy`."""
+
+    def __init__(
+        self,
+        from_logits: bool = False,
+        label_smoothing: Any = 0,
+        reduction: str = ReductionV2.AUTO,
+        name: str = "binary_crossentropy",
+    ) -> None:
+        function = loss_functions.binary_crossentropy
+        options = {"from_logits": from_logits, "label_smoothing": label_smoothing}
+        super().__init__(function, reduction, name, **options)
+        self.from_logits = from_logits
+
+
+class CategoricalCrossentropy(LossFunctionWrapper):
+    """The cross entropy of distributions, or of logits: see `categorical_crossentropy`."""
+
+    def __init__(
+        self,
+        from_logits: bool = False,
+        label_smoothing: Any = 0,
+        reduction: str = ReductionV2.AUTO,
+        name: str = "categorical_crossentropy",
+    ) -> None:
+        function = loss_functions.categorical_crossentropy
+        options = {"from_logits": from_logits, "label_smoothing": label_smoothing}
+        super().__init__(function, reduction, name, **options)
+
+
+class SparseCategoricalCrossentropy(LossFunctionWrapper):
+    """The cross entropy with classes as targets: see `sparse_categorical_crossentropy`."""
+
+    def __init__(
+        self,
+        from_logits: bool = False,
+        reduction: str = ReductionV2.AUTO,
+        name: str = "sparse_categorical_crossentropy",
+    ) -> None:
+        function = loss_functions.sparse_categorical_crossentropy
+        super().__init__(function, reduction, name, from_logits=from_logits)
+
+
+class CosineSimilarity(LossFunctionWrapper):
+    """Minus the cosine of the angle between targets and predictions along `axis`."""
+
+    def __init__(
+        self, axis: int = -1, reduction: str = ReductionV2.AUTO, name: str = "cosine_similarity"
+    ) -> None:
+        super().__init__(loss_functions.cosine_similarity, reduction, name, axis=axis)
+
+
+class Huber(LossFunctionWrapper):
+    """Half the square of each difference up to `delta`, linear beyond; their mean."""
+
+    def __init__(
+        self, delta: float = 1.0, reduction: str = ReductionV2.AUTO, name: str = "huber_loss"
+    ) -> None:
+        super().__init__(loss_functions.huber_loss, reduction, name, delta=delta)

@@ -1,0 +1,65 @@
+"""Losses by name: functions, their short names, and classes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpugraph.library.keras.keras_objects import deserialize_keras_object, object_of, serialize_keras_object
+from gpugraph.library.keras.losses import loss_classes, loss_functions
+from gpugraph.library.keras.losses.loss_class import Loss
+
+_NAMES = """
+mean_squared_error mean_absolute_error mean_absolute_percentage_error
+mean_squared_logarithmic_error logcosh huber_loss hinge squared_hinge categorical_hinge
+categorical_crossentropy sparse_categorical_crossentropy binary_crossentropy
+kullback_leibler_divergence poisson cosine_similarity
+"""
+FUNCTIONS = {name: getattr(loss_functions, name) for name in _NAMES.split()}
+"""The functions, by their names."""
+
+SHORT_NAMES = {
+    "mse": "mean_squared_error",
+    "MSE": "mean_squared_error",
+    "mae": "mean_absolute_error",
+    "MAE": "mean_absolute_error",
+    "mape": "mean_absolute_percentage_error",
+    "MAPE": "mean_absolute_percentage_error",
+    "msle": "mean_squared_logarithmic_error",
+    "MSLE": "mean_squared_logarithmic_error",
+    "kld": "kullback_leibler_divergence",
+    "KLD": "kullback_leibler_divergence",
+    "bce": "binary_crossentropy",
+    "BCE": "binary_crossentropy",
+    "cosine": "cosine_similarity",
+    "cosine_proximity": "cosine_similarity",
+}
+"""Other names of functions."""
+
+BY_NAME: dict[str, Any] = {
+    **FUNCTIONS,
+    **{short: FUNCTIONS[name] for short, name in SHORT_NAMES.items()},
+    **{
+        name: value
+        for name, value in vars(loss_classes).items()
+        if isinstance(value, type) and issubclass(value, Loss)
+    },
+}
+"""Functions and classes, by all their names."""
+
+
+def serialize(loss: Any) -> Any:
+    """The name, or class and configuration, of a loss."""
+    return serialize_keras_object(loss)
+
+
+def deserialize(name: Any, custom_objects: Any = None) -> Any:
+    """The loss of a name or configuration; ValueError for an unknown one."""
+    return deserialize_keras_object(name, BY_NAME, custom_objects, "loss function")
+
+
+def get(identifier: Any) -> Any:
+    """The loss of a name or configuration, None for None, a function or loss as it is.
+
+    ValueError for anything else.
+    """
+    return None if identifier is None else object_of(identifier, deserialize, "loss function")

@@ -1,0 +1,174 @@
+"""Metrics that are the mean of a function of targets and predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from gpugraph.library.keras.losses import loss_functions
+from gpugraph.library.keras.metrics import metric_functions
+from gpugraph.library.keras.metrics.metric_means import MeanMetricWrapper
+
+
+class FunctionMetric(MeanMetricWrapper):
+    """The mean of a function without settings: the class's own `function`."""
+
+    function: ClassVar[Callable[..., Any]]
+
+    def __init__(self, name: str | None = None, dtype: Any = None) -> None:
+        function = type(self).function
+        super().__init__(function, name or function.__name__, dtype)
+
+
+class Accuracy(FunctionMetric):
+    """How often predictions equal targets."""
+
+    function = staticmethod(metric_functions.accuracy)
+
+
+class CategoricalAccuracy(FunctionMetric):
+    """How often the largest prediction is of the class of the largest target."""
+
+    function = staticmethod(metric_functions.categorical_accuracy)
+
+
+class SparseCategoricalAccuracy(FunctionMetric):
+    """How often the largest prediction is of the target's class."""
+
+    function = staticmethod(metric_functions.sparse_categorical_accuracy)
+
+
+class MeanSquaredError(FunctionMetric):
+    """The mean of squared differences."""
+
+    function = staticmethod(loss_functions.mean_squared_error)
+
+
+class MeanAbsoluteError(FunctionMetric):
+    """The mean of absolute differences."""
+
+    function = staticmethod(loss_functions.mean_absolute_error)
+
+
+class MeanAbsolutePercentageError(FunctionMetric):
+    """The mean of absolute differences, in percent of the targets."""
+
+    function = staticmethod(loss_functions.mean_absolute_percentage_error)
+
+
+class MeanSquaredLogarithmicError(FunctionMetric):
+    """The mean of squared differences of log(1 + x)."""
+
+    function = staticmethod(loss_functions.mean_squared_logarithmic_error)
+
+
+class Hinge(FunctionMetric):
+    """The mean of max(0, 1 - y_true * y_pred)."""
+
+    function = staticmethod(loss_functions.hinge)
+
+
+class SquaredHinge(FunctionMetric):
+    """The mean of max(0, 1 - y_true * y_pred) ** 2."""
+
+    function = staticmethod(loss_functions.squared_hinge)
+
+
+class CategoricalHinge(FunctionMetric):
+    """The mean of `categorical_hinge`."""
+
+    function = staticmethod(loss_functions.categorical_hinge)
+
+
+class Poisson(FunctionMetric):
+    """The mean of y_pred - y_true * log(y_pred)."""
+
+    function = staticmethod(loss_functions.poisson)
+
+
+class LogCoshError(FunctionMetric):
+    """The mean of log(cosh(difference))."""
+
+    function = staticmethod(loss_functions.logcosh)
+
+
+class KLDivergence(FunctionMetric):
+    """The mean Kullback-Leibler divergence of the predictions from the targets."""
+
+    function = staticmethod(loss_functions.kullback_leibler_divergence)
+
+
+class BinaryAccuracy(MeanMetricWrapper):
+    """How often predictions are on the target's side of the threshold."""
+
+    def __init__(
+        self, name: str = "binary_accuracy", dtype: Any = None, threshold: float = 0.5
+    ) -> None:
+        super().__init__(metric_functions.binary_accuracy, name, dtype, threshold=threshold)
+
+
+class TopKCategoricalAccuracy(MeanMetricWrapper):
+    """How often the largest target is among the `k` largest predictions."""
+
+    def __init__(
+        self, k: int = 5, name: str = "top_k_categorical_accuracy", dtype: Any = None
+    ) -> None:
+        super().__init__(metric_functions.top_k_categorical_accuracy, name, dtype, k=k)
+
+
+class SparseTopKCategoricalAccuracy(MeanMetricWrapper):
+    """How often the target's class is among the `k` largest predictions."""
+
+    def __init__(
+        self, k: int = 5, name: str = "sparse_top_k_categorical_accuracy", dtype: Any = None
+    ) -> None:
+        super().__init__(metric_functions.sparse_top_k_categorical_accuracy, name, dtype, k=k)
+
+
+class CosineSimilarity(MeanMetricWrapper):
+    """The mean cosine of the angle between targets and predictions along `axis`."""
+
+    def __init__(self, name: str = "cosine_similarity", dtype: Any = None, axis: int = -1) -> None:
+        super().__init__(metric_functions.cosine_similarity, name, dtype, axis=axis)
+
+
+class BinaryCrossentropy(MeanMetricWrapper):
+    """The mean cross entropy of probabilities of 1, or of logits."""
+
+    def __init__(
+        self,
+        name: str = "binary_crossentropy",
+        dtype: Any = None,
+        from_logits: bool = False,
+        label_smoothing: Any = 0,
+    ) -> None:
+        options = {"from_logits": from_logits, "label_smoothing": label_smoothing}
+        super().__init__(loss_functions.binary_crossentropy, name, dtype, **options)
+
+
+class CategoricalCrossentropy(MeanMetricWrapper):
+    """The mean cross entropy of distributions, or of logits."""
+
+    def __init__(
+        self,
+        name: str = "categorical_crossentropy",
+        dtype: Any = None,
+        from_logits: bool = False,
+        label_smoothing: Any = 0,
+    ) -> None:
+        options = {"from_logits": from_logits, "label_smoothing": label_smoothing}
+        super().__init__(loss_functions.categorical_crossentropy, name, dtype, **options)
+
+
+class SparseCategoricalCrossentropy(MeanMetricWrapper):
+    """The mean cross entropy with classes as targets."""
+
+    def __init__(
+        self,
+        name: str = "sparse_categorical_crossentropy",
+        dtype: Any = None,
+        from_logits: bool = False,
+        axis: int = -1,
+    ) -> None:
+        options = {"from_logits": from_logits, "axis": axis}
+        super().__init__(loss_functions.sparse_categorical_crossentropy, name, dtype, **options)

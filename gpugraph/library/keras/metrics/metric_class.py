@@ -1,0 +1,116 @@
+"""The base of metrics: layers whose variables sum up batches, and whose result is a tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.dtypes import as_dtype
+from gpugraph.graph.client.default_graph_functions import get_default_graph
+from gpugraph.graph.client.operation import Operation
+from gpugraph.library.keras.backend.backend_config import floatx
+from gpugraph.library.keras.backend.keras_variables import batch_set_value
+from gpugraph.library.keras.engine.keras_layer import Layer
+from gpugraph.ops.control.group_and_no_op import group
+from gpugraph.ops.framework.identity_and_shape import identity
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.random.variable_initializers import Ones, Zeros
+from gpugraph.building.variables.replication_modes import VariableAggregation, VariableSynchronization
+
+_OURS = __name__.split(".", 1)[0] + "."
+_INITIALIZERS = {None: Zeros, "zeros": Zeros, "ones": Ones}
+
+
+class Metric(Layer):
+    """The base of metrics: subclasses add variables and define `update_state` and `result`.
+
+    A call adds a batch and returns the result after it. dtype: of the variables and the result,
+    `floatx()` by default.
+    """
+
+    is_metric = True
+
+    def __init__(self, name: str | None = None, dtype: Any = None, **kwargs: Any) -> None:
+        super().__init__(name=name, dtype=as_dtype(dtype or floatx()), **kwargs)
+        self.stateful = True
+        self.built = True
+        self.call_result: Any = None
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Has `update_state` of a program's class wait for all that it writes."""
+        super().__init_subclass__(**kwargs)
+        if "update_state" in vars(cls) and not cls.__module__.startswith(_OURS):
+            cls.update_state = _with_all_writes(cls.update_state)  # type: ignore[method-assign]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The result after a batch, which is the argument of `update_state`."""
+        graph = get_default_graph()
+        with graph.name_scope(self._name):
+            update = self.update_state(*args, **kwargs)
+            with graph.control_dependencies([update]):
+                result: Any = identity(convert_to_tensor(self.result()))
+        result._metric_obj = self
+        self.call_result = result
+        return result
+
+    def update_state(self, *args: Any, **kwargs: Any) -> Any:
+        """The operation that adds a batch; NotImplementedError unless a subclass defines it."""
+        raise NotImplementedError("Must be implemented in subclasses.")
+
+    def result(self) -> Any:
+        """The value of all batches so far; NotImplementedError unless a subclass defines it."""
+        raise NotImplementedError("Must be implemented in subclasses.")
+
+    def reset_states(self) -> None:
+        """Forgets all batches: sets the variables to zeros."""
+        batch_set_value(
+            [(variable, np.zeros(variable.shape.as_list())) for variable in self.weights]
+        )
+
+    def add_weight(  # type: ignore[override]
+        self,
+        name: str,
+        shape: Any = (),
+        aggregation: VariableAggregation = VariableAggregation.SUM,
+        synchronization: VariableSynchronization = VariableSynchronization.ON_READ,
+        initializer: Any = None,
+        dtype: Any = None,
+    ) -> Any:
+        """A variable of the metric, not trained; by default zeros."""
+        del aggregation, synchronization
+        if initializer is None or isinstance(initializer, str):
+            initializer = _INITIALIZERS[initializer]()
+        graph = get_default_graph()
+        with graph.control_dependencies(None), graph.name_scope(self._name):
+            return super().add_weight(
+                name, shape, dtype or self._dtype, initializer, trainable=False
+            )
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments of the constructor."""
+        dtype = self._dtype
+        return {"name": self._name, "dtype": None if dtype is None else dtype.name}
+
+
+def _with_all_writes(update_state: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, which returns an operation that waits for all variables that it changes."""
+
+    @wraps(update_state)
+    def update(self: Any, *args: Any, **kwargs: Any) -> Operation:
+        graph = get_default_graph()
+        count = len(graph.get_operations())
+        result = update_state(self, *args, **kwargs)
+        writes = [op for op in graph.get_operations()[count:] if _writes(op)]
+        results = [] if result is None else [result]
+        return group(*writes, *results)
+
+    return update
+
+
+def _writes(op: Operation) -> bool:
+    """Whether an operation changes a variable."""
+    is_scatter = "Scatter" in op.type and (op.type.startswith("Resource") or op.outputs == [])
+    return "Assign" in op.type or is_scatter

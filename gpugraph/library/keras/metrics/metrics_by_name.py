@@ -1,0 +1,63 @@
+"""Metrics by name: functions, their short names, and classes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpugraph.library.keras.keras_objects import (
+    METRIC_CLASSES,
+    deserialize_keras_object,
+    object_of,
+    serialize_keras_object,
+)
+from gpugraph.library.keras.losses.losses_by_name import FUNCTIONS, SHORT_NAMES
+from gpugraph.library.keras.metrics import (
+    confusion_metrics,
+    curve_metrics,
+    function_metrics,
+    metric_functions,
+    metric_means,
+)
+from gpugraph.library.keras.metrics.metric_class import Metric
+
+_NAMES = """
+accuracy binary_accuracy categorical_accuracy sparse_categorical_accuracy
+top_k_categorical_accuracy sparse_top_k_categorical_accuracy cosine_similarity
+"""
+_OWN_FUNCTIONS = {name: getattr(metric_functions, name) for name in _NAMES.split()}
+_FUNCTIONS = {**FUNCTIONS, **_OWN_FUNCTIONS}
+_SHORT_NAMES = {**SHORT_NAMES, "acc": "accuracy", "ACC": "accuracy"}
+_MODULES = (metric_means, function_metrics, confusion_metrics, curve_metrics)
+
+METRIC_CLASSES.update(
+    {
+        name: value
+        for module in _MODULES
+        for name, value in vars(module).items()
+        if isinstance(value, type) and issubclass(value, Metric)
+    }
+)
+BY_NAME: dict[str, Any] = {
+    **_FUNCTIONS,
+    **{short: _FUNCTIONS[name] for short, name in _SHORT_NAMES.items()},
+    **METRIC_CLASSES,
+}
+"""Functions and classes, by all their names."""
+
+
+def serialize(metric: Any) -> Any:
+    """The name, or class and configuration, of a metric."""
+    return serialize_keras_object(metric)
+
+
+def deserialize(config: Any, custom_objects: Any = None) -> Any:
+    """The metric of a name or configuration; ValueError for an unknown one."""
+    return deserialize_keras_object(config, BY_NAME, custom_objects, "metric function")
+
+
+def get(identifier: Any) -> Any:
+    """The metric of a name or configuration, a function or metric as it is.
+
+    ValueError for anything else.
+    """
+    return object_of(identifier, deserialize, "metric function")

@@ -1,0 +1,126 @@
+"""Copies of models: the same layers and calls, with variables of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gpugraph.base.nest import flatten, pack_sequence_as
+from gpugraph.library.keras.engine.input_layer import InputLayer, input_of
+from gpugraph.library.keras.engine.keras_layer import Layer
+from gpugraph.library.keras.keras_objects import code_of_files, custom_object_scope
+from gpugraph.library.keras.layers.lambda_layer import Lambda
+from gpugraph.library.keras.training.model import Model
+from gpugraph.library.keras.training.sequential import Sequential
+
+
+def clone_layer(layer: Any) -> Any:
+    """A layer of the same class and configuration, with variables of its own."""
+    with custom_object_scope(_functions_in(layer)), code_of_files("trusted"):
+        return type(layer).from_config(layer.get_config())
+
+
+def _functions_in(layer: Any) -> dict[str, Any]:
+    """The functions of the Lambda layers in a layer, by their names."""
+    functions: dict[str, Any] = {}
+    for part in (layer, *layer.sublayers()):
+        if part is not layer:
+            functions |= _functions_in(part)
+        elif isinstance(part, Lambda):
+            functions |= part.functions
+    return functions
+
+
+def clone_model(
+    model: Any, input_tensors: Any = None, clone_function: Callable[[Any], Any] | None = None
+) -> Any:
+    """A model of the same layers, called in the same way, with variables of its own.
+
+    input_tensors: what the copy begins with; by default new inputs.
+    clone_function: makes a layer of each layer but the inputs; by default a copy of it.
+
+    ValueError for what is no model, a subclass that defines `call`, another number of inputs, and a
+    function that does not return layers.
+    """
+    if not isinstance(model, Model):
+        raise ValueError(f"Expected `model` argument to be a `Model` instance, got {model!r}")
+    function = clone_layer if clone_function is None else clone_function
+    if not callable(function):
+        raise ValueError(f"Expected `clone_function` argument to be a callable, got {function!r}")
+    if isinstance(model, Sequential) and (input_tensors is None or not model.inputs):
+        return _clone_row(model, function)
+    if not model.is_graph_network:
+        raise ValueError(
+            "Expected `model` argument to be a functional `Model` instance, but got a subclass "
+            f"model instead: {model.name}"
+        )
+    inputs = _new_inputs(model, input_tensors)
+    computed = {id(own): tensor for own, tensor in zip(model.inputs, inputs)}
+    copies = {
+        layer: _copy(layer, function)
+        for layer in model.network_graph.layers
+        if not isinstance(layer, InputLayer)
+    }
+    for depth in sorted(model.nodes_by_depth, reverse=True):
+        for node in model.nodes_by_depth[depth]:
+            if not node.is_input:
+                model.run_node(node, computed, copies[node.outbound_layer])
+    outputs = [computed[id(tensor)] for tensor in model.outputs]
+    copy = Model(
+        pack_sequence_as(model._nested_inputs, inputs),
+        pack_sequence_as(model._nested_outputs, outputs),
+        name=model.name,
+    )
+    _extend(copy, model, computed)
+    return copy
+
+
+def _extend(copy: Model, model: Model, computed: dict[int, Any]) -> None:
+    """Add what leads to losses and metrics of a model to its copy, by the tensors of both."""
+    places = {layer: place for place, layer in enumerate(model.layers)}
+    nodes = sorted(model.added_nodes(), key=lambda node: places[node.outbound_layer])
+    if nodes:
+        copy.extend([computed[id(t)] for node in nodes for t in flatten(node.output_tensors)])
+
+
+def _clone_row(model: Sequential, function: Callable[[Any], Any]) -> Sequential:
+    """A copy of a Sequential model, built where the model is."""
+    copies = {layer: _copy(layer, function) for layer in model.layers}
+    layers = [copies[layer] for layer in model.row]
+    if model.inputs:
+        layers.insert(0, clone_layer(model.inputs[0]._keras_history.layer))
+    copy = Sequential(layers, name=model.name)
+    if not model.inputs and model._build_input_shape is not None:
+        copy.build(model._build_input_shape)
+    if model.added_nodes():
+        computed = {id(own): tensor for own, tensor in zip(_row(model), _row(copy))}
+        for node in model.added_nodes():
+            model.run_node(node, computed, copies[node.outbound_layer])
+        _extend(copy, model, computed)
+    return copy
+
+
+def _row(model: Sequential) -> list[Any]:
+    """The tensors of the layers in a row, from the input on."""
+    depths = sorted((depth for depth in model.nodes_by_depth if depth >= 0), reverse=True)
+    nodes = [node for depth in depths for node in model.nodes_by_depth[depth]]
+    return [tensor for node in nodes for tensor in flatten(node.output_tensors)]
+
+
+def _new_inputs(model: Model, input_tensors: Any) -> list[Any]:
+    """The tensors that a copy begins with."""
+    if input_tensors is None:
+        return [clone_layer(tensor._keras_history.layer).output for tensor in model.inputs]
+    tensors = flatten(input_tensors)
+    if len(tensors) != len(model.inputs):
+        raise ValueError(
+            f"Expected {len(model.inputs)} input_tensors for {model.name}, got {len(tensors)}"
+        )
+    return [input_of(tensor) for tensor in tensors]
+
+
+def _copy(layer: Any, function: Callable[[Any], Any]) -> Any:
+    copy = function(layer)
+    if not isinstance(copy, Layer):
+        raise ValueError(f"clone_function returned {copy!r} for layer {layer.name}, no layer")
+    return copy

@@ -1,0 +1,83 @@
+"""The settings of an optimizer: numbers, schedules or functions, then variables that may be set."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpugraph.base.dtypes import float32
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.keras.backend.keras_session import track_variable
+from gpugraph.library.keras.backend.keras_variables import get_value, set_value
+from gpugraph.library.keras.optimizers.learning_rate_schedules import LearningRateSchedule, serialize
+from gpugraph.ops.arrays.cast import cast
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.building.trackable.trackable import Trackable
+from gpugraph.building.variables import ResourceVariable, Variable
+
+_OTHER_NAMES = {"lr": "learning_rate"}
+
+
+def scalar_variable(value: Any, name: str, dtype: Any = float32) -> Any:
+    """A variable of one number, not trained, that Keras's session initializes."""
+    variable = ResourceVariable(convert_to_tensor(value, dtype), trainable=False, name=name)
+    track_variable(variable)
+    return variable
+
+
+class Hyperparameters(Trackable):
+    """The part of an optimizer that has settings: they are attributes, and `lr` is a short name.
+
+    A number becomes a variable when it is first read as an attribute or by a step, so that a
+    program changes it between steps; a schedule, a tensor or a function stays as it is.
+    """
+
+    _name: str
+    _hyper: dict[str, Any]
+
+    def __getattr__(self, name: str) -> Any:
+        name = _OTHER_NAMES.get(name, name)
+        if name in self.__dict__.get("_hyper", ()):
+            return self._get_hyper(name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        hyper = self.__dict__.get("_hyper", ())
+        if _OTHER_NAMES.get(name, name) in hyper:
+            self._set_hyper(_OTHER_NAMES.get(name, name), value)
+        else:
+            object.__setattr__(self, name, value)
+
+    def _set_hyper(self, name: str, value: Any) -> None:
+        """Sets a setting, or the value of its variable."""
+        before = self._hyper.get(name)
+        is_number = not callable(value) and not isinstance(value, (Tensor, Variable))
+        if isinstance(before, Variable) and is_number:
+            set_value(before, value)
+        else:
+            self._hyper[name] = value
+
+    def _get_hyper(self, name: str, dtype: Any = None) -> Any:
+        """A setting: a variable, schedule or tensor; cast to `dtype` unless that is None."""
+        self._create_hypers()
+        value = self._hyper[name]
+        if isinstance(value, LearningRateSchedule):
+            return value
+        if callable(value) and not isinstance(value, Variable):
+            value = value()
+        return value if dtype is None else cast(value, dtype)
+
+    def _create_hypers(self) -> None:
+        """Makes variables of the numbers, once."""
+        for name, value in sorted(self._hyper.items()):
+            if not callable(value) and not isinstance(value, (Tensor, Variable)):
+                with_scope = f"{self._name}/{name}"
+                self._hyper[name] = scalar_variable(float(value), with_scope)
+
+    def _serialize_hyperparameter(self, name: str) -> Any:
+        """A setting as a number, or a schedule as its configuration."""
+        value = self._hyper[name]
+        if isinstance(value, LearningRateSchedule):
+            return serialize(value)
+        if isinstance(value, (Tensor, Variable)):
+            return float(get_value(value))
+        return value() if callable(value) else value

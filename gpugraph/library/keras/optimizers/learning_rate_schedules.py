@@ -1,0 +1,222 @@
+"""Learning rates that change with the steps of an optimizer: `tf.keras.optimizers.schedules`.
+
+Each is a function of `tf.train`'s decays (`library/train/learning_rate_decay.py`) with its settings.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.keras.keras_objects import deserialize_keras_object, serialize_keras_object
+from gpugraph.ops.arrays.cast import cast
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.library.train import learning_rate_decay
+
+
+class LearningRateSchedule:
+    """The base of schedules: `schedule(step)` is a scalar tensor, the rate of that step.
+
+    Subclasses define `__call__` and `get_config`.
+    """
+
+    def __call__(self, step: Any) -> Any:
+        raise NotImplementedError("Learning rate schedule must override __call__")
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments of the constructor; NotImplementedError unless a subclass defines it."""
+        raise NotImplementedError("Learning rate schedule must override get_config")
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Any:
+        """The schedule of a configuration by `get_config`."""
+        return cls(**config)
+
+
+class _Decay(LearningRateSchedule):
+    """A schedule that is a function of a rate, the step and further settings."""
+
+    decay: ClassVar[Callable[..., Tensor]]
+
+    def _take(self, arguments: dict[str, Any]) -> None:
+        """Keeps the arguments of the constructor, by name."""
+        names = list(inspect.signature(type(self).__init__).parameters)[1:]
+        self._settings = {name: arguments[name] for name in names}
+        vars(self).update(self._settings)
+
+    def __call__(self, step: Any) -> Any:
+        first, *others = [value for name, value in self._settings.items() if name != "name"]
+        return type(self).decay(first, step, *others, name=self._settings["name"])
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments of the constructor."""
+        return dict(self._settings)
+
+
+class ExponentialDecay(_Decay):
+    """initial_learning_rate * decay_rate ** (step / decay_steps), floored if `staircase`."""
+
+    decay = staticmethod(learning_rate_decay.exponential_decay)
+
+    def __init__(
+        self,
+        initial_learning_rate: Any,
+        decay_steps: Any,
+        decay_rate: Any,
+        staircase: bool = False,
+        name: str | None = None,
+    ) -> None:
+        self._take(locals())
+
+
+class InverseTimeDecay(_Decay):
+    """initial_learning_rate / (1 + decay_rate * step / decay_steps), floored if `staircase`."""
+
+    decay = staticmethod(learning_rate_decay.inverse_time_decay)
+
+    def __init__(
+        self,
+        initial_learning_rate: Any,
+        decay_steps: Any,
+        decay_rate: Any,
+        staircase: bool = False,
+        name: str | None = None,
+    ) -> None:
+        self._take(locals())
+
+
+class PolynomialDecay(_Decay):
+    """From one rate to another in `decay_steps` steps, by a power of what is left."""
+
+    decay = staticmethod(learning_rate_decay.polynomial_decay)
+
+    def __init__(
+        self,
+        initial_learning_rate: Any,
+        decay_steps: Any,
+        end_learning_rate: Any = 0.0001,
+        power: Any = 1.0,
+        cycle: bool = False,
+        name: str | None = None,
+    ) -> None:
+        self._take(locals())
+
+
+class CosineDecay(_Decay):
+    """From initial_learning_rate to `alpha` times that along half a cosine."""
+
+    decay = staticmethod(learning_rate_decay.cosine_decay)
+
+    def __init__(
+        self,
+        initial_learning_rate: Any,
+        decay_steps: Any,
+        alpha: Any = 0.0,
+        name: str | None = None,
+    ) -> None:
+        self._take(locals())
+
+
+class CosineDecayRestarts(_Decay):
+    """CosineDecay that begins anew: each period `t_mul` as long and `m_mul` as high as the last."""
+
+    decay = staticmethod(learning_rate_decay.cosine_decay_restarts)
+
+    def __init__(
+        self,
+        initial_learning_rate: Any,
+        first_decay_steps: Any,
+        t_mul: Any = 2.0,
+        m_mul: Any = 1.0,
+        alpha: Any = 0.0,
+        name: str | None = None,
+    ) -> None:
+        self._take(locals())
+
+
+class LinearCosineDecay(_Decay):
+    """A linear fall times a cosine wave, see `tf.train.linear_cosine_decay`."""
+
+    decay = staticmethod(learning_rate_decay.linear_cosine_decay)
+
+    def __init__(
+        self,
+        initial_learning_rate: Any,
+        decay_steps: Any,
+        num_periods: Any = 0.5,
+        alpha: Any = 0.0,
+        beta: Any = 0.001,
+        name: str | None = None,
+    ) -> None:
+        self._take(locals())
+
+
+class NoisyLinearCosineDecay(_Decay):
+    """LinearCosineDecay with noise that dies away, see `tf.train.noisy_linear_cosine_decay`."""
+
+    decay = staticmethod(learning_rate_decay.noisy_linear_cosine_decay)
+
+    def __init__(
+        self,
+        initial_learning_rate: Any,
+        decay_steps: Any,
+        initial_variance: Any = 1.0,
+        variance_decay: Any = 0.55,
+        num_periods: Any = 0.5,
+        alpha: Any = 0.0,
+        beta: Any = 0.001,
+        name: str | None = None,
+    ) -> None:
+        self._take(locals())
+
+
+class PiecewiseConstantDecay(LearningRateSchedule):
+    """values[0] up to step boundaries[0], values[1] up to boundaries[1], and so on.
+
+    ValueError unless there is one value more than boundaries.
+    """
+
+    def __init__(
+        self, boundaries: Sequence[Any], values: Sequence[Any], name: str | None = None
+    ) -> None:
+        if len(boundaries) != len(values) - 1:
+            raise ValueError("The length of boundaries should be 1 less than the length of values")
+        self.boundaries, self.values, self.name = boundaries, values, name
+
+    def __call__(self, step: Any) -> Any:
+        point = convert_to_tensor(step)
+        boundaries = [cast(boundary, point.dtype.base_dtype) for boundary in self.boundaries]
+        return learning_rate_decay.piecewise_constant(
+            point, boundaries, self.values, name=self.name
+        )
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments of the constructor."""
+        return {"boundaries": self.boundaries, "values": self.values, "name": self.name}
+
+
+_SCHEDULES = {
+    kind.__name__: kind
+    for kind in (
+        ExponentialDecay,
+        InverseTimeDecay,
+        PolynomialDecay,
+        CosineDecay,
+        CosineDecayRestarts,
+        LinearCosineDecay,
+        NoisyLinearCosineDecay,
+        PiecewiseConstantDecay,
+    )
+}
+
+
+def serialize(learning_rate_schedule: Any) -> Any:
+    """The name, or class and configuration, of a schedule."""
+    return serialize_keras_object(learning_rate_schedule)
+
+
+def deserialize(config: Any, custom_objects: Any = None) -> Any:
+    """The schedule of a configuration; ValueError for an unknown class."""
+    return deserialize_keras_object(config, _SCHEDULES, custom_objects, "decay")

@@ -1,0 +1,384 @@
+"""The base of Keras's optimizers: settings, slots beside variables, and one step.
+
+A subclass, here or in a program, sets its settings (`_set_hyper`), creates slots (`_create_slots`)
+and defines the op that changes a variable (`_resource_apply_dense`) or rows of it
+(`_resource_apply_sparse`, each row once).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from gpugraph.base.dtypes import float32, int64
+from gpugraph.base.nest import flatten
+from gpugraph.building.gradients import gradients
+from gpugraph.graph.client.default_graph_functions import get_default_graph
+from gpugraph.graph.client.indexed_slices import IndexedSlices
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.keras.backend.keras_session import track_variable
+from gpugraph.library.keras.backend.keras_variables import batch_get_value, batch_set_value
+from gpugraph.library.keras.optimizers.hyperparameters import Hyperparameters, scalar_variable
+from gpugraph.library.keras.optimizers.learning_rate_schedules import LearningRateSchedule, deserialize
+from gpugraph.ops.arrays.cast import cast
+from gpugraph.ops.control.group_and_no_op import group
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.random.variable_initializers import Constant
+from gpugraph.ops.reductions.clip_by_norm import clip_by_norm, clip_by_value
+from gpugraph.ops.state.change_by_handle import change
+from gpugraph.ops.state.scatter_updates import scatter_add
+from gpugraph.platform import logging
+from gpugraph.building.trackable.trackable import Trackable, TrackableReference
+from gpugraph.library.train.optimizers.optimizer import summed_by_row
+from gpugraph.library.train.optimizers.slot_creator import create_slot, initial_of_shape
+from gpugraph.building.variables import Variable
+
+_KEYWORDS = ("clipnorm", "clipvalue", "lr", "decay")
+
+
+class OptimizerV2(Hyperparameters):
+    """Base of the optimizers.
+
+    name: of the ops and variables.
+    clipnorm, clipvalue: the largest norm of a gradient, the largest size of its elements.
+    lr: the learning rate, by its short name.
+    decay: the rate is divided by 1 + decay * steps.
+
+    TypeError for another keyword argument, ValueError for one below 0.
+    """
+
+    def __init__(self, name: str, **kwargs: Any) -> None:
+        self._name = name
+        self._hyper = {}
+        for key, value in kwargs.items():
+            if key not in _KEYWORDS:
+                raise TypeError(f"Unexpected keyword argument passed to optimizer: {key}")
+            if not callable(value) and value is not None and value < 0:
+                raise ValueError(f"Expected {key} >= 0, received: {value}")
+        self._initial_decay = kwargs.get("decay", 0.0)
+        self._clips: dict[str, Any] = {
+            key: kwargs[key] for key in ("clipnorm", "clipvalue") if key in kwargs
+        }
+        vars(self).update(self._clips)
+        self._iterations: Any = None
+        self._slots: dict[str, dict[Variable, Variable]] = {}
+        self._weights: list[Any] = []
+        self._numbers: dict[Any, dict[str, Any]] = {}
+
+    def _take_rate(self, learning_rate: Any, kwargs: dict[str, Any]) -> None:
+        """Takes the learning rate, `lr` before `learning_rate`, and its decay."""
+        self._set_hyper("learning_rate", kwargs.get("lr", learning_rate))
+        self._set_hyper("decay", self._initial_decay)
+
+    def _take_momentum(self, momentum: Any) -> bool:
+        """Takes a momentum; returns whether there is any. ValueError for none from 0 to 1."""
+        is_number = isinstance(momentum, (int, float))
+        if is_number and not 0 <= momentum <= 1:
+            raise ValueError("`momentum` must be between [0, 1].")
+        self._set_hyper("momentum", momentum)
+        return not is_number or momentum > 0
+
+    # -- one step
+
+    def minimize(
+        self, loss: Any, var_list: Any, grad_loss: Any = None, name: str | None = None
+    ) -> Any:
+        """An operation that takes one step on a loss, a tensor or a function that returns one."""
+        value = convert_to_tensor(loss() if callable(loss) else loss)
+        variables = flatten(var_list() if callable(var_list) else var_list)
+        with get_default_graph().name_scope(f"{self._name}/gradients"):
+            grads = gradients(value, _references(variables), grad_ys=grad_loss)
+        return self.apply_gradients(list(zip(self._clipped(grads), variables)), name=name)
+
+    def get_gradients(self, loss: Any, params: Any) -> list[Any]:
+        """The gradients of a loss with respect to variables, clipped.
+
+        ValueError for a variable without a gradient.
+        """
+        variables = flatten(params)
+        with get_default_graph().name_scope(f"{self._name}/gradients"):
+            grads = gradients(loss, _references(variables))
+            missing = [variable for grad, variable in zip(grads, variables) if grad is None]
+            if missing:
+                raise ValueError(
+                    f"Variable {missing[0]} has `None` for gradient. Please make sure that all of "
+                    "your ops have a gradient defined (i.e. are differentiable). Common ops "
+                    "without gradient: K.argmax, K.round, K.eval. The loss depends on none of "
+                    f"{[getattr(variable, 'name', variable) for variable in missing]}."
+                )
+            return self._clipped(grads)
+
+    def _clipped(self, grads: Sequence[Any]) -> list[Any]:
+        norm, limit = self._clips.get("clipnorm"), self._clips.get("clipvalue")
+        clipped = list(grads)
+        if norm is not None:
+            clipped = [None if grad is None else clip_by_norm(grad, norm) for grad in clipped]
+        if limit is not None:
+            clipped = [
+                None if grad is None else clip_by_value(grad, -limit, limit) for grad in clipped
+            ]
+        return clipped
+
+    def get_updates(self, loss: Any, params: Any) -> list[Any]:
+        """[the operation that takes one step on a loss]; errors as of `get_gradients`."""
+        variables = flatten(params)
+        return [self.apply_gradients(list(zip(self.get_gradients(loss, variables), variables)))]
+
+    def apply_gradients(self, grads_and_vars: Any, name: str | None = None) -> Any:
+        """An operation that changes variables by their gradients, and counts the step.
+
+        ValueError where no variable has a gradient; a warning for single ones without.
+        """
+        pairs = _with_gradients(list(grads_and_vars))
+        variables = [variable for _, variable in pairs]
+        graph = get_default_graph()
+        self.create_weights(variables)
+        with graph.name_scope(name or self._name):
+            self._numbers = {}
+            self._prepare(variables)
+            updates = [self._update(grad, variable) for grad, variable in pairs]
+            with graph.control_dependencies(updates):
+                return change("AssignAdd", self.iterations._ref(), np.int64(1))
+
+    def _update(self, grad: Any, variable: Variable) -> Any:
+        graph = get_default_graph()
+        with graph.name_scope(f"update_{variable.op.name}"), graph.colocate_with(variable.op):
+            if isinstance(grad, IndexedSlices):
+                if variable.constraint is not None:
+                    raise RuntimeError(
+                        "Cannot use a constraint function on a sparse variable: the gradient of "
+                        f"{variable.name} is IndexedSlices"
+                    )
+                return self._resource_apply_sparse_duplicate_indices(
+                    grad.values, variable, grad.indices
+                )
+            update = self._resource_apply_dense(grad, variable)
+            if variable.constraint is None:
+                return update
+            with graph.control_dependencies([update]):
+                return variable.assign(variable.constraint(variable.read_value()))
+
+    # -- for subclasses
+
+    def _prepare(self, var_list: Sequence[Variable]) -> None:
+        """What is to be there before the variables change."""
+
+    def _create_slots(self, var_list: Sequence[Variable]) -> None:
+        """Makes the slots, by `add_slot`."""
+
+    def _resource_apply_dense(self, grad: Tensor, handle: Any) -> Any:
+        """The op that changes a variable by its gradient."""
+        raise NotImplementedError(f"{type(self).__name__} does not define how a variable changes")
+
+    def _resource_apply_sparse(self, grad: Tensor, handle: Any, indices: Tensor) -> Any:
+        """The op that changes rows of a variable by theirs; each row comes once."""
+        raise NotImplementedError(f"{type(self).__name__} does not define how rows change")
+
+    def _resource_apply_sparse_duplicate_indices(
+        self, grad: Tensor, handle: Any, indices: Tensor
+    ) -> Any:
+        """The same of rows that may come several times: by default their gradients are summed."""
+        summed = summed_by_row(IndexedSlices(grad, indices))
+        return self._resource_apply_sparse(summed.values, handle, summed.indices)
+
+    def _resource_scatter_add(self, x: Any, i: Tensor, v: Tensor) -> Any:
+        """Adds to rows of a variable."""
+        return scatter_add(x, i, v)
+
+    def _decayed_lr(self, var_dtype: Any) -> Any:
+        """The learning rate of this step: of a schedule, and after `decay`."""
+        rate = self._get_hyper("learning_rate", var_dtype)
+        if isinstance(rate, LearningRateSchedule):
+            rate = cast(rate(cast(self.iterations, var_dtype)), var_dtype)
+        if not callable(self._initial_decay) and self._initial_decay > 0:
+            steps = cast(self.iterations, var_dtype)
+            rate = rate / (1.0 + self._get_hyper("decay", var_dtype) * steps)
+        return rate
+
+    def numbers(self, variable: Variable) -> dict[str, Any]:
+        """The settings in a variable's dtype, `lr` that of this step, `step` from 1 on."""
+        dtype = variable.dtype.base_dtype
+        if dtype not in self._numbers:
+            graph = get_default_graph()
+            with graph.colocate_with(None, ignore_existing=True):
+                numbers = {
+                    name: self._get_hyper(name, dtype)
+                    for name in self._hyper
+                    if name not in ("learning_rate", "decay")
+                }
+                numbers["lr"] = self._decayed_lr(dtype)
+                numbers["step"] = cast(self.iterations, dtype) + 1.0
+            self._numbers[dtype] = numbers
+        return self._numbers[dtype]
+
+    # -- variables
+
+    @property
+    def iterations(self) -> Any:
+        """The number of steps taken, an int64 variable."""
+        if self._iterations is None:
+            graph = get_default_graph()
+            with graph.control_dependencies(None):
+                self._iterations = scalar_variable(0, f"{self._name}/iter", int64)
+            self._weights.append(self._iterations)
+        return self._iterations
+
+    @iterations.setter
+    def iterations(self, variable: Any) -> None:
+        if self._iterations is not None:
+            raise RuntimeError(
+                "Cannot set `iterations` to a new Variable after the Optimizer weights have been "
+                "created"
+            )
+        self._iterations = variable
+        self._weights.append(variable)
+
+    def create_weights(self, var_list: Sequence[Any]) -> list[Any]:
+        """Makes the variables that steps on `var_list` need; returns `weights`."""
+        graph = get_default_graph()
+        with graph.control_dependencies(None), graph.colocate_with(None, ignore_existing=True):
+            self.iterations  # noqa: B018  the first of the weights
+            self._create_hypers()
+            self._create_slots(var_list)
+        return self.weights
+
+    def add_slot(self, var: Any, slot_name: str, initializer: Any = "zeros") -> Any:
+        """The slot of a variable, of its shape and dtype: made once.
+
+        initializer: "zeros", a number, or an initializer.
+        """
+        slots = self._slots.setdefault(slot_name, {})
+        if var not in slots:
+            if not callable(initializer):
+                initializer = Constant(0.0 if initializer == "zeros" else initializer)
+            initial = initial_of_shape(var, initializer, var.shape, var.dtype.base_dtype)
+            slots[var] = create_slot(var, initial, f"{self._name}/{slot_name}")
+            track_variable(slots[var])
+            self._weights.append(slots[var])
+        return slots[var]
+
+    def get_slot(self, var: Any, slot_name: str) -> Any:
+        """The slot of a variable; KeyError where there is none."""
+        return self._slots[slot_name][var]
+
+    def get_slot_names(self) -> list[str]:
+        """The names of the slots made so far."""
+        return list(self._slots)
+
+    def add_weight(
+        self,
+        name: str,
+        shape: Any = (),
+        dtype: Any = None,
+        initializer: Any = "zeros",
+        trainable: Any = None,
+    ) -> Any:
+        """A further variable of the optimizer, which joins its weights."""
+        del trainable
+        value = np.full(shape, 0.0 if initializer == "zeros" else 1.0)
+        if not isinstance(initializer, str):
+            value = initializer(shape)
+        variable = scalar_variable(value, f"{self._name}/{name}", dtype or float32)
+        self._weights.append(variable)
+        return self._track_trackable(variable, name, overwrite=True)
+
+    @property
+    def _checkpoint_dependencies(self) -> list[TrackableReference]:
+        """The number of steps and the settings that are variables; slots are found otherwise."""
+        own = {"iter": self._iterations, **dict(sorted(self._hyper.items()))}
+        references = {name: item for name, item in own.items() if isinstance(item, Trackable)}
+        references.update(super()._checkpoint_dependencies)
+        return [TrackableReference(*item) for item in references.items()]
+
+    @property
+    def weights(self) -> list[Any]:
+        """The number of steps, and the slots."""
+        return self._weights
+
+    def variables(self) -> list[Any]:
+        """The same as `weights`."""
+        return self._weights
+
+    def get_weights(self) -> list[Any]:
+        """The values of `weights`, arrays."""
+        return batch_get_value(self._weights)
+
+    def set_weights(self, weights: Sequence[Any]) -> None:
+        """Sets the values of `weights`; ValueError for another number or other shapes.
+
+        weights: arrays, also those of the optimizer of Keras 2 of this name, which may lack some.
+        """
+        weights = self._of_keras_2(list(weights))
+        if len(self._weights) != len(weights):
+            raise ValueError(
+                f"You called `set_weights(weights)` on optimizer {self._name} with a  weight list "
+                f"of length {len(weights)}, but the optimizer was expecting {len(self._weights)} "
+                f"weights. Provided weights: {str(weights)[:50]}..."
+            )
+        for variable, array in zip(self._weights, weights):
+            if tuple(variable.shape.as_list()) != np.shape(array):
+                raise ValueError(
+                    f"Optimizer weight shape {tuple(variable.shape.as_list())} not compatible "
+                    f"with provided weight shape {np.shape(array)} (variable {variable.name})"
+                )
+        batch_set_value(list(zip(self._weights, weights)))
+
+    _NOT_IN_KERAS_2: ClassVar[Mapping[int, float]] = {}
+    """The places of weights that the optimizer of Keras 2 lacks, with their first values."""
+
+    def _of_keras_2(self, arrays: list[Any]) -> list[Any]:
+        """The arrays for `weights`, of those that Keras 2 may have written."""
+        if len(arrays) + len(self._NOT_IN_KERAS_2) == len(self._weights):
+            for place, value in self._NOT_IN_KERAS_2.items():
+                arrays.insert(place, np.array(value))
+        return arrays
+
+    # -- configuration
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments of the constructor as plain values."""
+        settings = {name: self._serialize_hyperparameter(name) for name in self._hyper}
+        return {"name": self._name, **self._clips, **settings}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
+        """The optimizer of a configuration by `get_config`."""
+        arguments = dict(config)
+        if "lr" in arguments:
+            arguments["learning_rate"] = arguments.pop("lr")
+        if isinstance(arguments.get("learning_rate"), dict):
+            arguments["learning_rate"] = deserialize(arguments["learning_rate"], custom_objects)
+        return cls(**arguments)
+
+
+def _references(variables: Sequence[Any]) -> list[Any]:
+    return [
+        variable._ref() if isinstance(variable, Variable) else variable for variable in variables
+    ]
+
+
+def _with_gradients(pairs: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+    """Those with a gradient; ValueError for none, and a warning for the others."""
+    if not pairs:
+        raise ValueError("No variables provided.")
+    present = [(grad, variable) for grad, variable in pairs if grad is not None]
+    missing = [variable.name for grad, variable in pairs if grad is None]
+    if not present:
+        raise ValueError(f"No gradients provided for any variable: {missing}.")
+    if missing:
+        logging.warning(
+            "Gradients do not exist for variables %s when minimizing the loss.", missing
+        )
+    return present
+
+
+def apply_op(op_type: str, variable: Any, slots: Sequence[Any], *numbers: Any) -> Any:
+    """The op that changes a variable and its slots; they come before the numbers."""
+    return change(op_type, variable._ref(), *[slot._ref() for slot in slots], *numbers)
+
+
+def assign_all(*pairs: tuple[Any, Any]) -> Any:
+    """An operation that sets variables to values, which are all computed first."""
+    return group(*[variable.assign(value) for variable, value in pairs])

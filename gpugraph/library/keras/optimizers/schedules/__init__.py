@@ -1,0 +1,11 @@
+"""`tf.keras.optimizers.schedules`: learning rates that change with the steps."""
+
+from gpugraph.library.keras.optimizers.learning_rate_schedules import (
+    ExponentialDecay as ExponentialDecay,
+    InverseTimeDecay as InverseTimeDecay,
+    LearningRateSchedule as LearningRateSchedule,
+    PiecewiseConstantDecay as PiecewiseConstantDecay,
+    PolynomialDecay as PolynomialDecay,
+    deserialize as deserialize,
+    serialize as serialize,
+)

@@ -1,0 +1,59 @@
+"""Optimizers of `tf.train` as Keras uses them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpugraph.base.dtypes import int64
+from gpugraph.base.nest import flatten
+from gpugraph.library.keras.backend.keras_session import track_variable
+from gpugraph.library.keras.optimizers.hyperparameters import scalar_variable
+from gpugraph.building.trackable.trackable import Trackable
+
+
+class TFOptimizer(Trackable):
+    """An optimizer of `tf.train`, which takes steps and counts them in `iterations`."""
+
+    def __init__(self, optimizer: Any, iterations: Any = None) -> None:
+        self.optimizer = optimizer
+        self.iterations = iterations
+        if iterations is None:
+            self.iterations = scalar_variable(0, "iterations", int64)
+        self._track_trackable(optimizer, "optimizer")
+        self._track_trackable(self.iterations, "global_step")
+
+    def minimize(self, loss: Any, var_list: Any, grad_loss: Any = None, name: Any = None) -> Any:
+        """An operation that takes one step: that of the optimizer's `minimize`."""
+        done = self.optimizer.minimize(
+            loss, self.iterations, var_list=var_list, grad_loss=grad_loss, name=name
+        )
+        self._track()
+        return done
+
+    def get_grads(self, loss: Any, params: Any) -> list[Any]:
+        """The gradients of a loss with respect to variables, None where there is none."""
+        return [grad for grad, _ in self.optimizer.compute_gradients(loss, flatten(params))]
+
+    def get_updates(self, loss: Any, params: Any) -> list[Any]:
+        """[the operation that takes one step on a loss]; ValueError where there is no gradient."""
+        return [self.apply_gradients(self.optimizer.compute_gradients(loss, flatten(params)))]
+
+    def apply_gradients(self, grads_and_vars: Any, name: str | None = None) -> Any:
+        """An operation that changes variables by their gradients, and counts the step."""
+        done = self.optimizer.apply_gradients(grads_and_vars, self.iterations, name)
+        self._track()
+        return done
+
+    def _track(self) -> None:
+        """Has Keras initialize the optimizer's own variables."""
+        for variable in self.optimizer.variables():
+            track_variable(variable)
+
+    @property
+    def weights(self) -> list[Any]:
+        """NotImplementedError: the optimizer's variables are its own."""
+        raise NotImplementedError
+
+    def from_config(self, config: Any) -> Any:
+        """NotImplementedError: optimizers of `tf.train` have no configuration."""
+        raise NotImplementedError

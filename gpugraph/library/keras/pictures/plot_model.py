@@ -1,0 +1,98 @@
+"""`tf.keras.utils.plot_model`: a model's picture in a file."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from gpugraph.base.whole_files import create_beside, write_whole
+from gpugraph.library.keras.pictures.model_picture import PictureOptions, model_svg
+
+_COMMANDS = {
+    "rsvg-convert": ["rsvg-convert", "--output", "{png}", "{svg}"],
+    "inkscape": ["inkscape", "--export-type=png", "--export-filename={png}", "{svg}"],
+}
+"""Programs that draw an SVG file as a PNG file, with their arguments."""
+
+
+@dataclass(frozen=True)
+class ModelPicture:
+    """A picture of a model in a file, at a path; notebooks show it."""
+
+    path: str
+    svg: str = field(repr=False)
+
+    def _repr_html_(self) -> str:
+        """The picture, for notebooks."""
+        return self.svg
+
+
+def plot_model(
+    model: Any,
+    to_file: Any = "model.png",
+    show_shapes: bool = False,
+    show_layer_names: bool = True,
+    rankdir: str = "TB",
+    expand_nested: bool = False,
+    dpi: int = 96,
+) -> ModelPicture:
+    """Writes a picture of a model, and returns it for notebooks: a box for each layer, by depth.
+
+    to_file: a path that ends in `.svg`, or in `.png` or nothing where the package cairosvg,
+      rsvg-convert or inkscape is there to draw it.
+    show_shapes: whether boxes show the shapes of inputs and outputs.
+    show_layer_names: whether boxes show names beside classes.
+    rankdir: "TB" from the top to the bottom, "LR" from left to right.
+    expand_nested: whether nested models are drawn with their layers. dpi: 96 for the plain size.
+
+    ValueError for another direction or format; ImportError for a PNG that nothing here can draw.
+    Source: `tf.keras.utils.plot_model`, which needs Graphviz.
+    """
+    if rankdir not in ("TB", "LR"):
+        raise ValueError(f'rankdir is "TB" or "LR", got {rankdir!r}')
+    options = PictureOptions(show_shapes, show_layer_names, rankdir == "LR", expand_nested)
+    path = Path(os.fspath(to_file))
+    svg = model_svg(model, options, dpi / 96)
+    if path.suffix == ".svg":
+        write_whole(str(path), svg.encode())
+    elif path.suffix in ("", ".png"):
+        _converter(path)(svg, path)
+    else:
+        raise ValueError(f"to_file ends in .svg or .png, got {str(path)!r}")
+    return ModelPicture(str(path), svg)
+
+
+def _converter(path: Path) -> Callable[[str, Path], None]:
+    """What draws SVG as PNG here; ImportError where nothing does."""
+    if importlib.util.find_spec("cairosvg") is not None:
+        return _by_cairosvg
+    for name, arguments in _COMMANDS.items():
+        if shutil.which(name) is not None:
+            return lambda svg, png: _by_command(arguments, svg, png)
+    raise ImportError(
+        f"Failed to draw {path}: a PNG needs the package cairosvg, or one of "
+        f"{', '.join(_COMMANDS)}. A path that ends in .svg needs nothing: "
+        f"plot_model(model, {str(path.with_suffix('.svg'))!r})"
+    )
+
+
+def _by_cairosvg(svg: str, path: Path) -> None:
+    importlib.import_module("cairosvg").svg2png(bytestring=svg.encode(), write_to=str(path))
+
+
+def _by_command(arguments: list[str], svg: str, path: Path) -> None:
+    file, source = create_beside(str(path.with_suffix(".svg")))
+    try:
+        with file:
+            file.write(svg.encode())
+        command = [part.format(png=path, svg=source) for part in arguments]
+        subprocess.run(command, check=True, capture_output=True, timeout=120)
+    finally:
+        os.unlink(source)

@@ -1,0 +1,91 @@
+"""The variables of a network in checkpoints of objects, those of its optimizer too.
+
+Values are found by what holds what, as by `tf.train.Checkpoint`. Variables that a network creates
+after `load` get their values at once; slots of its optimizer, once it has them.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from gpugraph.library.keras.backend.keras_session import get_session, restore_later
+from gpugraph.platform import logging
+from gpugraph.building.trackable.trackable import Trackable
+from gpugraph.library.train.object_checkpoints.load_status import (
+    CheckpointLoadStatus,
+    LoadStatus,
+    NameBasedSaverStatus,
+)
+from gpugraph.library.train.object_checkpoints.object_saver import ObjectSaver
+from gpugraph.library.train.savers.checkpoint_files import write_checkpoint_state
+
+
+class CheckpointedWeights:
+    """What saves and loads the variables of a network, and goes on to load those that come."""
+
+    def __init__(self, network: Any) -> None:
+        self._network = network
+        self._saver = ObjectSaver(network)
+        self._later: _LaterRestore | None = None
+
+    def __deepcopy__(self, memo: Any) -> None:
+        """None: a copy of the network gets its own."""
+
+    def save(self, path: str) -> None:
+        """Writes a checkpoint of this path, the latest one of its folder."""
+        optimizer = getattr(self._network, "optimizer", None)
+        if optimizer is not None and not isinstance(optimizer, Trackable):
+            logging.warning(
+                f"This model was compiled with a Keras optimizer ({optimizer}) but is being saved "
+                "in TensorFlow format with `save_weights`. The model's weights will be saved, but "
+                "unlike with TensorFlow optimizers in the TensorFlow format the optimizer's state "
+                "will not be saved.\n\nConsider using a TensorFlow optimizer from `tf.train`."
+            )
+        session = self._session()
+        with session.graph.as_default():
+            self._saver.save(path, session)
+        write_checkpoint_state(os.path.dirname(path), path, [path], save_relative_paths=True)
+
+    def load(self, path: str) -> LoadStatus:
+        """Sets the variables that are there, and has others set when they are created.
+
+        NotImplementedError for a checkpoint of a `tf.train.Saver`, AssertionError where nothing
+        matches; errors of `NewCheckpointReader`.
+        """
+        session = self._session()
+        with session.graph.as_default():
+            status = self._saver.restore(path)
+        if isinstance(status, NameBasedSaverStatus):
+            raise NotImplementedError(
+                "Streaming restore not supported from name-based checkpoints when graph building: "
+                f"{path} is a checkpoint of `tf.train.Saver`. Restore it by `tf.train.Saver("
+                "model.weights).restore(tf.keras.backend.get_session(), path)`, or by "
+                "`tf.train.Checkpoint`."
+            )
+        assert isinstance(status, CheckpointLoadStatus)
+        with session.graph.as_default():
+            status.run_restore_ops(session)
+        self._later = _LaterRestore(status, session)
+        restore_later(session, self._later)
+        status.assert_nontrivial_match()
+        return status
+
+    def _session(self) -> Any:
+        """Keras's session for the graph of the network, which may have none yet."""
+        network = self._network
+        return get_session(network.outputs or (network.weights if network.built else ()))
+
+
+class _LaterRestore:
+    """Restores in a session what its graph has got since, of a checkpoint that is loaded."""
+
+    def __init__(self, status: CheckpointLoadStatus, session: Any) -> None:
+        self._status, self._session = status, session
+        self._version = session.graph.version
+
+    def __call__(self) -> None:
+        graph = self._session.graph
+        if graph.version != self._version:
+            self._status.restore_new(self._session)
+            self._version = graph.version

@@ -1,0 +1,61 @@
+"""Configurations by later versions of Keras as 1.15 has them.
+
+Later versions have more arguments. Those with the value that 1.15 always had are left out; others
+stay, and the layer refuses them. Classes of the program get all their arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gpugraph.library.keras.keras_objects import config_entry, improper, is_custom_object
+
+_NAMES = {"Functional": "Model", "L1": "L1L2", "L2": "L1L2"}
+"""What classes of later versions are called in 1.15."""
+
+_ALWAYS: dict[str, Any] = {
+    "groups": 1, "keepdims": False, "synchronized": False, "score_mode": "dot", "sparse": False,
+    "seed": None, "jit_compile": False, "is_legacy_optimizer": True, "optional": False,
+    "ragged": False, "weight_decay": None, "multi_label": False, "num_labels": None,
+    "label_weights": None, "from_logits": False, "axis": -1,
+}  # fmt: skip
+"""Arguments with the only value that 1.15 has, or with its default."""
+
+_OF_FUNCTIONS = ("LossFunctionWrapper", "MeanMetricWrapper")
+"""The losses and metrics that need to be told their function."""
+
+_LABELS = ("module", "registered_name", "build_config")
+"""What later versions say of an object besides its class and configuration."""
+
+
+def as_in_1_15(config: Any) -> Any:
+    """The same configuration without what later versions say more."""
+    if isinstance(config, list):
+        return [as_in_1_15(item) for item in config]
+    if not isinstance(config, Mapping):
+        return config
+    if config.get("class_name") == "Policy":
+        return config_entry(config_entry(config, "config", "a policy"), "name", "a policy")
+    if "class_name" in config and "config" in config:
+        labels = {key: value for key, value in config.items() if key not in (*_LABELS, "config")}
+        name = config["class_name"]
+        if not isinstance(name, str):
+            raise improper(f"a class_name is {name!r:.100}")
+        name = _NAMES.get(name) or name
+        arguments = config["config"]
+        if isinstance(arguments, Mapping) and not is_custom_object(name):
+            arguments = {
+                key: value for key, value in arguments.items() if _is_said(name, key, value)
+            }
+        return {**as_in_1_15(labels), "class_name": name, "config": as_in_1_15(arguments)}
+    return {
+        name: value if name == "arguments" else as_in_1_15(value) for name, value in config.items()
+    }
+
+
+def _is_said(class_name: str, name: str, value: Any) -> bool:
+    """Whether an argument says something that is not so without it."""
+    if name == "fn":
+        return class_name in _OF_FUNCTIONS
+    return name not in _ALWAYS or value != _ALWAYS[name]

@@ -1,0 +1,180 @@
+"""What a network does with files: its configuration, its variables, all of it.
+
+Variables are in an HDF5 file, or in a checkpoint of objects.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from gpugraph.base.whole_files import local_path
+from gpugraph.library.keras.saving.checkpointed_weights import CheckpointedWeights
+from gpugraph.library.keras.saving.foreign_files import naming_version
+from gpugraph.library.keras.saving.hdf5_groups import (
+    has_attribute,
+    has_part,
+    is_open_file,
+    part_of,
+    read_file,
+    read_text,
+    written_file,
+)
+from gpugraph.library.keras.saving.model_files import may_write, save_model
+from gpugraph.library.keras.saving.model_json import model_to_json
+from gpugraph.library.keras.saving.weight_groups import read_layers, read_named_layers, write_layers
+from gpugraph.library.train.object_checkpoints.load_status import LoadStatus
+
+_HDF5_ENDINGS = (".h5", ".keras", ".hdf5")
+
+
+class NetworkFiles:
+    """The part of a network that writes and reads files."""
+
+    built: bool
+    name: Any
+    layers: Any
+    is_graph_network: Any
+    _checkpointed_weights: CheckpointedWeights | None = None
+
+    def to_json(self, **kwargs: Any) -> str:
+        """Its class and configuration as JSON, for `model_from_json`.
+
+        kwargs: those of `json.dumps`. NotImplementedError for a subclass that defines `call`.
+        """
+        return model_to_json(self, **kwargs)
+
+    def to_yaml(self, **kwargs: Any) -> str:
+        """RuntimeError: YAML can hold code, so that models are kept as JSON."""
+        del kwargs
+        raise RuntimeError(
+            "Method `to_yaml()` is not there, for the risk of arbitrary code execution when YAML "
+            "is read: use `to_json()`"
+        )
+
+    def save(
+        self,
+        filepath: Any,
+        overwrite: bool = True,
+        include_optimizer: bool = True,
+        save_format: str | None = None,
+        signatures: Any = None,
+    ) -> None:
+        """Writes the configuration, the variables and the training of a model into one HDF5 file.
+
+        See `save_model`.
+        """
+        save_model(self, filepath, overwrite, include_optimizer, save_format, signatures)
+
+    def save_weights(
+        self, filepath: Any, overwrite: bool = True, save_format: str | None = None
+    ) -> None:
+        """Writes the variables: layer by layer, or as a checkpoint with those of the optimizer.
+
+        filepath: of an HDF5 file or a group of h5py, or what the paths of a checkpoint begin with.
+        overwrite: whether a file that is there is replaced without asking.
+        save_format: "h5" or "tf"; None: HDF5 where the path ends in `.h5`, `.hdf5` or `.keras`,
+          else a checkpoint.
+
+        ValueError for another format, for a checkpoint of an HDF5 file's ending, and before the
+        variables are created.
+        """
+        if not self.is_graph_network and not self.built:
+            raise ValueError(
+                f"Weights for model {self.name} have not yet been created. Weights are created "
+                "when the Model is first called on inputs or `build()` is called with an "
+                "`input_shape`."
+            )
+        if not _is_written_as_hdf5(filepath, save_format):
+            path = os.fspath(filepath)
+            if may_write(f"{path}.index", overwrite):
+                self._checkpoints().save(path)
+        elif may_write(filepath, overwrite):
+            with written_file(filepath) as file:
+                write_layers(file, self.layers)
+
+    def load_weights(
+        self, filepath: Any, by_name: bool = False, skip_mismatch: bool = False
+    ) -> LoadStatus | None:
+        """Sets the variables to those of a file by `save_weights` or `save`.
+
+        filepath: of an HDF5 file, or of a checkpoint of objects, which may have the optimizer's
+          variables too. Those that are created later are set then.
+        by_name: whether only layers are read whose names are in the file; else all, in order.
+        skip_mismatch: whether of these, layers with other variables are left as they are.
+
+        For a checkpoint it gives what `tf.train.Checkpoint.restore` gives, and by_name is a
+        NotImplementedError. ValueError where layers, numbers of variables or shapes of an HDF5
+        file differ: then none is changed.
+        """
+        if skip_mismatch and not by_name:
+            raise ValueError(
+                "When calling model.load_weights, skip_mismatch can only be set to True when "
+                "by_name is True."
+            )
+        if not _is_read_as_hdf5(filepath):
+            if by_name:
+                raise NotImplementedError(
+                    "Weights may only be loaded based on topology into Models when loading "
+                    "TensorFlow-formatted weights (got by_name=True to load_weights)."
+                )
+            return self._checkpoints().load(os.fspath(filepath))
+        if not self.is_graph_network and not self.built:
+            raise ValueError(
+                "Unable to load weights saved in HDF5 format into a subclassed Model which has "
+                "not created its variables yet. Call the Model first, then load the weights."
+            )
+        with read_file(filepath) as file:
+            is_whole = not has_attribute(file, "layer_names") and has_part(file, "model_weights")
+            group = part_of(file, "model_weights") if is_whole else file
+            with naming_version(_version_of_weights(group)):
+                if by_name:
+                    read_named_layers(group, self.layers, skip_mismatch)
+                else:
+                    read_layers(group, self.layers)
+        return None
+
+    def _checkpoints(self) -> CheckpointedWeights:
+        if self._checkpointed_weights is None:
+            self._checkpointed_weights = CheckpointedWeights(self)
+        return self._checkpointed_weights
+
+
+def _version_of_weights(group: Any) -> str:
+    """Return the version of the Keras that wrote weights; without one, the oldest of the layout."""
+    if has_attribute(group, "layer_names") or has_attribute(group, "layer_names0"):
+        return read_text(group, "keras_version") or "1"  # as TensorFlow has it
+    is_later = has_part(group, "layers") or has_part(group, "_layer_checkpoint_dependencies")
+    return "3, or 2.12 and later (`.weights.h5`)" if is_later else "2"
+
+
+def _has_hdf5_ending(filepath: Any) -> bool:
+    return is_open_file(filepath) or os.fspath(filepath).endswith(_HDF5_ENDINGS)
+
+
+def _is_written_as_hdf5(filepath: Any, save_format: str | None) -> bool:
+    """Whether a file is to be HDF5: as the format says, or the path's ending.
+
+    ValueError for another format, and for a checkpoint of an HDF5 file's ending.
+    """
+    if save_format is None:
+        return _has_hdf5_ending(filepath)
+    name = save_format.lower().strip()
+    if name in ("hdf5", "h5", "keras"):
+        return True
+    if name not in ("tensorflow", "tf"):
+        raise ValueError(f'Unknown format "{save_format}". Was expecting one of {{"tf", "h5"}}.')
+    if _has_hdf5_ending(filepath):
+        raise ValueError(
+            f'save_weights got save_format="tf"/"tensorflow", but the filepath ("{filepath}") '
+            'looks like an HDF5 file. Omit the ".h5"/".keras" when saving in TensorFlow format.'
+        )
+    return False
+
+
+def _is_read_as_hdf5(filepath: Any) -> bool:
+    """Whether a file is HDF5: by its ending, or because it is one file, no checkpoint."""
+    if _has_hdf5_ending(filepath):
+        return True
+    path = local_path(filepath)
+    return os.path.isfile(path) and not os.path.exists(f"{path}.index")

@@ -1,0 +1,172 @@
+"""The batches of an epoch: slices of arrays, or what a generator or a Sequence yields."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gpugraph.library.keras.engine.layer_inputs import is_tensor
+from gpugraph.library.keras.inputs.enqueuers import GeneratorEnqueuer, OrderedEnqueuer, SequenceEnqueuer
+from gpugraph.library.keras.inputs.sequence import Sequence as BatchSequence
+
+
+class Batch(NamedTuple):
+    """One array for each tensor to feed, the number of examples, and which outputs have weights."""
+
+    arrays: Sequence[Any]
+    size: int
+    weighted: tuple[bool, ...]
+
+
+def take(array: Any, rows: Any) -> Any:
+    """Rows of an array, by their numbers."""
+    if isinstance(array, np.ndarray):
+        return array.take(rows, axis=0)
+    if hasattr(array, "tocoo"):
+        return array[rows]
+    order = np.argsort(rows)  # a dataset of a file is read in rising order
+    return np.asarray(array[rows[order]])[np.argsort(order)]
+
+
+class ArrayBatches:
+    """Batches of arrays of one length.
+
+    shuffle: False, True for a new order of examples in each epoch, "batch" for one of batches.
+    steps: the number of batches; None: as many as there are.
+    """
+
+    counts_samples = True
+
+    def __init__(
+        self,
+        arrays: Sequence[Any],
+        weighted: tuple[bool, ...],
+        batch_size: int,
+        shuffle: Any = False,
+    ) -> None:
+        self.arrays = [array.tocsr() if hasattr(array, "tocsr") else array for array in arrays]
+        self.weighted = weighted
+        self.batch_size, self.shuffle = batch_size, shuffle
+        self.samples = int(self.arrays[0].shape[0]) if self.arrays else 0
+        self.steps: int | None = -(-self.samples // batch_size)
+
+    def epoch(self) -> Iterator[Batch]:
+        """The batches of an epoch."""
+        size, total = self.batch_size, self.samples
+        starts = np.arange(0, total, size)
+        order = None
+        if self.shuffle == "batch":
+            whole = starts[: total // size]
+            starts = np.concatenate([np.random.permutation(whole), starts[len(whole) :]])
+        elif self.shuffle:
+            order = np.random.permutation(total)
+        arrays, weighted = self.arrays, self.weighted
+        for start in starts.tolist():
+            end = min(start + size, total)
+            if order is None:
+                yield Batch([array[start:end] for array in arrays], end - start, weighted)
+            else:
+                rows = order[start:end]
+                yield Batch([take(array, rows) for array in arrays], end - start, weighted)
+
+    def close(self) -> None:
+        """Nothing is to be ended."""
+
+
+class StepBatches:
+    """The same arrays, or values of the same tensors, in each of `steps` steps."""
+
+    counts_samples = False
+
+    def __init__(self, arrays: Callable[[], Batch], steps: int) -> None:
+        self._arrays = arrays
+        self.steps: int | None = steps
+        self.samples: int | None = None
+
+    def epoch(self) -> Iterator[Batch]:
+        """The batches of an epoch."""
+        for _ in range(self.steps or 0):
+            yield self._arrays()
+
+    def close(self) -> None:
+        """Nothing is to be ended."""
+
+
+class GeneratorBatches:
+    """Batches of a generator, iterator or Sequence, which workers compute ahead.
+
+    convert: makes a Batch of what it yields. steps: batches in an epoch; of a Sequence by default
+    as many as it has; None for a generator: until it ends. steps_name: the argument that said so.
+    """
+
+    counts_samples = False
+
+    def __init__(
+        self,
+        source: Any,
+        convert: Callable[[Any], Batch],
+        steps: int | None,
+        workers: int = 1,
+        max_queue_size: int = 10,
+        use_multiprocessing: bool = False,
+        shuffle: bool = False,
+        steps_name: str = "steps",
+    ) -> None:
+        self._source, self._convert = source, convert
+        self.steps_name = steps_name
+        self.steps = len(source) if steps is None and hasattr(source, "__len__") else steps
+        self.samples: int | None = None
+        self._workers, self._size = workers, max_queue_size
+        self._processes, self._shuffle = use_multiprocessing, shuffle
+        self._enqueuer: SequenceEnqueuer | None = None
+        self._values: Iterator[Any] | None = None
+
+    def _start(self) -> Iterator[Any]:
+        is_sequence = isinstance(self._source, BatchSequence)
+        if self._workers < 1:
+            return self._endless() if is_sequence else iter(self._source)
+        if is_sequence:
+            self._enqueuer = OrderedEnqueuer(self._source, self._processes, self._shuffle)
+        else:
+            self._enqueuer = GeneratorEnqueuer(iter(self._source), self._processes)
+        self._enqueuer.start(self._workers, self._size)
+        return self._enqueuer.get()
+
+    def _endless(self) -> Iterator[Any]:
+        while True:
+            order = np.random.permutation(len(self._source)) if self._shuffle else None
+            for index in range(len(self._source)):
+                yield self._source[index if order is None else int(order[index])]
+            self._source.on_epoch_end()
+
+    def epoch(self) -> Iterator[Batch]:
+        """The batches of an epoch, fewer where the generator ends before."""
+        if self._values is None:
+            self._values = self._start()
+        for value in itertools.islice(self._values, self.steps):
+            yield self._convert(value)
+        if self.steps is None and not self.restarts():
+            self.close()
+
+    def restarts(self) -> bool:
+        """Whether a further epoch begins at the start of the data."""
+        return not hasattr(self._source, "__next__")
+
+    def close(self) -> None:
+        """Ends the workers."""
+        enqueuer, self._enqueuer = self._enqueuer, None
+        self._values = None
+        if enqueuer is not None:
+            enqueuer.stop()
+
+
+def has_tensors(data: Any) -> bool:
+    """Whether data is, or has, tensors or variables of the graph."""
+    if isinstance(data, dict):
+        return any(is_tensor(value) for value in data.values())
+    if isinstance(data, (list, tuple)):
+        return any(is_tensor(value) for value in data)
+    return is_tensor(data)

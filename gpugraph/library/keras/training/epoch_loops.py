@@ -1,0 +1,226 @@
+"""The loops over batches and epochs: of `fit`, `evaluate` and `predict`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gpugraph.library.keras.callbacks.callback import CallbackList
+from gpugraph.library.keras.callbacks.progress_bar import Progbar
+from gpugraph.library.keras.training.step_functions import Run
+from gpugraph.platform import logging
+
+
+class Functions:
+    """The functions of one kind of step, prepared for a session, by which outputs have weights."""
+
+    def __init__(self, setup: Any, kind: str) -> None:
+        self._setup, self._kind = setup, kind
+        self._prepared: dict[Any, Run] = {}
+
+    def of(self, weighted: tuple[bool, ...]) -> Run:
+        """The function for batches with these weights."""
+        run = self._prepared.get(weighted)
+        if run is None:
+            run = self._prepared[weighted] = self._setup.function(self._kind, weighted).prepared()
+        return run
+
+
+class Hooks:
+    """What is called before and after each batch, of the callbacks and a progress bar."""
+
+    def __init__(self, callbacks: CallbackList, mode: str, names: Sequence[str]) -> None:
+        self.begin = callbacks.batch_hooks(f"on_{mode}_batch_begin")
+        self.end = callbacks.batch_hooks(f"on_{mode}_batch_end")
+        self.names = names
+
+    def before(self, index: int, size: int) -> None:
+        """Calls all that wait for a batch to begin."""
+        logs = {"batch": index, "size": size}
+        for hook in self.begin:
+            hook(index, logs)
+
+    def after(self, index: int, size: int, results: Sequence[Any]) -> None:
+        """Calls all that wait for a batch's end, with its results by name."""
+        logs: dict[str, Any] = {"batch": index, "size": size}
+        logs.update(zip(self.names, results))
+        for hook in self.end:
+            hook(index, logs)
+
+
+def run_epoch(
+    model: Any, batches: Any, functions: Functions, hooks: Hooks
+) -> tuple[list[Any], int]:
+    """One run for each batch: [mean of the losses, last results of metrics], number of batches.
+
+    Losses are weighed by the sizes of batches where the batches are of arrays. Without a batch the
+    results are empty.
+    """
+    total, count, index = 0.0, 0, -1
+    results: list[Any] = []
+    by_size = batches.counts_samples
+    begins, ends = bool(hooks.begin), bool(hooks.end)
+    now: Any = None
+    for index, (arrays, size, weighted) in enumerate(batches.epoch()):
+        if begins:
+            hooks.before(index, size)
+        if weighted is not now:
+            now, run = weighted, functions.of(weighted)
+        results = run(*arrays)
+        factor = size if by_size else 1
+        total += float(results[0]) * factor
+        count += factor
+        if ends:
+            hooks.after(index, size, results)
+        if model.stop_training:
+            break
+    return [total / count, *results[1:]] if results else [], index + 1
+
+
+def predict_batches(batches: Any, functions: Functions, hooks: Hooks, bar: Any) -> list[Any]:
+    """The outputs of all batches, put together; ValueError where there is no batch."""
+    parts: list[list[Any]] = []
+    seen = 0
+    for index, batch in enumerate(batches.epoch()):
+        hooks.before(index, batch.size)
+        results = functions.of(batch.weighted)(*batch.arrays)
+        parts.append(results)
+        hooks.after(index, batch.size, [])
+        seen += batch.size if batches.counts_samples else 1
+        if bar is not None:
+            bar.update(seen)
+    if not parts:
+        raise _no_batch(batches)
+    _ends_early(batches, len(parts))
+    return [np.concatenate(part) if len(part) > 1 else part[0] for part in zip(*parts)]
+
+
+def evaluate_batches(
+    model: Any, batches: Any, functions: Functions, callbacks: CallbackList, verbose: int
+) -> list[Any]:
+    """The mean of the losses, and the results of the metrics; ValueError where there is no batch.
+
+    Where a generator ends early, a training that this is a validation of ends too.
+    """
+    model.reset_metrics()
+    hooks = Hooks(callbacks, "test", model.metrics_names)
+    target = batches.samples if batches.counts_samples else batches.steps
+    if verbose == 1:
+        unit = "sample" if batches.counts_samples else "step"
+        bar = Progbar(target, stateful_metrics=model.metrics_names[1:], unit_name=unit)
+        hooks.end = [*hooks.end, _shown(bar, model.metrics_names, batches.counts_samples)]
+    callbacks.call("on_test_begin", None)
+    stopped, model.stop_training = model.stop_training, False
+    try:
+        results, count = run_epoch(model, batches, functions, hooks)
+    finally:
+        model.stop_training = stopped
+    if not results:
+        raise _no_batch(batches)
+    if _ends_early(batches, count):
+        model.stop_training = True
+    callbacks.call("on_test_end", None)
+    return results
+
+
+def _shown(bar: Progbar, names: Sequence[str], by_size: bool) -> Any:
+    """What shows a batch more on a bar."""
+
+    def show(index: int, logs: dict[str, Any]) -> None:
+        values = [(name, logs[name]) for name in names if name in logs]
+        bar.add(logs["size"] if by_size else 1, values)
+
+    return show
+
+
+class Validation:
+    """When a training is validated, and on what.
+
+    frequency: after every so many epochs, or a collection of the epochs, from 1 on.
+    """
+
+    def __init__(self, batches: Any, frequency: Any) -> None:
+        self.batches, self.frequency = batches, frequency
+
+    def is_due(self, epoch: int) -> bool:
+        """Whether an epoch, from 0 on, is followed by a validation."""
+        if isinstance(self.frequency, int):
+            return (epoch + 1) % self.frequency == 0
+        return epoch + 1 in self.frequency
+
+
+def fit_epochs(
+    model: Any,
+    batches: Any,
+    validation: Validation | None,
+    callbacks: CallbackList,
+    first_epoch: int,
+    epochs: int,
+) -> None:
+    """All epochs of a training, with their validations; ends early where a callback asks for it."""
+    setup = model.setup
+    names = model.metrics_names
+    was_nan = False
+    callbacks.call("on_train_begin", None)
+    try:
+        for epoch in range(first_epoch, epochs):
+            model.reset_metrics()
+            functions = Functions(setup, "train")
+            callbacks.call("on_epoch_begin", epoch, {})
+            hooks = Hooks(callbacks, "train", names)
+            results, count = run_epoch(model, batches, functions, hooks)
+            if not results and epoch == first_epoch:
+                raise _no_batch(batches)
+            if not model.stop_training:
+                model.stop_training = _ends_early(batches, count, epochs)
+            if not results:
+                break
+            if np.isnan(results[0]) and not was_nan:
+                was_nan = True
+                _warn_of_nan(model, epoch)
+            logs = dict(zip(names, results))
+            if validation is not None and validation.is_due(epoch):
+                values = evaluate_batches(
+                    model, validation.batches, Functions(setup, "test"), callbacks, 0
+                )
+                logs.update(zip([f"val_{name}" for name in names], values))
+            callbacks.call("on_epoch_end", epoch, logs)
+            if model.stop_training:
+                break
+    finally:
+        batches.close()
+        if validation is not None:
+            validation.batches.close()
+    callbacks.call("on_train_end", None)
+
+
+def _no_batch(batches: Any) -> ValueError:
+    reason = "the arrays have no examples"
+    if not batches.counts_samples:
+        reason = "the generator ended before its first batch, or gave its batches before"
+    return ValueError(f"Empty training data. There is no batch: {reason}")
+
+
+def _ends_early(batches: Any, count: int, epochs: int = 1) -> bool:
+    """Whether data ended before the steps of an epoch; then with a warning."""
+    steps = batches.steps
+    if batches.counts_samples or steps is None or count >= steps:
+        return False
+    logging.warning(
+        "Your dataset iterator ran out of data; interrupting training. Make sure that your "
+        "iterator can generate at least `%s * epochs` batches (in this case, %d batches): it gave "
+        "%d of the %d of this epoch.",
+        batches.steps_name, steps * epochs, count, steps,
+    )  # fmt: skip
+    return True
+
+
+def _warn_of_nan(model: Any, epoch: int) -> None:
+    logging.warning(
+        "The loss of %s is nan in epoch %d, and so are the variables from now on. Are there nan in "
+        "the data, or is the learning rate too large? `tf.keras.callbacks.TerminateOnNaN` ends "
+        "such a training, an optimizer's `clipnorm` bounds its steps.",
+        model.name, epoch + 1,
+    )  # fmt: skip

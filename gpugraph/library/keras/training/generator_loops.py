@@ -1,0 +1,83 @@
+"""The methods of a model that take generators: the same as those that take any data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gpugraph.library.keras.callbacks.callback import History
+from gpugraph.library.keras.training.model_data import is_generator
+
+
+class GeneratorLoops:
+    """The part of a model whose data is a Sequence or a generator."""
+
+    fit: Callable[..., History]
+    evaluate: Callable[..., Any]
+    predict: Callable[..., Any]
+
+    def fit_generator(
+        self,
+        generator: Any,
+        steps_per_epoch: int | None = None,
+        epochs: int = 1,
+        verbose: int = 1,
+        callbacks: Any = None,
+        validation_data: Any = None,
+        validation_steps: int | None = None,
+        validation_freq: Any = 1,
+        class_weight: Any = None,
+        max_queue_size: int = 10,
+        workers: int = 1,
+        use_multiprocessing: bool = False,
+        shuffle: bool = True,
+        initial_epoch: int = 0,
+    ) -> History:
+        """`fit` on a Sequence or generator."""
+        return self.fit(
+            _iterable(generator), steps_per_epoch=steps_per_epoch, epochs=epochs, verbose=verbose,
+            callbacks=callbacks, validation_data=validation_data,
+            validation_steps=validation_steps, validation_freq=validation_freq,
+            class_weight=class_weight, max_queue_size=max_queue_size, workers=workers,
+            use_multiprocessing=use_multiprocessing, shuffle=shuffle,
+            initial_epoch=initial_epoch,
+        )  # fmt: skip
+
+    def evaluate_generator(
+        self,
+        generator: Any,
+        steps: int | None = None,
+        callbacks: Any = None,
+        max_queue_size: int = 10,
+        workers: int = 1,
+        use_multiprocessing: bool = False,
+        verbose: int = 0,
+    ) -> Any:
+        """`evaluate` on a Sequence or generator."""
+        return self.evaluate(
+            _iterable(generator), steps=steps, callbacks=callbacks, verbose=verbose,
+            max_queue_size=max_queue_size, workers=workers,
+            use_multiprocessing=use_multiprocessing,
+        )  # fmt: skip
+
+    def predict_generator(
+        self,
+        generator: Any,
+        steps: int | None = None,
+        callbacks: Any = None,
+        max_queue_size: int = 10,
+        workers: int = 1,
+        use_multiprocessing: bool = False,
+        verbose: int = 0,
+    ) -> Any:
+        """`predict` on a Sequence or generator."""
+        return self.predict(
+            _iterable(generator), steps=steps, callbacks=callbacks, verbose=verbose,
+            max_queue_size=max_queue_size, workers=workers,
+            use_multiprocessing=use_multiprocessing,
+        )  # fmt: skip
+
+
+def _iterable(generator: Any) -> Any:
+    """What yields batches: a Sequence or generator as it is, an iterator of anything else."""
+    return generator if is_generator(generator) else iter(generator)

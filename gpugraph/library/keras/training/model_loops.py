@@ -1,0 +1,381 @@
+"""The part of a model that trains, tests and predicts on arrays, tensors and generators."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from gpugraph.base.nest import pack_sequence_as
+from gpugraph.library.keras.callbacks.callback import CallbackList, History
+from gpugraph.library.keras.callbacks.progress_bar import Progbar, ProgbarLogger
+from gpugraph.library.keras.inputs.sequence import Sequence as BatchSequence
+from gpugraph.library.keras.training.epoch_batches import ArrayBatches, GeneratorBatches, has_tensors
+from gpugraph.library.keras.training.epoch_loops import (
+    Functions,
+    Hooks,
+    Validation,
+    evaluate_batches,
+    fit_epochs,
+    predict_batches,
+)
+from gpugraph.library.keras.training.generator_loops import GeneratorLoops
+from gpugraph.library.keras.training.model_compilation import CompiledNetwork
+from gpugraph.library.keras.training.model_data import ModelData, is_generator
+
+_WORKERS = ("workers", "max_queue_size", "use_multiprocessing")
+
+
+class TrainingLoops(GeneratorLoops, CompiledNetwork):
+    """A network that is trained, tested and asked for predictions."""
+
+    history: History
+
+    def fit(
+        self,
+        x: Any = None,
+        y: Any = None,
+        batch_size: int | None = None,
+        epochs: int = 1,
+        verbose: int = 1,
+        callbacks: Any = None,
+        validation_split: float = 0.0,
+        validation_data: Any = None,
+        shuffle: Any = True,
+        class_weight: Any = None,
+        sample_weight: Any = None,
+        initial_epoch: int = 0,
+        steps_per_epoch: int | None = None,
+        validation_steps: int | None = None,
+        validation_freq: Any = 1,
+        max_queue_size: int = 10,
+        workers: int = 1,
+        use_multiprocessing: bool = False,
+        **kwargs: Any,
+    ) -> History:
+        """Trains the model for `epochs` epochs; returns the losses and metrics of each.
+
+        x, y: arrays, lists of arrays, dicts by name, or tensors; or x is a `Sequence` or generator
+          of (x, y) or (x, y, weights).
+        batch_size: 32 by default.
+        verbose: 1 for a progress bar, 2 for one line per epoch, 0 for nothing.
+        validation_split: which part of the examples, the last ones, is validated on.
+        validation_data: (x, y), (x, y, weights), or a Sequence or generator.
+        shuffle: whether each epoch has a new order; "batch" shuffles batches alone.
+        class_weight: factors of losses by class. sample_weight: by example or time step.
+        steps_per_epoch, validation_steps: batches of tensors and generators.
+        validation_freq: epochs between two validations, or a collection of epochs.
+        max_queue_size, workers, use_multiprocessing: how batches are computed ahead.
+
+        RuntimeError before `compile`; ValueError for data that does not fit the model.
+        """
+        if kwargs:
+            raise TypeError(f"Unrecognized keyword arguments: {kwargs}")
+        options = dict(zip(_WORKERS, (workers, max_queue_size, use_multiprocessing)))
+        validation = None
+        batches: Any
+        if is_generator(x):
+            _refuse_beside_generator(x, y=y, sample_weight=sample_weight)
+            if validation_split:
+                raise ValueError(
+                    f"`validation_split` argument is not supported when x is a {_kind(x)}"
+                )
+            name = "steps_per_epoch"
+            batches = self._generated(x, steps_per_epoch, class_weight, shuffle, options, name)
+        else:
+            self.set_inputs(x, y)
+            data = ModelData(self, self.setup)
+            size = self._batch_size(batch_size)
+            arguments = x, y, sample_weight, class_weight
+            batches = data.training_batches(arguments, size, steps_per_epoch, shuffle)
+            _check_part(validation_split)
+            if validation_split and validation_data is None:
+                batches, held = _split(batches, validation_split)
+                validation = Validation(held, validation_freq)
+            self._check_stateful(batches)
+        if validation_data is not None:
+            held = self._validated(validation_data, batch_size, validation_steps, options)
+            validation = Validation(held, validation_freq)
+        self.setup.check_trained_weights()
+        listed = self._callbacks(callbacks, batches, validation, verbose, batch_size, epochs)
+        self.stop_training = False
+        fit_epochs(self, batches, validation, listed, initial_epoch, epochs)
+        return self.history
+
+    def evaluate(
+        self,
+        x: Any = None,
+        y: Any = None,
+        batch_size: int | None = None,
+        verbose: int = 1,
+        sample_weight: Any = None,
+        steps: int | None = None,
+        callbacks: Any = None,
+        max_queue_size: int = 10,
+        workers: int = 1,
+        use_multiprocessing: bool = False,
+    ) -> Any:
+        """The loss, or [loss, metrics ...] as `metrics_names` says; arguments as of `fit`."""
+        options = dict(zip(_WORKERS, (workers, max_queue_size, use_multiprocessing)))
+        if is_generator(x):
+            _refuse_beside_generator(x, y=y, sample_weight=sample_weight)
+            batches = self._generated(x, steps, None, False, options, "steps")
+        else:
+            batches = self._validated((x, y, sample_weight), batch_size, steps, options)
+        listed = self._listed(callbacks, {"verbose": verbose, "metrics": self.metrics_names})
+        try:
+            results = evaluate_batches(
+                self, batches, Functions(self.setup, "test"), listed, verbose
+            )
+        finally:
+            batches.close()
+        return results[0] if len(results) == 1 else results
+
+    def predict(
+        self,
+        x: Any,
+        batch_size: int | None = None,
+        verbose: int = 0,
+        steps: int | None = None,
+        callbacks: Any = None,
+        max_queue_size: int = 10,
+        workers: int = 1,
+        use_multiprocessing: bool = False,
+    ) -> Any:
+        """The outputs for inputs, in batches: an array, or a list of them.
+
+        x: arrays, or a Sequence or generator of inputs, or of tuples that begin with them.
+        """
+        if is_generator(x):
+            self._set_inputs_of(x)
+            convert = ModelData(self, None).of_inputs
+            options: Any = dict(zip(_WORKERS, (workers, max_queue_size, use_multiprocessing)))
+            _check_steps(x, steps, "steps")
+            batches: Any = GeneratorBatches(x, convert, steps, **options)
+        else:
+            batches = self._batches_to_predict(x, batch_size, steps)
+        listed = self._listed(callbacks, {"verbose": verbose, "metrics": []})
+        bar = None
+        if verbose:
+            target = batches.samples if batches.counts_samples else batches.steps
+            bar = Progbar(target, verbose=verbose)
+        listed.call("on_predict_begin", None)
+        functions = Functions(self.predictor, "predict")
+        try:
+            outputs = predict_batches(batches, functions, Hooks(listed, "predict", []), bar)
+        finally:
+            batches.close()
+        listed.call("on_predict_end", None)
+        return self._structured(outputs)
+
+    def _batches_to_predict(self, x: Any, batch_size: int | None, steps: int | None) -> Any:
+        self.set_inputs(x)
+        data = ModelData(self, None)
+        if has_tensors(x) or not self.feed_inputs:
+            return data.batches_of_tensors(x, None, steps, lambda x, _: data.of_inputs(x))
+        whole = data.of_inputs(x)
+        if steps is not None:
+            return data.batches_of_tensors(None, None, steps, lambda *_: whole)
+        batches = ArrayBatches(whole.arrays, (), self._batch_size(batch_size) or 32)
+        self._check_stateful(batches)
+        return batches
+
+    # -- one batch
+
+    def train_on_batch(
+        self,
+        x: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        class_weight: Any = None,
+        reset_metrics: bool = True,
+    ) -> Any:
+        """One step on a batch; returns the loss, or [loss, metrics ...].
+
+        reset_metrics: whether metrics are of this batch alone.
+        """
+        return self._on_batch("train", (x, y, sample_weight, class_weight), reset_metrics)
+
+    def test_on_batch(
+        self, x: Any, y: Any = None, sample_weight: Any = None, reset_metrics: bool = True
+    ) -> Any:
+        """The loss of a batch, or [loss, metrics ...], without a step."""
+        return self._on_batch("test", (x, y, sample_weight), reset_metrics)
+
+    def predict_on_batch(self, x: Any) -> Any:
+        """The outputs for one batch of inputs."""
+        self.set_inputs(x)
+        batch = ModelData(self, None).of_inputs(x)
+        return self._structured(self.predictor.function("predict")(batch.arrays))
+
+    def _on_batch(self, kind: str, data: tuple[Any, ...], reset_metrics: bool) -> Any:
+        self.set_inputs(*data[:2])
+        batch = ModelData(self, self.setup).batch(*data)
+        results = self.setup.function(kind, batch.weighted)(batch.arrays)
+        if reset_metrics:
+            self.reset_metrics()
+        return results[0] if len(results) == 1 else results
+
+    # -- parts of a training
+
+    def _generated(
+        self, x: Any, steps: int | None, class_weight: Any, shuffle: Any, options: Any, name: str
+    ) -> GeneratorBatches:
+        """The batches of a Sequence or generator."""
+        _check_steps(x, steps, name)
+        self._set_inputs_of(x)
+        data = ModelData(self, self.setup)
+
+        convert = partial(data.of_value, class_weight=class_weight)
+        return GeneratorBatches(
+            x, convert, steps, shuffle=bool(shuffle), steps_name=name, **options
+        )
+
+    def _set_inputs_of(self, x: Any) -> None:
+        """Builds a model whose inputs only the data say, by the first batch of a Sequence."""
+        if self.outputs:
+            return
+        if not isinstance(x, BatchSequence):
+            raise ValueError(
+                f"Model {self.name} is not built: call `build`, or pass arrays or a Sequence first"
+            )
+        self.set_inputs(x[0][0])
+
+    def _validated(self, data: Any, batch_size: Any, steps: int | None, options: Any) -> Any:
+        """The batches of data to evaluate."""
+        if is_generator(data):
+            return self._generated(data, steps, None, False, options, "validation_steps")
+        if not isinstance(data, (tuple, list)) or len(data) not in (2, 3):
+            raise ValueError(
+                "When passing a `validation_data` argument, it must contain either 2 items (x_val,"
+                " y_val), or 3 items (x_val, y_val, val_sample_weights), or be a Sequence or "
+                f"generator. However we received `validation_data={str(data)[:200]}`"
+            )
+        x, y, sample_weight = (*data, None)[:3]
+        self.set_inputs(x, y)
+        arguments = x, y, sample_weight, None
+        size = self._batch_size(batch_size)
+        batches = ModelData(self, self.setup).training_batches(arguments, size, steps)
+        self._check_stateful(batches)
+        return batches
+
+    def _batch_size(self, batch_size: int | None) -> int | None:
+        """The size of batches: that of the inputs, where they have one.
+
+        ValueError for another, and for what is no number of examples.
+        """
+        is_whole = hasattr(batch_size, "__index__")
+        if batch_size is not None and (not is_whole or batch_size < 1):
+            raise ValueError(f"`batch_size` is a number of examples above 0, got {batch_size!r}")
+        for tensor in self.feed_inputs:
+            static = tensor.shape[0].value if tensor.shape.rank else None
+            if static is not None:
+                if batch_size not in (None, static):
+                    raise ValueError(
+                        f"The `batch_size` argument value {batch_size} is incompatible with the "
+                        f"specified batch size of your Input Layer: {static}"
+                    )
+                return int(static)
+        return batch_size
+
+    def _check_stateful(self, batches: Any) -> None:
+        is_checked = self.stateful and isinstance(batches, ArrayBatches)
+        if is_checked and batches.samples % batches.batch_size:
+            raise ValueError(
+                "In a stateful network, you should only pass inputs with a number of samples that "
+                f"can be divided by the batch size. Found: {batches.samples} samples. Batch size: "
+                f"{batches.batch_size}."
+            )
+
+    def _listed(self, callbacks: Any, params: dict[str, Any]) -> CallbackList:
+        listed = CallbackList(callbacks)
+        listed.set_model(self)
+        listed.set_params(params)
+        return listed
+
+    def _callbacks(
+        self,
+        callbacks: Any,
+        batches: Any,
+        validation: Any,
+        verbose: int,
+        batch_size: int | None,
+        epochs: int,
+    ) -> CallbackList:
+        """The callbacks of a training, with its history and its progress bar."""
+        names = self.metrics_names
+        self.history = History()
+        listed = CallbackList(callbacks)
+        listed.append(self.history)
+        mode = "samples" if batches.counts_samples else "steps"
+        if verbose:
+            listed.append(ProgbarLogger(mode, names[1:]))
+            if batches.counts_samples:
+                held = validation is not None and validation.batches.samples
+                beside = f", validate on {held} samples" if held else ""
+                print(f"Train on {batches.samples} samples{beside}")
+        listed.set_model(self)
+        listed.set_params(
+            {
+                "batch_size": getattr(batches, "batch_size", batch_size),
+                "epochs": epochs,
+                "steps": batches.steps,
+                "samples": batches.samples,
+                "verbose": verbose,
+                "do_validation": validation is not None,
+                "metrics": names + [f"val_{name}" for name in names if validation is not None],
+            }
+        )
+        return listed
+
+    def _structured(self, outputs: list[Any]) -> Any:
+        """Outputs in the structure of the model's: an array for one."""
+        if len(outputs) == 1:
+            return outputs[0]
+        nested = getattr(self, "_nested_outputs", None)
+        return pack_sequence_as(nested, outputs) if isinstance(nested, dict) else outputs
+
+
+def _check_part(validation_split: float) -> None:
+    if not 0.0 <= validation_split < 1.0:
+        raise ValueError(
+            "`validation_split` is a part of the examples, from 0 to below 1, got "
+            f"{validation_split!r}"
+        )
+
+
+def _split(batches: Any, part: float) -> tuple[ArrayBatches, ArrayBatches]:
+    """The first examples to train on, and the last ones to validate on."""
+    if not isinstance(batches, ArrayBatches):
+        raise ValueError(
+            "`validation_split` is only supported for NumPy arrays, without `steps_per_epoch`"
+        )
+    border = int(batches.samples * (1.0 - part))
+    first, last = (
+        [array[rows] for array in batches.arrays] for rows in (slice(border), slice(border, None))
+    )
+    size, weighted = batches.batch_size, batches.weighted
+    return (
+        ArrayBatches(first, weighted, size, batches.shuffle),
+        ArrayBatches(last, weighted, size),
+    )
+
+
+def _kind(x: Any) -> str:
+    return "`keras.utils.Sequence`" if isinstance(x, BatchSequence) else "generator"
+
+
+def _refuse_beside_generator(x: Any, **arguments: Any) -> None:
+    for name, value in arguments.items():
+        if value is not None:
+            raise ValueError(
+                f"`{name}` argument is not supported when using {_kind(x)} as input: it yields "
+                "targets and weights itself"
+            )
+
+
+def _check_steps(x: Any, steps: int | None, name: str) -> None:
+    if steps is None and not isinstance(x, BatchSequence):
+        raise ValueError(
+            f"`{name}=None` is only valid for a generator based on the `keras.utils.Sequence` "
+            f"class. Please specify `{name}` or use the `keras.utils.Sequence` class."
+        )

@@ -1,0 +1,216 @@
+"""The graph of a training: losses and metrics of the outputs, the total, and step functions.
+
+Weights of examples are placeholders only where a program gives weights: the graph of a step is
+built for each set of outputs that have any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gpugraph.graph.client.default_graph_functions import name_scope
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.keras.backend.backend_config import floatx
+from gpugraph.library.keras.backend.learning_phase_scopes import learning_phase
+from gpugraph.library.keras.engine.layer_nodes import mask_of
+from gpugraph.library.keras.losses.loss_class import Loss, weighted_loss
+from gpugraph.library.keras.metrics.metric_class import Metric
+from gpugraph.library.keras.metrics.metric_means import Mean
+from gpugraph.library.keras.training.output_training import OutputTraining, metric_of_output
+from gpugraph.library.keras.training.step_functions import StepFunction
+from gpugraph.ops.arrays.cast import cast
+from gpugraph.ops.elementwise.arithmetic_functions import add_n
+from gpugraph.ops.framework.identity_and_shape import identity
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.nn.losses.loss_weights import squeezed_weights
+from gpugraph.platform import logging
+
+Weighted = tuple[bool, ...]
+"""Which of the trained outputs have weights of examples."""
+
+
+class StepGraph:
+    """The total loss and the results of metrics, for one set of weighted outputs."""
+
+    def __init__(self, loss: Tensor, results: list[Tensor], inputs: list[Any]) -> None:
+        self.loss, self.results, self.inputs = loss, results, inputs
+
+
+class TrainingSetup:
+    """A model's outputs in training, and the functions of a step.
+
+    outputs: all of them. metrics, weighted_metrics: lists for each output, of what `compile` got.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        outputs: Sequence[OutputTraining],
+        metrics: Sequence[list[Any]],
+        weighted_metrics: Sequence[list[Any]],
+        options: dict[str, Any],
+    ) -> None:
+        self.model, self.options = model, options
+        self.outputs = list(outputs)
+        self.trained = [output for output in outputs if output.loss is not None]
+        self.loss_metrics: list[Metric] = []
+        if len(self.outputs) > 1:
+            self.loss_metrics = [Mean(name=f"{output.name}_loss") for output in self.trained]
+        self._names = {"loss", *(metric.name for metric in self.loss_metrics)}
+        for output, plain, weighted in zip(self.outputs, metrics, weighted_metrics):
+            if output.loss is not None:
+                output.metrics = [self._metric(metric, output, False) for metric in plain]
+                output.weighted_metrics = [
+                    self._metric(metric, output, True) for metric in weighted
+                ]
+        self._graphs: dict[Weighted, StepGraph] = {}
+        self._functions: dict[Any, StepFunction] = {}
+        self._trained_weights = list(model.trainable_weights)  # those of now: as `compile` has them
+
+    def _metric(self, metric: Any, output: OutputTraining, is_weighted: bool) -> Metric:
+        """The metric as an object, under a name that is there once."""
+        unique = metric_of_output(metric, output, is_weighted)
+        base = f"{output.name}_{unique.name}" if len(self.outputs) > 1 else unique.name
+        name, count = base, 1
+        while name in self._names:
+            name, count = f"{base}_{count}", count + 1
+        self._names.add(name)
+        unique._name = name
+        return unique
+
+    # -- metrics
+
+    @property
+    def output_metrics(self) -> list[Metric]:
+        """The metrics of the outputs, each output's weighted ones after the others."""
+        return [
+            metric
+            for output in self.trained
+            for metric in (*output.metrics, *output.weighted_metrics)
+        ]
+
+    def all_metrics(self) -> list[Metric]:
+        """The losses of outputs, metrics of outputs, and those that layers and programs added."""
+        listed = [*self.loss_metrics, *self.output_metrics, *self.model.added_metrics()]
+        return list({id(metric): metric for metric in listed}.values())
+
+    # -- the graph of a step
+
+    def step_graph(self, weighted: Weighted) -> StepGraph:
+        """The total loss and metrics for weights of these outputs; built once."""
+        if weighted not in self._graphs:
+            with self.model.graph.as_default():
+                self._graphs[weighted] = self._build(weighted)
+        return self._graphs[weighted]
+
+    def _build(self, weighted: Weighted) -> StepGraph:
+        placeholders = []
+        parts, results = [], []
+        for position, (output, has_weights) in enumerate(zip(self.trained, weighted)):
+            weights = output.weight() if has_weights else None
+            if has_weights:
+                placeholders.append(weights)
+            loss = _loss_of(output, weights)
+            if self.loss_metrics:
+                results.append(self.loss_metrics[position](loss))
+            with name_scope(None, "loss", [loss]):
+                parts.append(loss if output.loss_weight == 1.0 else output.loss_weight * loss)
+        for output, has_weights in zip(self.trained, weighted):
+            weights = output.weight() if has_weights else None
+            results += _results_of(output, weights)
+        results += [
+            identity(metric.call_result)
+            for metric in self.model.added_metrics()
+            if metric.call_result is not None
+        ]
+        targets = [output.target for output in self.trained if output.has_placeholder]
+        return StepGraph(self._total(parts), results, [*targets, *placeholders])
+
+    def _total(self, parts: list[Tensor]) -> Tensor:
+        """The sum of the outputs' losses and of those that layers add; ValueError for none."""
+        model = self.model
+        added = [*model.get_losses_for(None)]
+        if model.inputs:
+            added += model.get_losses_for(model.inputs)
+        extra = [cast(convert_to_tensor(loss), floatx()) for loss in added]
+        if not parts and not extra:
+            raise ValueError("The model cannot be compiled because it has no loss to optimize.")
+        with name_scope(None, "loss", parts + extra):
+            return add_n([*parts, *extra]) if len(parts + extra) > 1 else (parts + extra)[0]
+
+    # -- functions
+
+    def function(self, kind: str, weighted: Weighted = ()) -> StepFunction:
+        """The function "train", "test" or "predict" of a batch; built once for each `weighted`."""
+        key = kind, weighted
+        if key not in self._functions:
+            with self.model.graph.as_default():
+                self._functions[key] = self._new_function(kind, weighted)
+        return self._functions[key]
+
+    def _new_function(self, kind: str, weighted: Weighted) -> StepFunction:
+        model = self.model
+        if kind == "predict":
+            inputs, outputs, updates = list(model.feed_inputs), list(model.outputs), []
+            updates = model.state_updates
+        else:
+            step = self.step_graph(weighted)
+            inputs = [*model.feed_inputs, *step.inputs]
+            outputs = [step.loss, *step.results]
+            updates = self._updates(step) if kind == "train" else model.state_updates
+        phase = learning_phase()
+        constants = [(phase, kind == "train")] if isinstance(phase, Tensor) else []
+        return StepFunction(inputs, constants, outputs, updates, self.options)
+
+    def _updates(self, step: StepGraph) -> list[Any]:
+        """What a step of training runs: the optimizer's, and the layers' for these inputs."""
+        model = self.model
+        weights = self._trained_weights
+        self.check_trained_weights()
+        updates = [*model.get_updates_for(None), *model.get_updates_for(model.inputs)]
+        with name_scope("training", None, []):
+            if weights:
+                updates += model.optimizer.get_updates(step.loss, weights)
+        return updates
+
+    def check_trained_weights(self) -> None:
+        """A warning where `trainable` changed after `compile`."""
+        if list(map(id, self.model.trainable_weights)) != list(map(id, self._trained_weights)):
+            logging.warning(
+                "Discrepancy between trainable weights and collected trainable weights, did you "
+                "set `model.trainable` without calling `model.compile` after ?"
+            )
+
+
+def _loss_of(output: OutputTraining, weights: Any) -> Tensor:
+    """The loss of an output, whose mask counts as weights."""
+    with name_scope(None, f"loss/{output.name}_loss", [output.output]):
+        weights = _masked(weights, mask_of(output.output), output.output)
+        loss = output.loss
+        if isinstance(loss, Loss) and type(loss).__call__ is Loss.__call__:
+            losses = loss.call(output.target, output.output)
+            return weighted_loss(losses, weights, loss.reduction)
+        result: Tensor = loss(output.target, output.output, sample_weight=weights)
+        return result
+
+
+def _masked(weights: Any, mask: Any, output: Tensor) -> Any:
+    """Weights of examples that are 0 where the mask is."""
+    if mask is None:
+        return weights
+    mask = cast(mask, output.dtype.base_dtype)
+    return mask if weights is None else squeezed_weights(weights, mask) * mask
+
+
+def _results_of(output: OutputTraining, weights: Any) -> list[Tensor]:
+    """The results of an output's metrics after the batch, the weighted ones last."""
+    mask = mask_of(output.output)
+    with name_scope(None, f"metrics/{output.name}", [output.output]):
+        arguments = output.target, output.output
+        plain = _masked(None, mask, output.output)
+        results = [metric(*arguments, sample_weight=plain) for metric in output.metrics]
+        weighted = _masked(weights, mask, output.output)
+        return results + [
+            metric(*arguments, sample_weight=weighted) for metric in output.weighted_metrics
+        ]

@@ -1,0 +1,84 @@
+"""Layers of `tf.layers` made of Keras's, and functions made of layers."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from inspect import Parameter
+from typing import Any
+
+from gpugraph.base.named_function import named, with_signature
+from gpugraph.library.layers.base_layer import Layer
+from gpugraph.building.variables.module import snake_case
+
+
+def layer_function(
+    layer: type[Layer], order: str = "", *, reuse: bool = True, **defaults: Any
+) -> Callable[..., Any]:
+    """The function that applies a new layer to `inputs`: `conv2d` of `Conv2D`.
+
+    It takes what the constructor and `call` take. order: its parameters' names after `inputs`, by
+    default the constructor's. reuse: whether `reuse` follows `name`: for layers with variables,
+    whose variable scope is `name` itself. defaults: those that differ from the constructor's.
+    """
+    call = inspect.signature(layer.call).parameters
+    known = {**call, **inspect.signature(layer).parameters}
+    known["name"] = Parameter("name", Parameter.POSITIONAL_OR_KEYWORD, default=None)
+    names = order.split() or [name for name in known if name not in ("kwargs", *call)]
+    parameters = [Parameter("inputs", Parameter.POSITIONAL_OR_KEYWORD)]
+    for name in names:
+        parameters.append(known[name].replace(default=defaults.get(name, known[name].default)))
+        if reuse and name == "name":
+            parameters.append(Parameter("reuse", Parameter.POSITIONAL_OR_KEYWORD, default=None))
+    doc = f"A new `{layer.__name__}` layer, applied to `inputs`.\n\n{layer.__doc__}"
+
+    @with_signature(inspect.Signature(parameters))
+    @named(snake_case(layer.__name__), doc)
+    def function(**arguments: Any) -> Any:
+        called = {name: arguments.pop(name) for name in call if name in arguments}
+        if reuse:
+            arguments |= {"_reuse": arguments.pop("reuse"), "_scope": arguments["name"]}
+        return layer(**arguments).apply(**called)
+
+    function.__module__ = layer.__module__
+    return function
+
+
+def with_defaults(
+    defaults: Mapping[str, Any], without: str = ""
+) -> Callable[[type[Layer]], type[Layer]]:
+    """A decorator of a layer's class: the constructor's defaults are these.
+
+    without: names of parameters that it has not. Before other keyword arguments it takes
+    `trainable` and `name` by place. A parameter that has no default here, and None elsewhere, may
+    not be None: ValueError.
+    """
+
+    def decorate(layer: type[Layer]) -> type[Layer]:
+        original = inspect.signature(layer.__init__).parameters.values()
+        optional = [parameter.name for parameter in original if parameter.default is None]
+        required = [name for name in optional if defaults.get(name) is Parameter.empty]
+        parameters = [
+            parameter.replace(default=defaults.get(parameter.name, parameter.default))
+            for parameter in original
+            if parameter.kind is not Parameter.VAR_KEYWORD and parameter.name not in without.split()
+        ]
+        has_weights = any(parameter.name.endswith("_initializer") for parameter in parameters)
+        known = {parameter.name for parameter in parameters} | set(without.split())
+        for name, default in (("trainable", True), ("name", None)):
+            if name not in known and (name == "name" or has_weights):
+                parameters.append(Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=default))
+        further = [p for p in original if p.kind is Parameter.VAR_KEYWORD]
+        construct = layer.__init__
+
+        @with_signature(inspect.Signature([*parameters, *further]))
+        def __init__(self: Any, kwargs: Any = None, **arguments: Any) -> None:
+            for name in required:
+                if arguments[name] is None:
+                    raise ValueError(f"Argument `{name}` must not be None.")
+            construct(self, **arguments, **(kwargs or {}))
+
+        setattr(layer, "__init__", __init__)  # noqa: B010
+        return layer
+
+    return decorate

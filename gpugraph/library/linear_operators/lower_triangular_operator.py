@@ -1,0 +1,103 @@
+"""A batch of lower triangular matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpugraph.base.shapes import TensorShape
+from gpugraph.building.checks import assert_positive
+from gpugraph.graph.client.default_graph_functions import name_scope
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.linear_operators.linear_operator import LinearOperator
+from gpugraph.ops.arrays.concat_and_stack import concat
+from gpugraph.ops.arrays.constants_and_placeholders import zeros
+from gpugraph.ops.arrays.masks_and_coordinates import broadcast_dynamic_shape
+from gpugraph.ops.elementwise.unary_functions import abs as absolute, log
+from gpugraph.ops.framework.identity_and_shape import shape
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.linalg.matmul import matmul
+from gpugraph.ops.linalg.matrix_compositions import adjoint as adjoint_of
+from gpugraph.ops.linalg.matrix_diag_and_band import matrix_band_part
+from gpugraph.ops.linalg.matrix_diagonals_v2 import matrix_diag_part
+from gpugraph.ops.linalg.solve_and_cholesky import matrix_triangular_solve
+from gpugraph.ops.reductions.reduction_functions import reduce_prod, reduce_sum
+
+
+class LinearOperatorLowerTriangular(LinearOperator):
+    """Lower triangular matrices: of `tril` [..., n, n] what is above the diagonal is not read.
+
+    A system of n equations is solved in n^2 steps. The promises are those of `LinearOperator`.
+
+    ValueError for a tensor of rank less than 2, and for is_square=False.
+    """
+
+    def __init__(
+        self,
+        tril: Any,
+        is_non_singular: bool | None = None,
+        is_self_adjoint: bool | None = None,
+        is_positive_definite: bool | None = None,
+        is_square: bool | None = None,
+        name: str = "LinearOperatorLowerTriangular",
+    ) -> None:
+        if is_square is False:
+            raise ValueError("Only square lower triangular operators supported at this time.")
+        with name_scope(name, values=[tril]):
+            matrix = convert_to_tensor(tril, name="tril")
+            if matrix.shape.ndims is not None and matrix.shape.ndims < 2:
+                raise ValueError(f"Argument tril must have at least 2 dimensions.  Found: {matrix}")
+            self._tril = matrix_band_part(matrix, -1, 0)
+            self._diagonal = matrix_diag_part(self._tril)
+        super().__init__(
+            matrix.dtype,
+            [matrix],
+            is_non_singular,
+            is_self_adjoint,
+            is_positive_definite,
+            True,
+            name,
+        )
+
+    def _shape(self) -> TensorShape:
+        return self._tril.shape
+
+    def _shape_tensor(self) -> Tensor:
+        return shape(self._tril)
+
+    def _assert_non_singular(self) -> Operation:
+        message = "Singular operator:  Diagonal contained zero values."
+        check: Operation = assert_positive(absolute(self._diagonal), message=message)
+        return check
+
+    def _matmul(self, x: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Tensor:
+        matrix, x = self._same_batch(x)
+        return matmul(matrix, x, adjoint_a=adjoint, adjoint_b=adjoint_arg)
+
+    def _solve(self, rhs: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Tensor:
+        matrix, rhs = self._same_batch(adjoint_of(rhs) if adjoint_arg else rhs)
+        return matrix_triangular_solve(matrix, rhs, lower=True, adjoint=adjoint)
+
+    def _same_batch(self, x: Any) -> tuple[Tensor, Tensor]:
+        """The matrix and x with the batches of both."""
+        batches = self._tril.shape[:-2], x.shape[:-2]
+        if None not in (x.shape.ndims, self._tril.shape.ndims) and batches[0] == batches[1]:
+            return self._tril, x
+        batch = broadcast_dynamic_shape(shape(self._tril)[:-2], shape(x)[:-2])
+        return _with_batch(self._tril, batch), _with_batch(x, batch)
+
+    def _to_dense(self) -> Tensor:
+        return self._tril
+
+    def _diag_part(self) -> Tensor:
+        return self._diagonal
+
+    def _determinant(self) -> Tensor:
+        return reduce_prod(self._diagonal, -1)
+
+    def _log_abs_determinant(self) -> Tensor:
+        return reduce_sum(log(absolute(self._diagonal)), -1)
+
+
+def _with_batch(matrix: Tensor, batch: Tensor) -> Tensor:
+    return matrix + zeros(concat([batch, shape(matrix)[-2:]], 0), matrix.dtype)

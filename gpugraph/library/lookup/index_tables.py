@@ -1,0 +1,214 @@
+"""Vocabularies as tables: words to numbers, and numbers to words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import as_dtype
+from gpugraph.graph.client.default_graph_functions import name_scope
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.lookup.static_tables import (
+    FastHashSpec,
+    HasherSpec,
+    IdTableWithHashBuckets,
+    StaticHashTable,
+)
+from gpugraph.library.lookup.table_initializers import (
+    KeyValueTensorInitializer,
+    TextFileIdTableInitializer,
+    TextFileStringTableInitializer,
+)
+from gpugraph.ops.arrays.cast import cast
+from gpugraph.ops.framework.constant_value import constant_value
+from gpugraph.ops.framework.identity_and_shape import size
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.reductions.ranges_and_running_sums import range as range_of
+from gpugraph.ops.tables.table_files import LINE_NUMBER, WHOLE_LINE
+
+
+def _check_buckets(num_oov_buckets: int) -> None:
+    if num_oov_buckets < 0:
+        raise ValueError(f"num_oov_buckets must be greater or equal than 0, got {num_oov_buckets}.")
+
+
+def _check_file(vocabulary_file: Any, vocab_size: int | None) -> None:
+    if not isinstance(vocabulary_file, Tensor) and not vocabulary_file:
+        raise ValueError("vocabulary_file must be specified and must not be empty.")
+    if vocab_size is not None and vocab_size < 1:
+        path = vocabulary_file
+        if isinstance(path, Tensor):
+            path = constant_value(path) or "?"
+        raise ValueError(
+            f"vocab_size must be greater than 0, got {vocab_size} for vocabulary_file: {path}."
+        )
+
+
+def _with_buckets(table: Any, num_oov_buckets: int, hasher_spec: Any, key_dtype: Any) -> Any:
+    if not num_oov_buckets:
+        return table
+    return IdTableWithHashBuckets(
+        table, num_oov_buckets=num_oov_buckets, hasher_spec=hasher_spec, key_dtype=key_dtype
+    )
+
+
+def index_table_from_file(
+    vocabulary_file: Any = None,
+    num_oov_buckets: int = 0,
+    vocab_size: int | None = None,
+    default_value: Any = -1,
+    hasher_spec: HasherSpec = FastHashSpec,
+    key_dtype: Any = dtypes.string,
+    name: str | None = None,
+    key_column_index: int = WHOLE_LINE,
+    value_column_index: int = LINE_NUMBER,
+    delimiter: str = "\t",
+) -> Any:
+    """A table from the lines of a file to their numbers, int64.
+
+    Words that the file lacks get a number of `num_oov_buckets` after the file's, by `hasher_spec`;
+    without buckets `default_value`. vocab_size: how many lines count. key_dtype: strings, or
+    integers for a file of these. The columns are those of `TextFileInitializer`.
+
+    ValueError for no file, and negative numbers; TypeError for other dtypes.
+    """
+    _check_file(vocabulary_file, vocab_size)
+    _check_buckets(num_oov_buckets)
+    key_dtype = as_dtype(key_dtype)
+    if not key_dtype.is_integer and key_dtype.base_dtype != dtypes.string:
+        raise TypeError("Only integer and string keys are supported.")
+    with name_scope(name, "string_to_index"):
+        with name_scope(None, "hash_table"):
+            initializer = TextFileIdTableInitializer(
+                vocabulary_file,
+                key_column_index,
+                value_column_index,
+                vocab_size,
+                delimiter,
+                name="table_init",
+                key_dtype=dtypes.int64 if key_dtype.is_integer else key_dtype,
+            )
+            table = StaticHashTable(initializer, default_value)
+        return _with_buckets(table, num_oov_buckets, hasher_spec, key_dtype)
+
+
+def index_table_from_tensor(
+    mapping: Any,
+    num_oov_buckets: int = 0,
+    default_value: Any = -1,
+    hasher_spec: HasherSpec = FastHashSpec,
+    dtype: Any = dtypes.string,
+    name: str | None = None,
+) -> Any:
+    """A table from the elements of a vector to their numbers, int64.
+
+    Other words get a number of `num_oov_buckets` after the vector's, by `hasher_spec`; without
+    buckets `default_value`. dtype: that of keys: strings, or integers for a vector of these.
+
+    ValueError for no vector, a negative number, and a vector of another dtype.
+    """
+    if mapping is None:
+        raise ValueError("mapping must be specified.")
+    _check_buckets(num_oov_buckets)
+    dtype = as_dtype(dtype)
+    if not dtype.is_integer and dtype.base_dtype != dtypes.string:
+        raise TypeError("Only integer and string keys are supported.")
+    with name_scope(name, "string_to_index"):
+        keys = convert_to_tensor(mapping)
+        if keys.dtype.is_integer != dtype.is_integer:
+            kind = "integer" if dtype.is_integer else "non-integer"
+            raise ValueError(f"Expected {kind}, got {keys.dtype}.")
+        if not dtype.is_integer and keys.dtype.base_dtype != dtype:
+            raise ValueError(f"Expected {dtype}, got {keys.dtype}.")
+        values = cast(range_of(size(keys)), dtypes.int64)
+        with name_scope(None, "hash_table"):
+            table_keys = cast(keys, dtypes.int64) if keys.dtype.is_integer else keys
+            initializer = KeyValueTensorInitializer(
+                table_keys, values, table_keys.dtype.base_dtype, dtypes.int64, name="table_init"
+            )
+            table = StaticHashTable(initializer, default_value)
+        return _with_buckets(table, num_oov_buckets, hasher_spec, dtype)
+
+
+def index_to_string_table_from_file(
+    vocabulary_file: Any,
+    vocab_size: int | None = None,
+    default_value: Any = "UNK",
+    name: str | None = None,
+    key_column_index: int = LINE_NUMBER,
+    value_column_index: int = WHOLE_LINE,
+    delimiter: str = "\t",
+) -> StaticHashTable:
+    """A table from the numbers of a file's lines to the lines; `default_value` for other numbers.
+
+    ValueError for no file, and less than one line.
+    """
+    _check_file(vocabulary_file, vocab_size)
+    with name_scope(name, "index_to_string"):
+        initializer = TextFileStringTableInitializer(
+            vocabulary_file, key_column_index, value_column_index, vocab_size, delimiter,
+            name="table_init",
+        )  # fmt: skip
+        return StaticHashTable(initializer, default_value)
+
+
+def index_to_string_table_from_tensor(
+    mapping: Any, default_value: Any = "UNK", name: str | None = None
+) -> StaticHashTable:
+    """A table from the numbers of a vector's strings to them; `default_value` for other numbers.
+
+    ValueError for no vector.
+    """
+    if mapping is None:
+        raise ValueError("mapping must be specified.")
+    with name_scope(name, "index_to_string"):
+        values = convert_to_tensor(mapping, dtypes.string)
+        keys = cast(range_of(size(values)), dtypes.int64)
+        initializer = KeyValueTensorInitializer(
+            keys, values, dtypes.int64, dtypes.string, name="table_init"
+        )
+        return StaticHashTable(initializer, default_value)
+
+
+def string_to_index(
+    tensor: Any, mapping: Any, default_value: Any = -1, name: str | None = None
+) -> Any:
+    """The numbers of strings in a vector, by `index_table_from_tensor`."""
+    table = index_table_from_tensor(mapping, default_value=default_value, name=name)
+    return table.lookup(tensor)
+
+
+def index_to_string(
+    tensor: Any, mapping: Any, default_value: Any = "UNK", name: str | None = None
+) -> Any:
+    """The strings of numbers in a vector, by `index_to_string_table_from_tensor`."""
+    return index_to_string_table_from_tensor(mapping, default_value, name).lookup(tensor)
+
+
+def string_to_index_table_from_file(
+    vocabulary_file: Any = None,
+    num_oov_buckets: int = 0,
+    vocab_size: int | None = None,
+    default_value: Any = -1,
+    hasher_spec: HasherSpec = FastHashSpec,
+    name: str | None = None,
+) -> Any:
+    """An older name of `index_table_from_file`, for strings."""
+    return index_table_from_file(
+        vocabulary_file, num_oov_buckets, vocab_size, default_value, hasher_spec, name=name
+    )
+
+
+def string_to_index_table_from_tensor(
+    mapping: Any,
+    num_oov_buckets: int = 0,
+    default_value: Any = -1,
+    hasher_spec: HasherSpec = FastHashSpec,
+    name: str | None = None,
+) -> Any:
+    """An older name of `index_table_from_tensor`, for strings; ValueError for other dtypes."""
+    with name_scope(name, "string_to_index") as scope:
+        mapping = convert_to_tensor(mapping)
+    if mapping.dtype.base_dtype != dtypes.string:
+        raise ValueError("string_to_index_table_from_tensor requires string.")
+    return index_table_from_tensor(mapping, num_oov_buckets, default_value, hasher_spec, name=scope)

@@ -1,0 +1,74 @@
+"""The base of tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpugraph.base.dtypes import DType, as_dtype
+from gpugraph.graph.client.default_graph_functions import name_scope
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.sparse.sparse_tensor import SparseTensor
+from gpugraph.building.trackable import Trackable
+
+
+class LookupInterface(Trackable):
+    """The base of tables, which a session keeps from run to run: `lookup(keys)`, `size()`."""
+
+    _resource_handle: Any = None
+
+    def __init__(self, key_dtype: Any, value_dtype: Any) -> None:
+        self._key_dtype, self._value_dtype = as_dtype(key_dtype), as_dtype(value_dtype)
+
+    def _create_resource(self) -> Any:
+        """The handle; for subclasses to write."""
+        raise NotImplementedError
+
+    @property
+    def resource_handle(self) -> Any:
+        """The table's handle."""
+        return self._resource_handle
+
+    @property
+    def key_dtype(self) -> DType:
+        """The dtype of keys."""
+        return self._key_dtype
+
+    @property
+    def value_dtype(self) -> DType:
+        """The dtype of values."""
+        return self._value_dtype
+
+    @property
+    def name(self) -> Any:
+        """The name of the table; for subclasses to write."""
+        return NotImplementedError
+
+    def size(self, name: str | None = None) -> Tensor:
+        """The number of keys, an int64 scalar."""
+        raise NotImplementedError
+
+    def lookup(self, keys: Any, name: str | None = None) -> Any:
+        """The values of keys; for subclasses to write."""
+        raise NotImplementedError
+
+    def _check_keys(self, keys: Any) -> None:
+        """TypeError for keys of another dtype."""
+        if keys.dtype.base_dtype != self._key_dtype:
+            raise TypeError(
+                f"Signature mismatch. Keys must be dtype {self._key_dtype}, got {keys.dtype}."
+            )
+
+
+def size_of(table: LookupInterface, name: str | None) -> Tensor:
+    """The number of keys behind a table's handle."""
+    with name_scope(name, f"{table.name}_Size", [table.resource_handle]):
+        size: Tensor = raw_ops.LookupTableSizeV2(table.resource_handle)
+        return size
+
+
+def with_values(keys: Any, values: Any) -> Any:
+    """What was found for keys: a SparseTensor where the keys are one."""
+    if isinstance(keys, SparseTensor):
+        return SparseTensor(keys.indices, values, keys.dense_shape)
+    return values

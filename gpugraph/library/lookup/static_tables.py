@@ -1,0 +1,304 @@
+"""Tables that are filled once, and vocabularies with buckets for words that they lack."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from gpugraph.base import dtypes
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.default_graph_functions import init_scope, name_scope
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.lookup.lookup_interface import LookupInterface, size_of, with_values
+from gpugraph.library.lookup.table_initializers import TableInitializerBase
+from gpugraph.ops.arrays.cast import cast
+from gpugraph.ops.control.group_and_no_op import no_op
+from gpugraph.ops.elementwise.arithmetic_functions import add
+from gpugraph.ops.elementwise.comparison_and_select import not_equal, where
+from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.sparse.sparse_tensor import SparseTensor
+from gpugraph.ops.strings.hash_buckets import (
+    string_to_hash_bucket,
+    string_to_hash_bucket_fast,
+    string_to_hash_bucket_strong,
+)
+from gpugraph.ops.strings.string_to_number import as_string
+
+
+class InitializableLookupTableBase(LookupInterface):
+    """A table that an initializer fills: run `initializer`, or `tf.tables_initializer()`.
+
+    default_value: a scalar, the value of keys that the table lacks. initializer: see
+    `TableInitializerBase`.
+    """
+
+    def __init__(self, default_value: Any, initializer: Any) -> None:
+        super().__init__(initializer.key_dtype, initializer.value_dtype)
+        self._default_value = convert_to_tensor(default_value, dtype=self._value_dtype)
+        self._default_value.get_shape().merge_with(TensorShape.of(()))
+        self._initializer = initializer
+        with init_scope():
+            self._resource_handle = self._create_resource()
+            self._init_op = self._initialize()
+
+    def _initialize(self) -> Operation:
+        operation: Operation = self._initializer.initialize(self)
+        return operation
+
+    @property
+    def initializer(self) -> Operation:
+        """The operation that fills the table; running it again changes nothing."""
+        return self._init_op
+
+    @property
+    def init(self) -> Operation:
+        """An older name of `initializer`."""
+        return self.initializer
+
+    @property
+    def default_value(self) -> Tensor:
+        """The value of keys that the table lacks."""
+        return self._default_value
+
+    def size(self, name: str | None = None) -> Tensor:
+        """The number of keys, an int64 scalar; 0 before the table is filled."""
+        return size_of(self, name)
+
+    def lookup(self, keys: Any, name: str | None = None) -> Any:
+        """The values of keys, in their shape: a tensor, or a SparseTensor for one.
+
+        TypeError for keys of another dtype. A run raises FailedPreconditionError before the table
+        is filled.
+        """
+        self._check_keys(keys)
+        values = keys.values if isinstance(keys, SparseTensor) else keys
+        inputs = self.resource_handle, values, self._default_value
+        with name_scope(name, f"{self.name}_Lookup", inputs):
+            result = raw_ops.LookupTableFindV2(*inputs)
+        result.set_shape(values.get_shape())
+        return with_values(keys, result)
+
+
+class HashTable(InitializableLookupTableBase):
+    """A table of keys and values that an initializer fills once.
+
+    shared_name: tables of a session with the same one are the same.
+    """
+
+    def __init__(
+        self,
+        initializer: TableInitializerBase,
+        default_value: Any,
+        shared_name: str | None = None,
+        name: str | None = None,
+    ) -> None:
+        self._shared_name = shared_name or ""
+        self._name = name or "hash_table"
+        self._table_name: str | None = None
+        super().__init__(default_value, initializer)
+
+    def _create_resource(self) -> Any:
+        handle = raw_ops.HashTableV2(
+            shared_name=self._shared_name,
+            key_dtype=self._initializer.key_dtype,
+            value_dtype=self._initializer.value_dtype,
+            name=self._name,
+        )
+        self._table_name = handle.op.name.split("/")[-1]
+        return handle
+
+    @property
+    def name(self) -> Any:
+        """The name of the table's operation, without scopes."""
+        return self._table_name
+
+    def export(self, name: str | None = None) -> Any:
+        """All keys and their values, two vectors, in no order that a program may rely on."""
+        with name_scope(name, f"{self.name}_Export", [self.resource_handle]):
+            return raw_ops.LookupTableExportV2(
+                self.resource_handle, Tkeys=self._key_dtype, Tvalues=self._value_dtype
+            )
+
+
+class StaticHashTable(HashTable):
+    """A table of keys and values that an initializer fills once.
+
+    Tables of a session that are filled from the same columns of one file are the same.
+    """
+
+    def __init__(
+        self, initializer: TableInitializerBase, default_value: Any, name: str | None = None
+    ) -> None:
+        shared_name = getattr(initializer, "_shared_name", None)  # a program's class may have none
+        super().__init__(initializer, default_value, shared_name, name)
+
+
+class HasherSpec(NamedTuple):
+    """How unknown words are put in buckets: the name of a hash function, and its key or None."""
+
+    hasher: str
+    key: Any = None
+
+
+FastHashSpec = HasherSpec("fasthash", None)
+
+
+class StrongHashSpec(HasherSpec):
+    """A hash that can't be guessed without its key, a list of two ints of 64 bits."""
+
+    __slots__ = ()
+
+    def __new__(cls, key: Sequence[int]) -> StrongHashSpec:
+        """ValueError for another number of elements, TypeError for what are no ints."""
+        if len(key) != 2:
+            raise ValueError(f"key must have size 2, got {len(key)}.")
+        if not all(isinstance(part, int) for part in key):
+            raise TypeError(f"Invalid key {key}. Must be unsigned integer values.")
+        return super().__new__(cls, "stronghash", key)
+
+
+def _hash_function(spec: HasherSpec) -> Callable[..., Tensor]:
+    """The function from strings to buckets; ValueError for an unknown hasher."""
+    if spec.hasher == "stronghash":
+        return partial(string_to_hash_bucket_strong, key=spec.key)
+    functions: dict[str, Callable[..., Tensor]] = {
+        "fasthash": string_to_hash_bucket_fast,
+        "legacy": string_to_hash_bucket,
+    }
+    if spec.hasher not in functions:
+        raise ValueError(f"Unknown hasher {spec.hasher}")
+    return functions[spec.hasher]
+
+
+class IdTableWithHashBuckets(LookupInterface):
+    """Numbers of words: those of a table, and of buckets after them for words that it lacks.
+
+    table: of int64 values by strings or int64 numbers, 0 to size - 1; None: all words go to
+    buckets. num_oov_buckets: how many. hasher_spec: by which hash. key_dtype: of the keys of
+    `lookup`: strings, or integers for a table of these.
+
+    TypeError for other dtypes and for what is no HasherSpec, ValueError for no table and no bucket.
+    """
+
+    def __init__(
+        self,
+        table: Any,
+        num_oov_buckets: int,
+        hasher_spec: HasherSpec = FastHashSpec,
+        name: str | None = None,
+        key_dtype: Any = None,
+    ) -> None:
+        if table is not None:
+            key_dtype = table.key_dtype if key_dtype is None else dtypes.as_dtype(key_dtype)
+            _check_vocabulary(table, key_dtype)
+        elif num_oov_buckets <= 0:
+            raise ValueError("oov_buckets must be > 0 if no table is supplied.")
+        key_dtype = dtypes.string if key_dtype is None else dtypes.as_dtype(key_dtype)
+        if not key_dtype.is_integer and key_dtype != dtypes.string:
+            raise TypeError(f"Invalid key_dtype, expected integer or string, got {key_dtype}.")
+        if not isinstance(hasher_spec, HasherSpec):
+            raise TypeError(f"hasher_spec must be of type HasherSpec, got {hasher_spec}")
+        self._table, self._num_oov_buckets = table, num_oov_buckets
+        self._hasher_spec = hasher_spec
+        whole_name = (name or "").rstrip("/") or ("hash_bucket" if table is None else table.name)
+        self._table_name = whole_name.split("/")[-1]
+        super().__init__(key_dtype, dtypes.int64)
+
+    def _create_resource(self) -> Any:
+        return None if self._table is None else self._table._create_resource()
+
+    @property
+    def initializer(self) -> Operation:
+        """The operation that fills the table; a NoOp where there is none."""
+        if self._table is not None:
+            operation: Operation = self._table.initializer
+            return operation
+        with name_scope(None, "init"):
+            return no_op()
+
+    @property
+    def init(self) -> Operation:
+        """An older name of `initializer`."""
+        return self.initializer
+
+    @property
+    def resource_handle(self) -> Any:
+        """The handle of the table, None where there is none."""
+        return None if self._table is None else self._table.resource_handle
+
+    @property
+    def name(self) -> Any:
+        """The name of the table, or of the buckets."""
+        return self._table_name
+
+    def size(self, name: str | None = None) -> Tensor:
+        """The number of words and buckets, an int64 scalar."""
+        with name_scope(name, f"{self.name}_Size"):
+            size = convert_to_tensor(0, dtypes.int64) if self._table is None else self._table.size()
+            return size + self._num_oov_buckets
+
+    def lookup(self, keys: Any, name: str | None = None) -> Any:
+        """The number of each word, in the keys' shape: a tensor, or a SparseTensor for one.
+
+        TypeError for keys of another dtype.
+        """
+        self._check_keys(keys)
+        values = keys.values if isinstance(keys, SparseTensor) else keys
+        if self._table is not None and self._table.key_dtype.base_dtype == dtypes.int64:
+            values = cast(values, dtypes.int64)
+        if self._num_oov_buckets == 0:
+            return with_values(keys, self._table.lookup(values, name=name))
+        with name_scope(name, f"{self.name}_Lookup"):
+            strings = values if values.dtype.base_dtype == dtypes.string else as_string(values)
+            ids = _hash_function(self._hasher_spec)(
+                strings, num_buckets=self._num_oov_buckets, name="hash_bucket"
+            )
+            if self._table is not None:
+                known = self._table.lookup(values)
+                ids = add(ids, self._table.size())
+                ids = where(not_equal(known, self._table.default_value), known, ids)
+        return with_values(keys, ids)
+
+
+def _check_vocabulary(table: Any, key_dtype: dtypes.DType) -> None:
+    """TypeError for what can't number words: an initializer or table, and the keys' dtype."""
+    supported = dtypes.int64, dtypes.string
+    if table.key_dtype not in supported:
+        raise TypeError(f"Invalid key dtype, expected one of {supported}, but got {key_dtype}.")
+    if table.key_dtype.is_integer != key_dtype.is_integer:
+        kind = "integer" if key_dtype.is_integer else "non-integer"
+        raise TypeError(f"Invalid key dtype, expected {kind} but got {table.key_dtype}.")
+    if table.value_dtype != dtypes.int64:
+        raise TypeError(
+            f"Invalid value dtype, expected {dtypes.int64} but got {table.value_dtype}."
+        )
+
+
+class StaticVocabularyTable(IdTableWithHashBuckets):
+    """Numbers of words: those of an initializer, and of buckets after them for other words.
+
+    initializer: gives int64 values by strings or int64 numbers; None: all words go to buckets.
+    num_oov_buckets: at least 1. lookup_key_dtype: that of the keys of `lookup`.
+
+    ValueError for no bucket, TypeError for other dtypes.
+    """
+
+    def __init__(
+        self,
+        initializer: TableInitializerBase | None,
+        num_oov_buckets: int,
+        lookup_key_dtype: Any = None,
+        name: str | None = None,
+    ) -> None:
+        if num_oov_buckets <= 0:
+            raise ValueError("oov_buckets must be > 0.")
+        table = None
+        if initializer is not None:
+            dtype = initializer.key_dtype if lookup_key_dtype is None else lookup_key_dtype
+            _check_vocabulary(initializer, dtypes.as_dtype(dtype))
+            table = StaticHashTable(initializer, default_value=-1)
+        key_dtype = dtypes.string if table is None else lookup_key_dtype
+        super().__init__(table, num_oov_buckets, FastHashSpec, name, key_dtype)

@@ -1,0 +1,74 @@
+"""Cross entropies of labels and logits, weighted and reduced."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpugraph.library.losses.loss_reduction import WeightedLosses, reduced_loss
+from gpugraph.ops.arrays.cast import cast
+from gpugraph.ops.framework.identity_and_shape import shape, stop_gradient
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.nn.losses.cross_entropy_ops import (
+    sigmoid_cross_entropy_with_logits,
+    softmax_cross_entropy_with_logits_v2,
+    sparse_softmax_cross_entropy_with_logits,
+)
+from gpugraph.ops.nn.losses.loss_weights import remove_squeezable_dimensions, squeezed_weights
+
+
+@reduced_loss("sigmoid_cross_entropy_loss")
+def sigmoid_cross_entropy(
+    multi_class_labels: Any, logits: Any, weights: Any = 1.0, label_smoothing: float = 0
+) -> WeightedLosses:
+    """`tf.nn.sigmoid_cross_entropy_with_logits`, weighted and reduced; see `compute_weighted_loss`.
+
+    label_smoothing: how far labels of 0 and 1 are moved towards 1 / 2. ValueError where the
+    shapes differ.
+    """
+    logits = convert_to_tensor(logits)
+    labels = cast(multi_class_labels, logits.dtype.base_dtype)
+    logits.shape.assert_is_compatible_with(labels.shape)
+    if label_smoothing > 0:
+        labels = labels * (1 - label_smoothing) + 0.5 * label_smoothing
+    losses = sigmoid_cross_entropy_with_logits(labels=labels, logits=logits, name="xentropy")
+    return losses, weights
+
+
+@reduced_loss("softmax_cross_entropy_loss")
+def softmax_cross_entropy(
+    onehot_labels: Any, logits: Any, weights: Any = 1.0, label_smoothing: float = 0
+) -> WeightedLosses:
+    """`tf.nn.softmax_cross_entropy_with_logits_v2`, weighted and reduced.
+
+    onehot_labels: distributions [batch size, classes], constants to gradients.
+    weights: see `compute_weighted_loss`; for losses of the shape [batch size].
+    label_smoothing: how much of 1 is spread evenly over all classes.
+
+    ValueError where the shapes differ.
+    """
+    logits = convert_to_tensor(logits)
+    dtype = logits.dtype.base_dtype
+    labels = cast(onehot_labels, dtype)
+    logits.shape.assert_is_compatible_with(labels.shape)
+    if label_smoothing > 0:
+        classes = cast(shape(labels)[-1], dtype)
+        labels = labels * (1.0 - label_smoothing) + label_smoothing / classes
+    labels = stop_gradient(labels, name="labels_stop_gradient")
+    losses = softmax_cross_entropy_with_logits_v2(labels=labels, logits=logits, name="xentropy")
+    return losses, weights
+
+
+@reduced_loss("sparse_softmax_cross_entropy_loss")
+def sparse_softmax_cross_entropy(labels: Any, logits: Any, weights: Any = 1.0) -> WeightedLosses:
+    """`tf.nn.sparse_softmax_cross_entropy_with_logits`, weighted and reduced.
+
+    labels: classes, of the shape of the logits without the last dimension, or with 1 there.
+    weights: see `compute_weighted_loss`; a last dimension of 1 is left out likewise.
+
+    ValueError for shapes that do not fit; InvalidArgumentError in a run for a label that is no
+    class.
+    """
+    labels, logits = remove_squeezable_dimensions(labels, logits, rank_difference=1)
+    weights = squeezed_weights(weights, labels)
+    losses = sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits, name="xentropy")
+    return losses, weights

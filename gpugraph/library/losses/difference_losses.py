@@ -1,0 +1,172 @@
+"""Losses of predictions against labels: by their differences, distances and margins.
+
+All are computed in float32, whatever the dtypes of their inputs.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpugraph.base import dtypes
+from gpugraph.graph.client.default_graph_functions import get_default_graph, name_scope
+from gpugraph.graph.client.graph_collections import GraphKeys
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.losses.loss_collection import add_loss
+from gpugraph.library.losses.loss_reduction import (
+    Reduction,
+    WeightedLosses,
+    count_present,
+    reduced_loss,
+    require,
+)
+from gpugraph.ops.arrays.cast import cast
+from gpugraph.ops.arrays.constants_and_placeholders import ones_like, zeros_like
+from gpugraph.ops.elementwise.arithmetic_functions import (
+    add,
+    maximum,
+    minimum,
+    multiply,
+    squared_difference,
+    subtract,
+)
+from gpugraph.ops.elementwise.comparison_and_select import where
+from gpugraph.ops.elementwise.division import div_no_nan
+from gpugraph.ops.elementwise.unary_functions import abs as absolute, log, square
+from gpugraph.ops.framework.identity_and_shape import rank
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.nn.activations.relu_and_elu import relu
+from gpugraph.ops.nn.losses.loss_weights import assert_broadcastable
+from gpugraph.ops.reductions.ranges_and_running_sums import range as range_of
+from gpugraph.ops.reductions.reduction_functions import reduce_sum
+
+
+def _in_float(labels: Any, predictions: Any) -> tuple[Tensor, Tensor]:
+    """Both in float32; ValueError where the shapes differ."""
+    predictions = cast(predictions, dtypes.float32)
+    labels = cast(labels, dtypes.float32)
+    predictions.shape.assert_is_compatible_with(labels.shape)
+    return labels, predictions
+
+
+@reduced_loss("absolute_difference")
+def absolute_difference(labels: Any, predictions: Any, weights: Any = 1.0) -> WeightedLosses:
+    """|predictions - labels|, weighted and reduced; see `compute_weighted_loss`."""
+    labels, predictions = _in_float(labels, predictions)
+    return absolute(subtract(predictions, labels)), weights
+
+
+@reduced_loss("mean_squared_error")
+def mean_squared_error(labels: Any, predictions: Any, weights: Any = 1.0) -> WeightedLosses:
+    """(predictions - labels) ** 2, weighted and reduced; see `compute_weighted_loss`."""
+    labels, predictions = _in_float(labels, predictions)
+    return squared_difference(predictions, labels), weights
+
+
+@reduced_loss("huber_loss")
+def huber_loss(
+    labels: Any, predictions: Any, weights: Any = 1.0, delta: float = 1.0
+) -> WeightedLosses:
+    """Half the square of differences up to `delta`, linear beyond; see `compute_weighted_loss`."""
+    labels, predictions = _in_float(labels, predictions)
+    return huber_errors(labels, predictions, delta), weights
+
+
+def huber_errors(labels: Tensor, predictions: Tensor, delta: float) -> Tensor:
+    """Half the square of each difference up to `delta`, linear beyond."""
+    distance = absolute(subtract(predictions, labels))
+    near = minimum(distance, delta)
+    far = subtract(distance, near)
+    half = convert_to_tensor(0.5, dtype=near.dtype.base_dtype)
+    return add(multiply(half, multiply(near, near)), multiply(delta, far))
+
+
+@reduced_loss("log_loss")
+def log_loss(
+    labels: Any, predictions: Any, weights: Any = 1.0, epsilon: float = 1e-7
+) -> WeightedLosses:
+    """-labels log(predictions + epsilon) - (1 - labels) log(1 - predictions + epsilon), weighted
+    and reduced; see `compute_weighted_loss`.
+    """
+    labels, predictions = _in_float(labels, predictions)
+    losses = -multiply(labels, log(predictions + epsilon)) - multiply(
+        (1 - labels), log(1 - predictions + epsilon)
+    )
+    return losses, weights
+
+
+@reduced_loss("hinge_loss")
+def hinge_loss(labels: Any, logits: Any, weights: Any = 1.0) -> WeightedLosses:
+    """max(0, 1 - y logits) for labels 0 and 1, which are y = -1 and 1; weighted and reduced as
+    `compute_weighted_loss` does.
+    """
+    labels, logits = _in_float(labels, logits)
+    ones = ones_like(labels)
+    signs = subtract(2 * labels, ones)
+    losses = relu(subtract(ones, multiply(signs, logits)))
+    return losses, weights
+
+
+def cosine_distance(
+    labels: Any,
+    predictions: Any,
+    axis: int | None = None,
+    weights: Any = 1.0,
+    scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES,
+    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
+    dim: int | None = None,
+) -> Tensor:
+    """1 - the sum of labels times predictions over `axis` (older: `dim`), for vectors of length 1
+    there; weighted and reduced as `compute_weighted_loss` does.
+    """
+    if axis is not None and dim is not None:
+        raise ValueError("Cannot specify both 'axis' and 'dim'")
+    axis = dim if axis is None else axis
+    if axis is None:
+        raise ValueError("You must specify 'axis'.")
+    return _cosine_distance(labels, predictions, axis, weights, scope, loss_collection, reduction)
+
+
+@reduced_loss("cosine_distance_loss")
+def _cosine_distance(labels: Any, predictions: Any, axis: int, weights: Any) -> WeightedLosses:
+    labels, predictions = _in_float(labels, predictions)
+    losses = 1 - reduce_sum(multiply(predictions, labels), axis=(axis,), keepdims=True)
+    return losses, weights
+
+
+def mean_pairwise_squared_error(
+    labels: Any,
+    predictions: Any,
+    weights: Any = 1.0,
+    scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES,
+) -> Tensor:
+    """Squared differences between the differences of pairs of predictions and of pairs of labels.
+
+    The mean over all pairs within each element of the batch, times its weight; their sum.
+    weights: a number, or [batch size, 1, ...]. ValueError for shapes that do not fit.
+    """
+    require(labels=labels, predictions=predictions)
+    graph = get_default_graph()
+    name = "mean_pairwise_squared_error"
+    with name_scope(scope, name, [predictions, labels, weights]):
+        weights = cast(weights, dtypes.float32)
+        labels = cast(labels, dtypes.float32)
+        with graph.control_dependencies([assert_broadcastable(weights, labels)]):
+            predictions = cast(predictions, dtypes.float32)
+            predictions.shape.assert_is_compatible_with(labels.shape)
+            loss = _pairwise(subtract(predictions, labels), weights)
+            add_loss(loss, loss_collection)
+            return loss
+
+
+def _pairwise(differences: Tensor, weights: Tensor) -> Tensor:
+    axes = range_of(1, rank(differences))
+    squares = reduce_sum(square(differences), axis=axes, keepdims=True)
+    count = count_present(differences, weights, per_batch=True)
+    first = 2.0 * div_no_nan(squares, maximum(count - 1, 0), name="value")
+    sums = reduce_sum(differences, axis=axes, keepdims=True)
+    pairs = maximum(multiply(count, count - 1), 0)
+    second = 2.0 * div_no_nan(square(sums), pairs, name="value")
+    total = reduce_sum(multiply(first - second, weights))
+    return where(reduce_sum(count) > 0, total, zeros_like(total), name="value")

@@ -1,0 +1,187 @@
+"""Areas under curves of thresholds, and points of these curves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gpugraph.base import dtypes
+from gpugraph.graph.attr_values import real_number, whole_number
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.metrics.metric_variables import Pair, collect, measure_both, metric
+from gpugraph.library.metrics.threshold_metrics import Counts, counts_at
+from gpugraph.ops.arrays.cast import cast
+from gpugraph.ops.arrays.constants_and_placeholders import ones_like
+from gpugraph.ops.elementwise.arithmetic_functions import maximum, minimum, multiply
+from gpugraph.ops.elementwise.comparison_and_select import equal, logical_and, where
+from gpugraph.ops.elementwise.division import div_no_nan
+from gpugraph.ops.elementwise.unary_functions import abs as absolute, log
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.reductions.argmax_and_argmin import argmax, argmin
+from gpugraph.ops.reductions.reduction_functions import reduce_max, reduce_sum
+from gpugraph.building.variable_scope import variable_scope
+
+_ALL = ("tp", "fn", "tn", "fp")
+_BEYOND = 1e-7  # thresholds below 0 and above 1, so that every prediction is between
+_EPSILON = 1e-6
+_METHODS = ("trapezoidal", "careful_interpolation", "minoring", "majoring")
+
+
+def even_thresholds(count: int) -> list[float]:
+    """So many thresholds from 0 to 1, and a little beyond."""
+    count = whole_number("num_thresholds", count)
+    inner = [(i + 1) / (count - 1) for i in range(count - 2)]
+    return [0.0 - _BEYOND, *inner, 1.0 + _BEYOND]
+
+
+def auc(
+    labels: Any,
+    predictions: Any,
+    weights: Any = None,
+    num_thresholds: int = 200,
+    metrics_collections: Any = None,
+    updates_collections: Any = None,
+    curve: str = "ROC",
+    name: str | None = None,
+    summation_method: str = "trapezoidal",
+    thresholds: Sequence[float] | None = None,
+) -> Pair:
+    """(area under the curve of thresholds, update), weighted.
+
+    predictions: from 0 to 1. num_thresholds: evenly between; or `thresholds`, besides 0 and 1.
+    curve: "ROC" (true over false positives) or "PR" (precision over recall).
+    summation_method: "trapezoidal", "minoring" or "majoring"; "careful_interpolation" is right
+      for "PR", and "trapezoidal" for "ROC".
+
+    ValueError for another curve or method; InvalidArgumentError in a run for predictions that are
+    not from 0 to 1.
+    """
+    if curve not in ("ROC", "PR"):
+        raise ValueError(f"curve must be either ROC or PR, {curve} unknown")
+    if summation_method not in _METHODS:
+        raise ValueError(
+            f"Invalid summation_method: {summation_method}; it is one of {', '.join(_METHODS)}"
+        )
+    with variable_scope(name, "auc", [labels, predictions, weights]):
+        chosen = even_thresholds(num_thresholds)
+        if thresholds is not None:
+            chosen = [0.0 - _BEYOND, *sorted(thresholds), 1.0 + _BEYOND]
+        values, updates = counts_at(labels, predictions, chosen, weights, _ALL)
+        value = _area(values, curve, summation_method, "value")
+        update = _area(updates, curve, summation_method, "update_op")
+        return collect(value, update, metrics_collections, updates_collections)
+
+
+def _area(counts: Counts, curve: str, method: str, name: str) -> Tensor:
+    tp, fn, tn, fp = (counts[kind] for kind in _ALL)
+    if curve == "PR" and method == "careful_interpolation":
+        return careful_area(tp, fp, fn)
+    recall = (tp + _EPSILON) / (tp + fn + _EPSILON)
+    if curve == "ROC":
+        x, y = fp / (fp + tn + _EPSILON), recall
+    else:
+        x, y = recall, (tp + _EPSILON) / (tp + fp + _EPSILON)
+    return area_under(x, y, method, name)
+
+
+def area_under(x: Any, y: Any, method: str, name: str | None = None) -> Tensor:
+    """The area under points of falling x: "minoring", "majoring", or else by trapezoids."""
+    widths, left, right = x[:-1] - x[1:], y[:-1], y[1:]
+    if method == "minoring":
+        heights = minimum(left, right)
+    elif method == "majoring":
+        heights = maximum(left, right)
+    else:
+        heights = (left + right) / 2.0
+    return reduce_sum(multiply(widths, heights), name=name)
+
+
+def careful_area(tp: Tensor, fp: Tensor, fn: Tensor) -> Tensor:
+    """The area under precision over recall, true positives being linear in positives between
+    thresholds (Davis and Goadrich 2006, The relationship between Precision-Recall and ROC curves).
+    """
+    gained = tp[:-1] - tp[1:]
+    positives = tp + fp
+    slope = div_no_nan(gained, maximum(positives[:-1] - positives[1:], 0), name="prec_slope")
+    intercept = tp[1:] - multiply(slope, positives[1:])
+    ratio = where(
+        logical_and(positives[:-1] > 0, positives[1:] > 0),
+        div_no_nan(positives[:-1], maximum(positives[1:], 0), name="recall_relative_ratio"),
+        ones_like(positives[1:]),
+    )
+    parts = div_no_nan(
+        slope * (gained + intercept * log(ratio)),
+        maximum(tp[1:] + fn[1:], 0),
+        name="pr_auc_increment",
+    )
+    return reduce_sum(parts, name="interpolate_pr_auc")
+
+
+@metric
+def sensitivity_at_specificity(
+    labels: Any,
+    predictions: Any,
+    specificity: float,
+    weights: Any = None,
+    num_thresholds: int = 200,
+    name: str | None = None,
+) -> Pair:
+    """(recall at the threshold whose specificity is nearest the given one, update).
+
+    ValueError for a specificity that is not from 0 to 1.
+    """
+    _check_part("specificity", specificity)
+
+    def measure(tp: Any, fn: Any, tn: Any, fp: Any, name: str) -> Tensor:
+        distance = absolute(tn / (tn + fp + _BEYOND) - specificity)
+        nearest = cast(argmin(distance, 0), dtypes.int32)
+        return _divide(tp[nearest], tp[nearest] + fn[nearest] + _BEYOND, name)
+
+    with variable_scope(name, "sensitivity_at_specificity", [predictions, labels, weights]):
+        return _point(measure, labels, predictions, weights, num_thresholds)
+
+
+@metric
+def specificity_at_sensitivity(
+    labels: Any,
+    predictions: Any,
+    sensitivity: float,
+    weights: Any = None,
+    num_thresholds: int = 200,
+    name: str | None = None,
+) -> Pair:
+    """(specificity at the highest threshold whose recall is nearest the given one, update).
+
+    ValueError for a sensitivity that is not from 0 to 1.
+    """
+    _check_part("sensitivity", sensitivity)
+
+    def measure(tp: Any, fn: Any, tn: Any, fp: Any, name: str) -> Tensor:
+        distance = absolute(tp / (tp + fn + _BEYOND) - sensitivity)
+        nearest = equal(distance, -reduce_max(-distance))
+        last = _last_true(nearest, num_thresholds)
+        return _divide(tn[last], tn[last] + fp[last] + _BEYOND, name)
+
+    with variable_scope(name, "specificity_at_sensitivity", [predictions, labels, weights]):
+        return _point(measure, labels, predictions, weights, num_thresholds)
+
+
+def _divide(part: Any, whole: Any, name: str) -> Tensor:
+    return multiply(part, 1.0 / whole, name=name)
+
+
+def _last_true(which: Tensor, count: int) -> Tensor:
+    numbers = convert_to_tensor(list(range(count)))
+    return cast(argmax(cast(which, dtypes.int32) * (numbers + 1), 0), dtypes.int32)
+
+
+def _check_part(name: str, value: float) -> None:
+    if not 0 <= real_number(name, value) <= 1:
+        raise ValueError(f"`{name}` must be in the range [0, 1], but it is {value}")
+
+
+def _point(
+    measure: Callable[..., Tensor], labels: Any, predictions: Any, weights: Any, count: int
+) -> Pair:
+    values, updates = counts_at(labels, predictions, even_thresholds(count), weights, _ALL)
+    return measure_both(measure, [values[kind] for kind in _ALL], [updates[kind] for kind in _ALL])

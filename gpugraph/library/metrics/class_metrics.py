@@ -1,0 +1,282 @@
+"""Metrics of classes: overlap by a matrix of confusions, and labels among the first k."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.named_function import named
+from gpugraph.graph.attr_values import whole_number
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.metrics.metric_variables import Pair, alike, keep, metric
+from gpugraph.ops.arrays.cast import cast
+from gpugraph.ops.arrays.concat_and_stack import stack
+from gpugraph.ops.arrays.constants_and_placeholders import ones_like
+from gpugraph.ops.arrays.reshape_and_transpose import expand_dims, reshape
+from gpugraph.ops.elementwise.arithmetic_functions import minimum, multiply
+from gpugraph.ops.elementwise.comparison_and_select import (
+    equal,
+    greater,
+    greater_equal,
+    logical_and,
+    logical_not,
+    not_equal,
+    where,
+)
+from gpugraph.ops.elementwise.division import div_no_nan
+from gpugraph.ops.framework.identity_and_shape import identity, size
+from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.indexing.coordinate_gather_scatter import scatter_nd
+from gpugraph.ops.indexing.top_k import top_k
+from gpugraph.ops.nn.losses.loss_weights import broadcast_weights
+from gpugraph.ops.reductions.ranges_and_running_sums import cumsum
+from gpugraph.ops.reductions.reduction_functions import reduce_any, reduce_sum
+from gpugraph.ops.sparse.sparse_functions import sparse_tensor_to_dense
+from gpugraph.ops.sparse.sparse_tensor import SparseTensor, SparseTensorValue, expect_sparse
+from gpugraph.ops.state.reference_variable_ops import assign_add
+from gpugraph.building.variable_scope import variable_scope
+
+
+@metric
+def mean_iou(
+    labels: Any, predictions: Any, num_classes: int, weights: Any = None, name: str | None = None
+) -> Pair:
+    """(mean over classes of intersection over union, update); the update gives the confusions.
+
+    labels, predictions: classes below `num_classes`, of any shape; weights: of the same shape.
+    Classes that neither labels nor predictions have do not count. InvalidArgumentError in a run
+    for what is no class.
+    """
+    with variable_scope(name, "mean_iou", [predictions, labels, weights]):
+        labels, predictions, weights = alike(labels, predictions, weights)
+        total = keep("total_confusion_matrix", [num_classes, num_classes], dtypes.float64)
+        update = assign_add(total, confusions_of(labels, predictions, weights, num_classes))
+        value = mean_overlap(total, num_classes)
+        return value, update
+
+
+def confusions_of(labels: Any, predictions: Any, weights: Any, num_classes: int) -> Tensor:
+    """How often each class (row) is predicted as each (column), float64; weighted."""
+    labels, predictions = (
+        reshape(cast(classes, dtypes.int64), [-1]) for classes in (labels, predictions)
+    )
+    counts = cast(ones_like(predictions), dtypes.float64)
+    if weights is not None:
+        counts = reshape(cast(weights, dtypes.float64), [-1])
+    indices = stack([labels, predictions], axis=1)
+    return scatter_nd(indices, counts, np.array([num_classes, num_classes], np.int64))
+
+
+def mean_overlap(confusions: Any, num_classes: int) -> Tensor:
+    """The mean over classes that occur: right predictions by all that are labels or predictions."""
+    rows = cast(reduce_sum(confusions, 0), dtypes.float32)
+    columns = cast(reduce_sum(confusions, 1), dtypes.float32)
+    diagonal = multiply(confusions, np.eye(num_classes))
+    right = cast(reduce_sum(diagonal, 0), dtypes.float32)
+    union = rows + columns - right
+    occurring = reduce_sum(cast(not_equal(union, 0), dtypes.float32))
+    safe = where(greater(union, 0), union, ones_like(union))
+    total = reduce_sum(right / safe, name="mean_iou")
+    return where(greater(occurring, 0), total / occurring, 0)
+
+
+# -- labels among the k largest predictions
+
+
+def _at_k(kind: str, wrong: str, doc: str) -> Callable[..., Pair]:
+    """The metric of the labels among the `k` largest predictions."""
+
+    @metric
+    @named(f"{kind}_at_k", doc)
+    def compute(
+        labels: Any,
+        predictions: Any,
+        k: int,
+        class_id: int | None = None,
+        weights: Any = None,
+        name: str | None = None,
+    ) -> Pair:
+        with _scope(name, kind, k, class_id, [predictions, labels, weights]):
+            first = top_k(predictions, k).indices
+            return _quotient(kind, wrong, labels, first, k, class_id, weights)
+
+    return compute
+
+
+def _at_top_k(kind: str, wrong: str) -> Callable[..., Pair]:
+    """The same of predictions that are chosen already."""
+
+    @metric
+    @named(
+        f"{kind}_at_top_k",
+        f"`{kind}_at_k` of predictions that are chosen already: classes [..., k], the best first.",
+    )
+    def compute(
+        labels: Any,
+        predictions_idx: Any,
+        k: int | None = None,
+        class_id: int | None = None,
+        weights: Any = None,
+        name: str | None = None,
+    ) -> Pair:
+        with _scope(name, kind, k, class_id, [predictions_idx, labels, weights]):
+            return _quotient(kind, wrong, labels, predictions_idx, k, class_id, weights)
+
+    return compute
+
+
+recall_at_k = _at_k(
+    "recall",
+    "false_negative",
+    """(which part of the labels is among the `k` largest predictions, update), weighted.
+
+    labels: classes [..., number of labels], or [...] where there is one each; or a SparseTensor
+      [..., number of labels].
+    predictions: floats [..., classes].
+    class_id: the only class that counts, by default all.
+    weights: [...], or 1 where the same weight is for all.
+
+    NaN before there is any label.
+    """,
+)
+precision_at_k = _at_k(
+    "precision",
+    "false_positive",
+    """(which part of the `k` largest predictions are labels, update), weighted.
+
+    All else as of `recall_at_k`.
+    """,
+)
+recall_at_top_k = _at_top_k("recall", "false_negative")
+precision_at_top_k = _at_top_k("precision", "false_positive")
+
+
+def _ending(k: int | None, class_id: int | None) -> str:
+    rank = "at_k" if k is None else f"at_{k}"
+    return rank if class_id is None else f"{rank}_class{class_id}"
+
+
+def _scope(
+    name: str | None, kind: str, k: int | None, class_id: int | None, values: list[Any]
+) -> variable_scope:
+    return variable_scope(name, f"{kind}_{_ending(k, class_id)}", values)
+
+
+_NO_LABEL = np.int64(-(2**63))
+"""Pads rows of sparse labels to the same length."""
+
+
+def _labels(labels: Any, first: Tensor) -> tuple[Tensor, bool]:
+    """Labels [..., number of labels], and whether some of them may be none."""
+    is_sparse = isinstance(labels, (SparseTensor, SparseTensorValue))
+    if is_sparse:
+        source = expect_sparse(labels)
+        wide = SparseTensor(source.indices, cast(source.values, dtypes.int64), source.dense_shape)
+        dense = sparse_tensor_to_dense(wide, _NO_LABEL)
+    else:
+        dense = cast(convert_to_tensor(labels), dtypes.int64)
+    rank, labels_rank = first.shape.rank, dense.shape.rank
+    if rank is not None and labels_rank is not None:
+        if labels_rank not in (rank, rank - 1):
+            raise ValueError(
+                f"Unexpected labels shape {dense.shape} for predictions shape {first.shape}. "
+                "Predictions rank should be the same rank as labels rank or labels rank plus one."
+            )
+        if rank < 2:
+            raise ValueError(
+                f"Shape must be at least rank 2 but is rank {rank}: predictions {first.shape}"
+            )
+        if labels_rank < rank:
+            dense = expand_dims(dense, -1)
+    return dense, is_sparse
+
+
+def _quotient(
+    kind: str,
+    wrong: str,
+    labels: Any,
+    predictions_idx: Any,
+    k: int | None,
+    class_id: int | None,
+    weights: Any,
+) -> Pair:
+    """Hits by hits and misses, of all batches, and what updates that."""
+    ending = _ending(k, class_id)
+    first = cast(convert_to_tensor(predictions_idx), dtypes.int64)
+    hits, misses = _hits_and_misses(*_labels(labels, first), first, kind == "recall", class_id)
+    if weights is not None:
+        factors = broadcast_weights(cast(weights, dtypes.float64), hits)
+        hits, misses = multiply(hits, factors), multiply(misses, factors)
+    right = keep(f"true_positive_{ending}", (), dtypes.float64)
+    missed = keep(f"{wrong}_{ending}", (), dtypes.float64)
+    updates = [
+        assign_add(total, reduce_sum(counts)) for total, counts in ((right, hits), (missed, misses))
+    ]
+    value = raw_ops.RealDiv(identity(right), raw_ops.Add(right, missed))
+    return value, raw_ops.RealDiv(updates[0], raw_ops.Add(*updates), name="update")
+
+
+def _hits_and_misses(
+    labels: Tensor, may_be_none: bool, first: Tensor, by_label: bool, class_id: int | None
+) -> tuple[Any, Any]:
+    """For each element of the batch: how many of `first` are labels, and how many of the labels
+    (or of `first`) match none of the others.
+    """
+    pairs = equal(expand_dims(first, -1), expand_dims(labels, -2))  # [..., k, labels]
+    is_label = reduce_any(pairs, -1)
+    counts = is_label
+    missed, all_of = logical_not(is_label), first
+    if by_label:
+        missed, all_of = logical_not(reduce_any(pairs, -2)), labels
+        if may_be_none:
+            missed = logical_and(missed, not_equal(labels, _NO_LABEL))
+    if class_id is not None:
+        class_id = whole_number("class_id", class_id)
+        counts = logical_and(counts, equal(first, np.int64(class_id)))
+        missed = logical_and(missed, equal(all_of, np.int64(class_id)))
+    hits, misses = (reduce_sum(cast(flags, dtypes.float64), -1) for flags in (counts, missed))
+    return hits, misses
+
+
+# -- precision, averaged over ranks
+
+
+@metric
+def average_precision_at_k(
+    labels: Any, predictions: Any, k: int, weights: Any = None, name: str | None = None
+) -> Pair:
+    """(mean of the precisions at the ranks, up to `k`, of labels, update), weighted; 0 at first.
+
+    labels: classes [..., number of labels], or [...] where there is one each; or a SparseTensor.
+    predictions: floats [..., classes].
+    weights: [...], or 1 where the same weight is for all.
+
+    A row's sum of precisions is divided by its number of labels (negative ones are none), or by k
+    where that is less.
+    """
+    with variable_scope(name, f"average_precision_at_{k}", [predictions, labels, weights]):
+        first = cast(top_k(predictions, k).indices, dtypes.int64)
+        averages = _averages(_labels(labels, first)[0], first, k)
+        count = cast(size(averages), dtypes.float64)
+        if weights is not None:
+            factors = broadcast_weights(cast(weights, dtypes.float64), averages)
+            averages, count = multiply(averages, factors), reduce_sum(factors)
+        weight, total = (keep(variable, (), dtypes.float64) for variable in ("max", "total"))
+        new_weight, new_total = assign_add(weight, count), assign_add(total, reduce_sum(averages))
+        value = div_no_nan(identity(total), identity(weight), name="mean")
+        update = div_no_nan(new_total, new_weight, name="update")
+        return value, update
+
+
+def _averages(labels: Tensor, first: Tensor, k: int) -> Tensor:
+    """Of each element of the batch, the mean precision; NaN without labels."""
+    is_label = reduce_any(equal(expand_dims(first, -1), expand_dims(labels, -2)), -1)
+    relevant = cast(is_label, dtypes.float64)
+    precisions = cumsum(relevant, axis=-1) / np.arange(1.0, k + 1)
+    total = reduce_sum(multiply(precisions, relevant), -1)
+    there = cast(greater_equal(labels, np.int64(0)), dtypes.float64)
+    return total / minimum(reduce_sum(there, -1), np.float64(k))

@@ -1,0 +1,96 @@
+"""The local variables of metrics, and the pair of a value and its update."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gpugraph.base import dtypes
+from gpugraph.base.named_function import add_parameters, named
+from gpugraph.graph.client.default_graph_functions import get_default_graph
+from gpugraph.graph.client.graph_collections import GraphKeys
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.arrays.cast import cast
+from gpugraph.ops.arrays.constants_and_placeholders import zeros
+from gpugraph.ops.elementwise.arithmetic_functions import multiply
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.nn.losses.loss_weights import (
+    broadcast_weights,
+    remove_squeezable_dimensions,
+    squeezed_weights,
+)
+from gpugraph.building.variables import Variable
+
+Pair = tuple[Tensor, Tensor]
+"""The value so far, and the tensor that adds this batch and is the new value."""
+
+
+def keep(name: str, shape: Any = (), dtype: Any = dtypes.float32) -> Variable:
+    """A local variable initialized to zeros, of the collection METRIC_VARIABLES."""
+    return Variable(
+        lambda: zeros(list(shape), dtype),
+        trainable=False,
+        collections=[GraphKeys.LOCAL_VARIABLES, GraphKeys.METRIC_VARIABLES],
+        name=name,
+    )
+
+
+def collect(value: Any, update: Any, values_to: Any, updates_to: Any) -> Pair:
+    """The pair, whose parts join collections, by names or lists of them."""
+    graph = get_default_graph()
+    for tensor, names in ((value, values_to), (update, updates_to)):
+        if names:
+            graph.add_to_collections(names, tensor)
+    return value, update
+
+
+def metric(function: Callable[..., Pair]) -> Callable[..., Pair]:
+    """The metric with two parameters before `name`: what its value and its update join.
+
+    `metrics_collections` and `updates_collections` are collections, by names or lists of them.
+    """
+
+    def call(arguments: Any, metrics_collections: Any, updates_collections: Any) -> Pair:
+        return collect(*function(**arguments), metrics_collections, updates_collections)
+
+    return add_parameters(function, call, metrics_collections=None, updates_collections=None)
+
+
+def binary_metric(
+    type_name: str, doc: str, measure: Callable[[Any, Any, Any, str | None], Pair]
+) -> Callable[..., Pair]:
+    """The metric that is `measure(labels, predictions, weights, name)`."""
+
+    @metric
+    @named(type_name, doc)
+    def compute(
+        labels: Any, predictions: Any, weights: Any = None, name: str | None = None
+    ) -> Pair:
+        return measure(labels, predictions, weights, name)
+
+    return compute
+
+
+def measure_both(measure: Callable[..., Any], values: Any, updates: Any) -> Pair:
+    """`measure(*values, name="value")`, and the same of the updates."""
+    return measure(*values, name="value"), measure(*updates, name="update_op")
+
+
+def alike(labels: Any, predictions: Any, weights: Any = None) -> tuple[Any, Any, Any]:
+    """(labels, predictions, weights) without last dimensions of 1 that others have not.
+
+    ValueError where the shapes of labels and predictions differ.
+    """
+    labels, predictions = remove_squeezable_dimensions(
+        convert_to_tensor(labels), convert_to_tensor(predictions)
+    )
+    predictions.shape.assert_is_compatible_with(labels.shape)
+    return labels, predictions, None if weights is None else squeezed_weights(weights, predictions)
+
+
+def apply_weights(values: Tensor, weights: Any) -> Tensor:
+    """`values` in float32, times their weights, where there are any."""
+    values = cast(values, dtypes.float32)
+    if weights is None:
+        return values
+    return multiply(values, broadcast_weights(cast(weights, dtypes.float32), values))

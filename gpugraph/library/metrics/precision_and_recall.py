@@ -1,0 +1,88 @@
+"""Counts of right and wrong, and their quotients: precision and recall."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from gpugraph.base import dtypes
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.metrics.metric_variables import (
+    Pair,
+    alike,
+    apply_weights,
+    binary_metric,
+    keep,
+    measure_both,
+)
+from gpugraph.ops.arrays.cast import cast
+from gpugraph.ops.elementwise.comparison_and_select import equal, greater, logical_and, where
+from gpugraph.ops.framework.identity_and_shape import identity
+from gpugraph.ops.reductions.reduction_functions import reduce_sum
+from gpugraph.ops.state.reference_variable_ops import assign_add
+from gpugraph.building.variable_scope import variable_scope
+
+
+def _count(
+    type_name: str,
+    label: bool,
+    prediction: bool,
+    labels: Any,
+    predictions: Any,
+    weights: Any,
+    name: str | None = None,
+) -> Pair:
+    """How often there are this label and this prediction, and what updates that."""
+    with variable_scope(name, type_name, [labels, predictions, weights]):
+        predictions = cast(predictions, dtypes.bool)
+        labels, predictions, weights = alike(cast(labels, dtypes.bool), predictions, weights)
+        hits = logical_and(equal(labels, label), equal(predictions, prediction))
+        count = keep("count")
+        update = assign_add(count, reduce_sum(apply_weights(hits, weights)))
+        return identity(count), update
+
+
+def _count_metric(
+    type_name: str, label: bool, prediction: bool, summary: str
+) -> Callable[..., Pair]:
+    """The metric that counts one label together with one prediction."""
+    doc = f"({summary}, update), weighted. Labels and predictions become bools."
+    return binary_metric(type_name, doc, partial(_count, type_name, label, prediction))
+
+
+true_positives = _count_metric("true_positives", True, True, "how often both are true")
+true_negatives = _count_metric("true_negatives", False, False, "how often both are false")
+false_positives = _count_metric(
+    "false_positives", False, True, "how often only the prediction is true"
+)
+false_negatives = _count_metric("false_negatives", True, False, "how often only the label is true")
+
+
+def _quotient(right: Tensor, wrong: Tensor, name: str) -> Tensor:
+    """right / (right + wrong); 0 of none."""
+    return where(greater(right + wrong, 0), right / (right + wrong), 0, name=name)
+
+
+def _quotient_metric(
+    type_name: str, wrong_name: str, wrong_label: bool, summary: str
+) -> Callable[..., Pair]:
+    """The metric of true positives by these and another count."""
+
+    def measure(labels: Any, predictions: Any, weights: Any, name: str | None) -> Pair:
+        with variable_scope(name, type_name, [predictions, labels, weights]):
+            predictions = cast(predictions, dtypes.bool)
+            inputs = cast(labels, dtypes.bool), predictions, weights
+            right = _count("true_positives", True, True, *inputs)
+            wrong = _count(wrong_name, wrong_label, not wrong_label, *inputs)
+            return measure_both(_quotient, *zip(right, wrong))
+
+    return binary_metric(type_name, f"({summary}, update), weighted; 0 of none.", measure)
+
+
+precision = _quotient_metric(
+    "precision", "false_positives", False, "which part of what is predicted true is true"
+)
+recall = _quotient_metric(
+    "recall", "false_negatives", True, "which part of what is true is predicted so"
+)

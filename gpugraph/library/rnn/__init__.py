@@ -1,0 +1,19 @@
+"""Recurrent networks: cells, and what calls a cell once for each step of a sequence.
+
+A cell is a function of one step's input and a state, which gives an output and the next state; it
+knows its variables, its `state_size` and `output_size`. `dynamic_rnn` calls it in one while loop,
+`static_rnn` builds it once for each step, `raw_rnn` lets the program say what happens between
+steps, and the bidirectional ones read a sequence from both ends.
+
+`rnn_cell_base` has RNNCell, on which all cells are built; `state_sizes` the shapes of states.
+`api/rnn_cell.py` has the public cells.
+"""
+
+from gpugraph.library.rnn.bidirectional_rnn import (
+    bidirectional_dynamic_rnn as bidirectional_dynamic_rnn,
+    static_bidirectional_rnn as static_bidirectional_rnn,
+)
+from gpugraph.library.rnn.dynamic_rnn import dynamic_rnn as dynamic_rnn
+from gpugraph.library.rnn.raw_rnn import raw_rnn as raw_rnn
+from gpugraph.library.rnn.state_saving_rnn import static_state_saving_rnn as static_state_saving_rnn
+from gpugraph.library.rnn.static_rnn import static_rnn as static_rnn

@@ -1,0 +1,78 @@
+"""Configurations of cells that hold other cells and functions: dicts of plain values."""
+
+from __future__ import annotations
+
+import builtins
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from types import FunctionType
+from typing import Any
+
+from gpugraph.library.keras.layers.function_configs import bytecode_of, check_bytecode, function_of_bytecode
+from gpugraph.library.rnn.rnn_cell_base import RNNCell
+
+
+def config_of_cell(cell: Any) -> dict[str, Any]:
+    """The class of a cell and the arguments of its constructor."""
+    return {"class_name": type(cell).__name__, "config": cell.get_config()}
+
+
+def cell_of_config(config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None) -> Any:
+    """The cell that `config_of_cell` told of.
+
+    custom_objects: classes by name, before those of this package. ValueError for another name.
+    """
+    classes = {cls.__name__: cls for cls in _cell_classes(RNNCell)} | dict(custom_objects or {})
+    name = config["class_name"]
+    if name not in classes:
+        raise ValueError(
+            f"Unknown layer: {name}. Give its class in custom_objects, as {{{name!r}: {name}}}; "
+            f"known are {', '.join(sorted(classes))}"
+        )
+    return classes[name].from_config(dict(config["config"]))
+
+
+def _cell_classes(base: type[RNNCell]) -> Iterator[type[RNNCell]]:
+    """The classes of this package that derive from a class of cells."""
+    for cls in base.__subclasses__():
+        if cls.__module__.startswith(f"{__package__}."):
+            yield cls
+        yield from _cell_classes(cls)
+
+
+def config_of_function(name: str, function: Callable[..., Any] | None) -> dict[str, Any]:
+    """A function as its code, defaults and what it closes over, with its module; {} for None."""
+    if function is None:
+        return {}
+    if not isinstance(function, FunctionType):
+        content: Any = getattr(function, "__name__", type(function).__name__)
+        kind = "function"
+    else:
+        content, kind = tuple(bytecode_of(function)), "lambda"
+    return {name: content, f"{name}_type": kind, f"{name}_module": function.__module__}
+
+
+def function_of_config(
+    name: str, config: dict[str, Any], custom_objects: Mapping[str, Any] | None
+) -> Callable[..., Any] | None:
+    """Takes out of `config` the function that `config_of_function` told of; None without one.
+
+    TypeError for an unknown kind; ValueError for a name that `custom_objects` has not,
+    and for code of a file.
+    """
+    if name not in config:
+        return None
+    content, kind = config.pop(name), config.pop(f"{name}_type")
+    module_name = config.pop(f"{name}_module")
+    module = sys.modules.get(module_name)
+    if kind == "lambda":
+        check_bytecode(f"{name} of a cell", content, module_name, is_refused_elsewhere=False)
+        names = {"__builtins__": builtins} if module is None else vars(module)
+        return function_of_bytecode(content, names)
+    if kind != "function":
+        raise TypeError(f"Unknown function type for {name}: {kind!r}")
+    function = (custom_objects or {}).get(content, getattr(module, content, None))
+    if function is None:
+        raise ValueError(f"Unknown {name}: {content}. Give it in custom_objects, by its name")
+    found: Callable[..., Any] = function
+    return found

@@ -1,0 +1,331 @@
+"""Cells around a cell: dropout, a residual connection, a device."""
+
+from __future__ import annotations
+
+import hashlib
+import numbers
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from gpugraph.base.nest import (
+    assert_same_structure,
+    flatten,
+    is_nested,
+    map_structure,
+    pack_sequence_as,
+)
+from gpugraph.base.shapes import as_shape
+from gpugraph.graph.client.default_graph_functions import get_default_graph
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.elementwise.division import divide
+from gpugraph.ops.elementwise.unary_functions import floor
+from gpugraph.ops.framework.constant_value import constant_value
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.nn.activations.dropout import dropout
+from gpugraph.ops.random.random_ops import random_uniform
+from gpugraph.ops.tensor_arrays.tensor_array import TensorArray
+from gpugraph.library.rnn.cell_configs import (
+    cell_of_config,
+    config_of_cell,
+    config_of_function,
+    function_of_config,
+)
+from gpugraph.library.rnn.lstm_cells import LSTMStateTuple
+from gpugraph.library.rnn.rnn_cell_base import RNNCell, check_cell
+
+
+class _Wrapper(RNNCell):
+    """A cell that calls another one and has its variables."""
+
+    def __init__(self, cell: Any, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        check_cell("cell", cell)
+        self.cell = cell
+
+    def __call__(self, inputs: Any, state: Any, scope: Any = None) -> Any:
+        return self._around(inputs, state, lambda *arguments: self.cell(*arguments, scope=scope))
+
+    def _around(self, inputs: Any, state: Any, call_cell: Callable[..., Any]) -> Any:
+        """Calls `call_cell(inputs, state)`, with the wrapper's part before and after it."""
+        raise NotImplementedError(f"{type(self).__name__} does not define `_around`")
+
+    def get_config(self) -> dict[str, Any]:
+        """The wrapped cell, by class and arguments, and the wrapper's own arguments."""
+        return {**super().get_config(), "cell": config_of_cell(self.cell)}
+
+    @classmethod
+    def from_config(
+        cls, config: dict[str, Any], custom_objects: Mapping[str, Any] | None = None
+    ) -> Any:
+        """The wrapper that `get_config` told of; custom_objects: classes and functions by name."""
+        arguments = dict(config)
+        for name, argument in cls._function_arguments:
+            function = function_of_config(name, arguments, custom_objects)
+            if function is not None:
+                arguments[argument] = function
+        return cls(cell_of_config(arguments.pop("cell"), custom_objects), **arguments)
+
+    _function_arguments: tuple[tuple[str, str], ...] = ()
+    """Names of functions in a configuration, with the constructor's arguments that they are."""
+
+    @property
+    def wrapped_cell(self) -> Any:
+        """The cell that is called."""
+        return self.cell
+
+    @property
+    def state_size(self) -> Any:
+        """That of the cell."""
+        return self.cell.state_size
+
+    @property
+    def output_size(self) -> Any:
+        """That of the cell."""
+        return self.cell.output_size
+
+    @property
+    def trainable_weights(self) -> list[Any]:
+        """Those of the cell."""
+        return list(getattr(self.cell, "trainable_weights", ()))
+
+    @property
+    def non_trainable_weights(self) -> list[Any]:
+        """Those of the cell."""
+        return list(getattr(self.cell, "non_trainable_weights", ()))
+
+    def zero_state(self, batch_size: Any, dtype: Any) -> Any:
+        """A state of zeros of the cell."""
+        graph = get_default_graph()
+        with graph.name_scope(f"{type(self).__name__}ZeroState"):
+            return self.cell.zero_state(batch_size, dtype)
+
+
+class DeviceWrapper(_Wrapper):
+    """Runs a cell on `device`: a name, or a function of each op."""
+
+    def __init__(self, cell: Any, device: Any, **kwargs: Any) -> None:
+        super().__init__(cell, **kwargs)
+        self._device = device
+
+    def get_config(self) -> dict[str, Any]:
+        """The wrapped cell and the device."""
+        return {**super().get_config(), "device": self._device}
+
+    def zero_state(self, batch_size: Any, dtype: Any) -> Any:
+        """A state of zeros, on the device."""
+        with get_default_graph().device(self._device):
+            return super().zero_state(batch_size, dtype)
+
+    def _around(self, inputs: Any, state: Any, call_cell: Callable[..., Any]) -> Any:
+        with get_default_graph().device(self._device):
+            return call_cell(inputs, state)
+
+
+class ResidualWrapper(_Wrapper):
+    """Adds a cell's inputs to its outputs, or returns `residual_fn(inputs, outputs)`.
+
+    ValueError in the call when inputs and outputs are not alike, which they must be for adding.
+    """
+
+    def __init__(
+        self, cell: Any, residual_fn: Callable[..., Any] | None = None, **kwargs: Any
+    ) -> None:
+        super().__init__(cell, **kwargs)
+        self._residual_fn = residual_fn
+
+    _function_arguments = (("residual_fn", "residual_fn"),)
+
+    def get_config(self) -> dict[str, Any]:
+        """The wrapped cell, and the function's code."""
+        return {**super().get_config(), **config_of_function("residual_fn", self._residual_fn)}
+
+    def _around(self, inputs: Any, state: Any, call_cell: Callable[..., Any]) -> Any:
+        outputs, new_state = call_cell(inputs, state)
+        return (self._residual_fn or _sum)(inputs, outputs), new_state
+
+
+def _sum(inputs: Any, outputs: Any) -> Any:
+    def add(one: Any, other: Any) -> Any:
+        one.shape.assert_is_compatible_with(other.shape)
+        return one + other
+
+    assert_same_structure(inputs, outputs)
+    return map_structure(add, inputs, outputs)
+
+
+class DropoutWrapper(_Wrapper):
+    """Dropout of a cell's inputs, outputs and states. Source: arXiv:1409.2329.
+
+    input_keep_prob, output_keep_prob, state_keep_prob: the probability that an element is kept;
+      numbers in [0, 1] or scalar tensors.
+    variational_recurrent: whether all steps (and all of the batch) drop the same; needs `dtype`,
+      and `input_size` unless inputs are all kept. Source: arXiv:1512.05287.
+    seed: of the random numbers; those of inputs, states and outputs are different.
+    dropout_state_filter_visitor: whether a state or a part of it has dropout; by default all
+      but the memory `c` of an LSTM, and TensorArrays.
+
+    ValueError for a probability outside [0, 1] and what `variational_recurrent` lacks; TypeError
+    for a visitor that can't be called.
+    """
+
+    def __init__(
+        self,
+        cell: Any,
+        input_keep_prob: Any = 1.0,
+        output_keep_prob: Any = 1.0,
+        state_keep_prob: Any = 1.0,
+        variational_recurrent: bool = False,
+        input_size: Any = None,
+        dtype: Any = None,
+        seed: int | None = None,
+        dropout_state_filter_visitor: Callable[..., Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(cell, dtype=dtype, **kwargs)
+        visitor = dropout_state_filter_visitor
+        if visitor is not None and not callable(visitor):
+            raise TypeError(f"dropout_state_filter_visitor must be callable: {visitor!r}")
+        self._visitor = visitor or _all_but_memory
+        with get_default_graph().name_scope("DropoutWrapperInit"):
+            self._input_keep = _probability("input_keep_prob", input_keep_prob)
+            self._state_keep = _probability("state_keep_prob", state_keep_prob)
+            self._output_keep = _probability("output_keep_prob", output_keep_prob)
+        self._seed, self._input_size = seed, input_size
+        self._noise: dict[str, list[Tensor]] | None = None
+        if variational_recurrent:
+            self._noise = self._draw_noise(input_size, dtype)
+
+    _function_arguments = (("dropout_fn", "dropout_state_filter_visitor"),)
+
+    def get_config(self) -> dict[str, Any]:
+        """The wrapped cell, the arguments, and the code of a filter of the program's."""
+        visitor = None if self._visitor is _all_but_memory else self._visitor
+        return {
+            **super().get_config(),
+            "input_keep_prob": self._input_keep,
+            "output_keep_prob": self._output_keep,
+            "state_keep_prob": self._state_keep,
+            "variational_recurrent": self._noise is not None,
+            "input_size": self._input_size,
+            "seed": self._seed,
+            **config_of_function("dropout_fn", visitor),
+        }
+
+    def _draw_noise(self, input_size: Any, dtype: Any) -> dict[str, list[Tensor]]:
+        """The random numbers of all steps, for each size of inputs, states and outputs."""
+        if dtype is None:
+            raise ValueError("When variational_recurrent=True, dtype must be provided")
+        sizes = {"state": self.cell.state_size, "output": self.cell.output_size}
+        if _drops(self._input_keep):
+            if input_size is None:
+                raise ValueError(
+                    "When variational_recurrent=True and input_keep_prob < 1.0 or is unknown, "
+                    "input_size must be provided"
+                )
+            sizes = {"input": input_size, **sizes}
+        return {
+            kind: [
+                random_uniform(
+                    [1, *as_shape(size).as_list()], seed=self._seed_of(kind, index), dtype=dtype
+                )
+                for index, size in enumerate(flatten(some))
+            ]
+            for kind, some in sizes.items()
+        }
+
+    def _seed_of(self, kind: str, index: int) -> int | None:
+        if self._seed is None:
+            return None
+        digest = hashlib.md5(f"{self._seed}{kind}_{index}".encode(), usedforsecurity=False)
+        return int(digest.hexdigest()[:8], 16) & 0x7FFFFFFF
+
+    def _around(self, inputs: Any, state: Any, call_cell: Callable[..., Any]) -> Any:
+        if _drops(self._input_keep):
+            inputs = self._apply_dropout("input", inputs, self._input_keep)
+        output, new_state = call_cell(inputs, state)
+        if _drops(self._state_keep):
+            chosen = _select(self._visitor, new_state)
+            new_state = self._apply_dropout("state", new_state, self._state_keep, chosen)
+        if _drops(self._output_keep):
+            output = self._apply_dropout("output", output, self._output_keep)
+        return output, new_state
+
+    def _apply_dropout(self, kind: str, values: Any, keep: Any, chosen: Any = None) -> Any:
+        """`values` with dropout where `chosen`, which has the form of their upper part, is true."""
+        if chosen is None:
+            chosen = map_structure(lambda _: True, values)
+        dropped = [
+            self._drop(kind, index, value, keep) if mark else value
+            for index, (mark, value) in enumerate(zip(flatten(chosen), _up_to(chosen, values)))
+        ]
+        return pack_sequence_as(chosen, dropped)
+
+    def _drop(self, kind: str, index: int, value: Any, keep: Any) -> Any:
+        if self._noise is None:
+            return dropout(value, rate=1.0 - keep, seed=self._seed_of(kind, index))
+        scaled = divide(value, keep) * floor(keep + self._noise[kind][index])
+        scaled.set_shape(value.shape)
+        return scaled
+
+
+def _probability(name: str, value: Any) -> Any:
+    """A probability as a number where it is known, else as a tensor."""
+    tensor = convert_to_tensor(value)
+    known = constant_value(tensor)
+    if known is None:
+        return tensor
+    if not 0 <= known <= 1:
+        raise ValueError(f"Parameter {name} must be between 0 and 1: {known}")
+    return float(known)
+
+
+def _drops(keep: Any) -> bool:
+    return not isinstance(keep, numbers.Real) or keep < 1
+
+
+def _all_but_memory(substate: Any) -> Any:
+    if isinstance(substate, LSTMStateTuple):
+        return LSTMStateTuple(c=False, h=True)
+    return not isinstance(substate, TensorArray)
+
+
+def _select(visitor: Callable[..., Any], state: Any) -> Any:
+    """Which leaves of `state` the visitor wants, in the form of its upper part.
+
+    The visitor's answer for a structure is a bool for all of it, or a structure of bools for its
+    parts; it is called again with the parts that are wanted.
+    """
+    answer = visitor(state)
+    if not is_nested(state) or answer is False:
+        return answer
+    parts = _parts(state)
+    if isinstance(answer, bool):
+        wanted = [answer] * len(parts)
+    else:
+        assert_same_structure(map_structure(lambda _: True, answer), answer)
+        wanted = _parts(answer)
+    marks = [_select(visitor, part) if want else False for want, part in zip(wanted, parts)]
+    return _like(state, marks)
+
+
+def _parts(structure: Any) -> list[Any]:
+    """The parts right below, those of a dict by sorted keys, as `flatten` has them."""
+    if isinstance(structure, Mapping):
+        return [structure[key] for key in sorted(structure)]
+    return list(structure)
+
+
+def _like(structure: Any, parts: list[Any]) -> Any:
+    """A structure of the same type, with other parts."""
+    if isinstance(structure, Mapping):
+        return dict(zip(sorted(structure), parts))
+    named = hasattr(structure, "_fields")
+    return type(structure)(*parts) if named else type(structure)(parts)
+
+
+def _up_to(shallow: Any, values: Any) -> list[Any]:
+    """The parts of `values` that stand where `shallow` has leaves."""
+    if not is_nested(shallow):
+        return [values]
+    pairs = zip(_parts(shallow), _parts(values))
+    return [part for upper, lower in pairs for part in _up_to(upper, lower)]

@@ -1,0 +1,233 @@
+"""Networks over whole sequences in one call, and cells by the names of the block ops.
+
+They compute what `BasicLSTMCell`, `LSTMCell` and `GRUCell` compute: steps are fused when a plan is
+compiled.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpugraph.library.keras.engine.input_spec import InputSpec
+from gpugraph.ops.arrays.concat_and_stack import stack
+from gpugraph.ops.arrays.reverse import reverse
+from gpugraph.ops.arrays.reverse_sequence import reverse_sequence
+from gpugraph.ops.arrays.split_and_unstack import unstack
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.random.variable_initializers import Constant, Zeros
+from gpugraph.library.rnn.basic_and_gru_cells import GRUCell, depth_of
+from gpugraph.library.rnn.dynamic_rnn import dynamic_rnn
+from gpugraph.library.rnn.lstm_cells import LSTMCell, LSTMStateTuple, TwoStateCell
+from gpugraph.library.rnn.static_rnn import static_rnn
+
+
+class LSTMBlockCell(LSTMCell):
+    """An LSTM without projection, by the name of TensorFlow's fused cell.
+
+    cell_clip: the memory is clipped to +-cell_clip; None or less than 0: it is not.
+    use_peephole: whether the gates see the memory. forget_bias: added to the forget gate.
+
+    Variables: those of `LSTMCell`.
+    """
+
+    def __init__(
+        self,
+        num_units: int,
+        forget_bias: float = 1.0,
+        cell_clip: float | None = None,
+        use_peephole: bool = False,
+        dtype: Any = None,
+        reuse: bool | None = None,
+        name: str | None = "lstm_cell",
+    ) -> None:
+        super().__init__(
+            num_units,
+            use_peepholes=use_peephole,
+            cell_clip=None if cell_clip is None or cell_clip <= 0 else cell_clip,
+            forget_bias=forget_bias,
+            reuse=reuse,
+            name=name,
+            dtype=dtype,
+        )
+
+
+class GRUBlockCellV2(GRUCell):
+    """A GRUCell, by the name of TensorFlow's fused cell, with its variables.
+
+    ValueError without a size, TypeError for two: `cell_size` is the old name of `num_units`.
+    """
+
+    def __init__(
+        self,
+        num_units: int | None = None,
+        cell_size: int | None = None,
+        reuse: bool | None = None,
+        name: str | None = "gru_cell",
+    ) -> None:
+        if num_units is not None and cell_size is not None:
+            raise ValueError("Cannot specify both 'cell_size' and 'num_units': num_units alone")
+        units = num_units if num_units is not None else cell_size
+        if units is None:
+            raise ValueError("num_units must be specified")
+        super().__init__(units, reuse=reuse, name=name)
+
+
+class GRUBlockCell(GRUBlockCellV2):
+    """GRUBlockCellV2 with other names of variables: `w_ru`, `b_ru`, `w_c`, `b_c`."""
+
+    def build(self, input_shape: Any) -> None:
+        """Adds kernels and biases for the depth of the inputs."""
+        rows, units = depth_of(input_shape) + self._num_units, self._num_units
+        self._gate_kernel = self.add_variable("w_ru", [rows, 2 * units])
+        self._gate_bias = self.add_variable("b_ru", [2 * units], initializer=Constant(1.0))
+        self._candidate_kernel = self.add_variable("w_c", [rows, units])
+        self._candidate_bias = self.add_variable("b_c", [units], initializer=Zeros())
+        self.built = True
+
+
+class FusedRNNCell:
+    """A network over a whole sequence: `cell(inputs, ...)` gives (outputs, last state)."""
+
+    def __call__(
+        self,
+        inputs: Any,
+        initial_state: Any = None,
+        dtype: Any = None,
+        sequence_length: Any = None,
+        scope: Any = None,
+    ) -> tuple[Any, Any]:
+        """Outputs [time, batch, ...] and the last state.
+
+        inputs: [time, batch, ...], or a list of steps, as which outputs come then too.
+        initial_state, dtype, sequence_length, scope: as for `tf.nn.dynamic_rnn`.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not define __call__")
+
+
+class FusedRNNCellAdaptor(FusedRNNCell):
+    """A cell called for each step of a sequence, as one network.
+
+    use_dynamic_rnn: whether by `tf.nn.dynamic_rnn`, else by `tf.nn.static_rnn`.
+    """
+
+    def __init__(self, cell: Any, use_dynamic_rnn: bool = False) -> None:
+        self._cell, self._use_dynamic_rnn = cell, use_dynamic_rnn
+
+    def __call__(
+        self,
+        inputs: Any,
+        initial_state: Any = None,
+        dtype: Any = None,
+        sequence_length: Any = None,
+        scope: Any = None,
+    ) -> tuple[Any, Any]:
+        is_list = isinstance(inputs, list)
+        if self._use_dynamic_rnn:
+            outputs, state = dynamic_rnn(
+                self._cell,
+                stack(inputs) if is_list else inputs,
+                sequence_length,
+                initial_state,
+                dtype,
+                time_major=True,
+                scope=scope,
+            )
+            return (unstack(outputs) if is_list else outputs), state
+        steps = inputs if is_list else unstack(inputs)
+        listed, state = static_rnn(self._cell, steps, initial_state, dtype, sequence_length, scope)
+        return (listed if is_list else stack(listed)), state
+
+
+class TimeReversedFusedRNN(FusedRNNCell):
+    """A network that reads its sequence from the end; outputs are in the order of the inputs."""
+
+    def __init__(self, cell: Any) -> None:
+        self._cell = cell
+
+    def __call__(
+        self,
+        inputs: Any,
+        initial_state: Any = None,
+        dtype: Any = None,
+        sequence_length: Any = None,
+        scope: Any = None,
+    ) -> tuple[Any, Any]:
+        is_list = isinstance(inputs, list)
+
+        def reverse_time(steps: Any) -> Any:
+            if sequence_length is None:
+                return steps[::-1] if is_list else reverse(steps, [0])
+            joined = stack(steps) if is_list else steps
+            reversed_steps = reverse_sequence(joined, sequence_length, 0, 1)
+            return unstack(reversed_steps) if is_list else reversed_steps
+
+        outputs, state = self._cell(
+            reverse_time(inputs), initial_state, dtype, sequence_length, scope
+        )
+        return reverse_time(outputs), state
+
+
+class LSTMBlockFusedCell(LSTMBlockCell):
+    """An LSTM over a whole sequence, as a layer: `cell(inputs, initial_state, dtype, lengths)`.
+
+    Takes what `LSTMBlockCell` takes. Inputs are [time, batch, depth] or a list of steps; outputs
+    come in the same form, with the last state. Variables: those of `LSTMBlockCell`.
+    """
+
+    input_spec = InputSpec(ndim=3)
+
+    def __init__(
+        self,
+        num_units: int,
+        forget_bias: float = 1.0,
+        cell_clip: float | None = None,
+        use_peephole: bool = False,
+        reuse: bool | None = None,
+        dtype: Any = None,
+        name: str | None = "lstm_fused_cell",
+    ) -> None:
+        super().__init__(num_units, forget_bias, cell_clip, use_peephole, dtype, reuse, name)
+
+    @property
+    def num_units(self) -> int:
+        """The number of units."""
+        return self._num_units
+
+    def __call__(  # type: ignore[override]  # a sequence, not a step
+        self,
+        inputs: Any,
+        initial_state: Any = None,
+        dtype: Any = None,
+        sequence_length: Any = None,
+        scope: Any = None,
+    ) -> tuple[Any, Any]:
+        """Outputs and the last state.
+
+        dtype: needed without an initial state. sequence_length: as for `tf.nn.dynamic_rnn`.
+        """
+        is_list = isinstance(inputs, list)
+        joined = stack(inputs) if is_list else convert_to_tensor(inputs)
+        if initial_state is None and dtype is None:
+            raise ValueError("Either initial_state or dtype needs to be specified")
+        self._lengths, self._first_dtype = sequence_length, dtype
+        outputs, state = super().__call__(joined, initial_state, scope=scope)
+        return (unstack(outputs) if is_list else outputs), state
+
+    def call(self, inputs: Any, state: Any) -> Any:
+        """Outputs of all steps, and the last state."""
+        if state is not None:
+            state = LSTMStateTuple(*state)
+        step = _Step(self._num_units, super().call)
+        return dynamic_rnn(step, inputs, self._lengths, state, self._first_dtype, time_major=True)
+
+
+class _Step(TwoStateCell):
+    """One step of a network whose variables are there."""
+
+    def __init__(self, num_units: int, step: Any) -> None:
+        super().__init__(num_units, None)
+        self._step = step
+
+    def call(self, inputs: Any, state: Any) -> Any:
+        """Output and next state."""
+        return self._step(inputs, state)

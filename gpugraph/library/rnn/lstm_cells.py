@@ -1,0 +1,241 @@
+"""Long short-term memory. The gates lie in one kernel, in the order i, j, f, o:
+
+input gate, new input, forget gate, output gate.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import DType
+from gpugraph.ops.arrays.concat_and_stack import concat
+from gpugraph.ops.arrays.split_and_unstack import split
+from gpugraph.ops.elementwise.arithmetic_functions import add, multiply
+from gpugraph.ops.elementwise.unary_functions import sigmoid, tanh
+from gpugraph.ops.framework.tensor_conversion import constant
+from gpugraph.ops.indexing.strided_slice import slice as slice_of
+from gpugraph.ops.linalg.matmul import matmul
+from gpugraph.ops.nn.normalization.bias_and_moments import bias_add
+from gpugraph.ops.random.variable_initializers import Zeros
+from gpugraph.ops.reductions.clip_by_norm import clip_by_value
+from gpugraph.library.rnn.basic_and_gru_cells import depth_of
+from gpugraph.library.rnn.rnn_cell_base import LayerCell, RNNCell
+from gpugraph.building.variable_scope import fixed_size_partitioner
+
+
+class LSTMStateTuple(NamedTuple):
+    """The state of an LSTM cell: `c`, its memory, and `h`, its last output."""
+
+    c: Any
+    h: Any
+
+    @property
+    def dtype(self) -> DType:
+        """That of both; TypeError when they differ."""
+        c, h = self
+        if c.dtype != h.dtype:
+            raise TypeError(f"Inconsistent internal state: {c.dtype} vs {h.dtype}")
+        return c.dtype
+
+
+class TwoStateCell(RNNCell):
+    """A cell with the memory and the output of an LSTM as its state."""
+
+    def __init__(self, num_units: int, reuse: bool | None) -> None:
+        super().__init__(_reuse=reuse)
+        self._num_units = num_units
+
+    @property
+    def state_size(self) -> LSTMStateTuple:
+        """num_units numbers of memory, and as many of output."""
+        return LSTMStateTuple(self._num_units, self._num_units)
+
+    @property
+    def output_size(self) -> int:
+        """num_units."""
+        return self._num_units
+
+
+class _MemoryCell(LayerCell):
+    """A cell with the states of an LSTM."""
+
+    _num_units: int
+    _state_is_tuple: bool
+
+    @property
+    def state_size(self) -> Any:
+        """The sizes of `c` and `h`, or their sum."""
+        memory, output = self._num_units, self.output_size
+        return LSTMStateTuple(memory, output) if self._state_is_tuple else memory + output
+
+    def _results(self, c: Any, h: Any) -> tuple[Any, Any]:
+        """Output and next state."""
+        return h, LSTMStateTuple(c, h) if self._state_is_tuple else concat([c, h], 1)
+
+
+class BasicLSTMCell(_MemoryCell):
+    """An LSTM without peepholes, clipping and projection. Source: arXiv:1409.2329.
+
+    forget_bias: added to the forget gate, so that it starts open.
+    state_is_tuple: whether states are LSTMStateTuples, or [batch, 2 num_units], c beside h.
+    activation: tanh by default.
+
+    Variables: `kernel` [depth + num_units, 4 num_units], `bias` [4 num_units].
+    """
+
+    def __init__(
+        self,
+        num_units: int,
+        forget_bias: float = 1.0,
+        state_is_tuple: bool = True,
+        activation: Any = None,
+        reuse: bool | None = None,
+        name: str | None = None,
+        dtype: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(_reuse=reuse, name=name, dtype=dtype, **kwargs)
+        self._num_units = num_units
+        self._forget_bias = forget_bias
+        self._state_is_tuple = state_is_tuple
+        self._activation = activation or tanh
+
+    @property
+    def output_size(self) -> int:
+        """num_units."""
+        return self._num_units
+
+    def build(self, input_shape: Any) -> None:
+        """Adds the kernel and the bias of all gates."""
+        rows = depth_of(input_shape) + self._num_units
+        self._kernel = self.add_variable("kernel", [rows, 4 * self._num_units])
+        self._bias = self.add_variable("bias", [4 * self._num_units], initializer=Zeros())
+        self.built = True
+
+    def call(self, inputs: Any, state: Any) -> Any:
+        """Output and next state."""
+        one = constant(1, dtypes.int32)
+        c, h = state if self._state_is_tuple else split(state, 2, axis=one)
+        gates = bias_add(matmul(concat([inputs, h], 1), self._kernel), self._bias)
+        i, j, f, o = split(gates, 4, axis=one)
+        forget = sigmoid(add(f, constant(self._forget_bias, f.dtype)))
+        new_c = add(multiply(c, forget), multiply(sigmoid(i), self._activation(j)))
+        new_h = multiply(self._activation(new_c), sigmoid(o))
+        return self._results(new_c, new_h)
+
+
+class LSTMCell(_MemoryCell):
+    """An LSTM with optional peepholes, clipping and projection.
+
+    Sources: Hochreiter and Schmidhuber, 1997; peepholes and projection: Sak et al., 2014
+    (arXiv:1402.1128).
+
+    use_peepholes: whether the gates see the memory, by diagonals `w_f_diag` and so on.
+    cell_clip: the memory is clipped to +-cell_clip.
+    num_proj: the size that outputs are projected to by `projection/kernel`, proj_clip clips them.
+    num_unit_shards, num_proj_shards: the number of parts of the kernels (deprecated: give
+      the variable scope a partitioner).
+    forget_bias, state_is_tuple, activation: as for BasicLSTMCell.
+    """
+
+    def __init__(
+        self,
+        num_units: int,
+        use_peepholes: bool = False,
+        cell_clip: float | None = None,
+        initializer: Any = None,
+        num_proj: int | None = None,
+        proj_clip: float | None = None,
+        num_unit_shards: int | None = None,
+        num_proj_shards: int | None = None,
+        forget_bias: float = 1.0,
+        state_is_tuple: bool = True,
+        activation: Any = None,
+        reuse: bool | None = None,
+        name: str | None = None,
+        dtype: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(_reuse=reuse, name=name, dtype=dtype, **kwargs)
+        self._num_units = num_units
+        self._use_peepholes = use_peepholes
+        self._cell_clip = cell_clip
+        self._initializer = initializer
+        self._num_proj = num_proj
+        self._proj_clip = proj_clip
+        self._num_unit_shards = num_unit_shards
+        self._num_proj_shards = num_proj_shards
+        self._forget_bias = forget_bias
+        self._state_is_tuple = state_is_tuple
+        self._activation = activation or tanh
+
+    @property
+    def output_size(self) -> int:
+        """num_proj, or num_units without projection."""
+        return self._num_units if self._num_proj is None else self._num_proj
+
+    def build(self, input_shape: Any) -> None:
+        """Adds the kernel and bias of all gates, the peepholes and the projection."""
+        units, initializer = self._num_units, self._initializer
+        self._kernel = self.add_variable(
+            "kernel",
+            [depth_of(input_shape) + self.output_size, 4 * units],
+            initializer=initializer,
+            partitioner=_partitioner(self._num_unit_shards),
+        )
+        self._bias = self.add_variable("bias", [4 * units], initializer=Zeros())
+        if self._use_peepholes:
+            self._w_f_diag = self.add_variable("w_f_diag", [units], initializer=initializer)
+            self._w_i_diag = self.add_variable("w_i_diag", [units], initializer=initializer)
+            self._w_o_diag = self.add_variable("w_o_diag", [units], initializer=initializer)
+        if self._num_proj is not None:
+            self._proj_kernel = self.add_variable(
+                "projection/kernel",
+                [units, self._num_proj],
+                initializer=initializer,
+                partitioner=_partitioner(self._num_proj_shards),
+            )
+        self.built = True
+
+    def call(self, inputs: Any, state: Any) -> Any:
+        """Output and next state."""
+        memory, last = self._parts(state)
+        gates = bias_add(matmul(concat([inputs, last], 1), self._kernel), self._bias)
+        i, j, f, o = split(gates, 4, axis=1)
+        f = f + self._forget_bias
+        if self._use_peepholes:
+            f = f + self._w_f_diag * memory
+            remembered = sigmoid(f) * memory
+            i = i + self._w_i_diag * memory
+        else:
+            remembered = sigmoid(f) * memory
+        c = remembered + sigmoid(i) * self._activation(j)
+        if self._cell_clip is not None:
+            c = clip_by_value(c, -self._cell_clip, self._cell_clip)
+        if self._use_peepholes:
+            o = o + self._w_o_diag * c
+        h = self._project(sigmoid(o) * self._activation(c))
+        return self._results(c, h)
+
+    def _parts(self, state: Any) -> Any:
+        """Memory and last output."""
+        if self._state_is_tuple:
+            return state
+        units = self._num_units
+        return (
+            slice_of(state, [0, 0], [-1, units]),
+            slice_of(state, [0, units], [-1, self.output_size]),
+        )
+
+    def _project(self, output: Any) -> Any:
+        if self._num_proj is None:
+            return output
+        output = matmul(output, self._proj_kernel)
+        if self._proj_clip is not None:
+            output = clip_by_value(output, -self._proj_clip, self._proj_clip)
+        return output
+
+
+def _partitioner(shards: int | None) -> Any:
+    return None if shards is None else fixed_size_partitioner(shards)

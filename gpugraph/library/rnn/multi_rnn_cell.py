@@ -1,0 +1,130 @@
+"""Cells on top of each other."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gpugraph.base.nest import is_nested
+from gpugraph.graph.client.default_graph_functions import get_default_graph
+from gpugraph.ops.arrays.concat_and_stack import concat
+from gpugraph.ops.indexing.strided_slice import slice as slice_of
+from gpugraph.library.rnn.cell_configs import cell_of_config, config_of_cell
+from gpugraph.library.rnn.rnn_cell_base import RNNCell, check_cell
+from gpugraph.building.trackable.trackable import Trackable, TrackableReference
+from gpugraph.building.variable_scope import variable_scope
+
+_log = logging.getLogger("gpugraph")
+
+
+class MultiRNNCell(RNNCell):
+    """Each cell takes the output of the one before it; the state is a tuple of theirs.
+
+    The variables of cell i are in the scope `cell_i`. With `state_is_tuple=False`, which is
+    deprecated, states are joined along their last dimension.
+
+    ValueError without cells, and for cells with nested states where states are to be joined;
+    TypeError for what is no list or tuple of cells.
+    """
+
+    def __init__(self, cells: Sequence[Any], state_is_tuple: bool = True) -> None:
+        super().__init__()
+        if not cells:
+            raise ValueError("Must specify at least one cell for MultiRNNCell.")
+        if not isinstance(cells, (list, tuple)):
+            raise TypeError(f"cells must be a list or tuple, but saw: {cells}.")
+        for index, cell in enumerate(cells):
+            check_cell(f"cells[{index}]", cell)
+        if len({id(cell) for cell in cells}) < len(cells):
+            _log.warning(
+                "At least two cells provided to MultiRNNCell are the same object and will share "
+                "weights: [cell] * n is n times one cell."
+            )
+        self._cells = cells
+        self._state_is_tuple = state_is_tuple
+        if not state_is_tuple and any(is_nested(cell.state_size) for cell in cells):
+            raise ValueError(
+                "Some cells return tuples of states, but the flag state_is_tuple is not set. "
+                f"State sizes are: {[cell.state_size for cell in cells]}"
+            )
+
+    @property
+    def _checkpoint_dependencies(self) -> list[TrackableReference]:
+        """The cells by their numbers: `cell-0`."""
+        cells = [
+            TrackableReference(f"cell-{index}", cell)
+            for index, cell in enumerate(self._cells)
+            if isinstance(cell, Trackable)
+        ]
+        return cells + super()._checkpoint_dependencies
+
+    def get_config(self) -> dict[str, Any]:
+        """The cells, by class and arguments, and whether states are tuples."""
+        cells = [config_of_cell(cell) for cell in self._cells]
+        return {**super().get_config(), "cells": cells, "state_is_tuple": self._state_is_tuple}
+
+    @classmethod
+    def from_config(
+        cls, config: dict[str, Any], custom_objects: Mapping[str, Any] | None = None
+    ) -> MultiRNNCell:
+        """The cells that `get_config` told of; custom_objects: classes by name."""
+        cells = [cell_of_config(cell, custom_objects) for cell in config["cells"]]
+        return cls(cells, config.get("state_is_tuple", True))
+
+    @property
+    def state_size(self) -> Any:
+        """A tuple of the cells' state sizes, or their sum."""
+        sizes = tuple([cell.state_size for cell in self._cells])
+        return sizes if self._state_is_tuple else sum(sizes)
+
+    @property
+    def output_size(self) -> Any:
+        """That of the last cell."""
+        return self._cells[-1].output_size
+
+    @property
+    def trainable_weights(self) -> list[Any]:
+        """Those of all cells."""
+        if not self.trainable:
+            return []
+        return _all(getattr(cell, "trainable_weights", ()) for cell in self._cells)
+
+    @property
+    def non_trainable_weights(self) -> list[Any]:
+        """Those of all cells, with the trainable ones where this is not trainable."""
+        weights = _all(getattr(cell, "non_trainable_weights", ()) for cell in self._cells)
+        if self.trainable:
+            return weights
+        return _all(getattr(cell, "trainable_weights", ()) for cell in self._cells) + weights
+
+    def zero_state(self, batch_size: Any, dtype: Any) -> Any:
+        """Zeros for each cell."""
+        graph = get_default_graph()
+        with graph.name_scope(f"{type(self).__name__}ZeroState"):
+            if self._state_is_tuple:
+                return tuple([cell.zero_state(batch_size, dtype) for cell in self._cells])
+            return super().zero_state(batch_size, dtype)
+
+    def call(self, inputs: Any, state: Any) -> Any:
+        """The last cell's output and the cells' next states."""
+        if self._state_is_tuple and not is_nested(state):
+            raise ValueError(
+                f"Expected state to be a tuple of length {len(self._cells)}, but received: {state}"
+            )
+        start = 0
+        states = []
+        for index, cell in enumerate(self._cells):
+            with variable_scope(f"cell_{index}"):
+                if self._state_is_tuple:
+                    cell_state = state[index]
+                else:
+                    cell_state = slice_of(state, [0, start], [-1, cell.state_size])
+                    start += cell.state_size
+                inputs, new_state = cell(inputs, cell_state)
+                states.append(new_state)
+        return inputs, tuple(states) if self._state_is_tuple else concat(states, 1)
+
+
+def _all(lists: Any) -> list[Any]:
+    return [item for items in lists for item in items]

@@ -1,0 +1,139 @@
+"""RNNCell: a function of one step's input and a state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gpugraph.base.dtypes import DType
+from gpugraph.base.nest import flatten
+from gpugraph.graph.client.default_graph_functions import get_default_graph
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.keras.engine.input_spec import InputSpec
+from gpugraph.library.keras.engine.layer_configs import arguments_config
+from gpugraph.library.keras.layers.recurrent.state_sizes import zero_state
+from gpugraph.library.layers.base_layer import Layer
+from gpugraph.ops.framework.constant_value import constant_value
+from gpugraph.ops.framework.identity_and_shape import shape
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.building.variable_scope import get_variable_scope, variable_scope
+
+
+class RNNCell(Layer):
+    """A recurrent network's step: `cell(inputs, state)` gives `(output, next state)`.
+
+    Subclasses define `state_size` and `output_size` (numbers, shapes, or nested structures of them)
+    and `call(inputs, state)`; variables that they get there belong to the cell. Or they define
+    `__call__(inputs, state, scope=None)` itself.
+    """
+
+    def __call__(self, inputs: Any, state: Any, scope: Any = None) -> Any:
+        """Output and next state.
+
+        inputs: [batch, ...], or a structure of these. state: of `state_size`, with the batch in
+        front. scope: the name or scope of the cell's variables, made of its class by default.
+        """
+        if scope is not None:
+            with variable_scope(scope, custom_getter=self._get) as opened:
+                return super().__call__(inputs, state, scope=opened)
+        with variable_scope(get_variable_scope(), custom_getter=self._get):
+            return super().__call__(inputs, state)
+
+    def _get(self, getter: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """The custom getter that records the cell's variables."""
+        variable = getter(*args, **kwargs)
+        if hasattr(variable, "trainable"):
+            self.track_variable(variable, variable.trainable)
+        return variable
+
+    def call(self, inputs: Any, state: Any) -> Any:
+        """Output and next state."""
+        raise NotImplementedError(f"{type(self).__name__} does not define `call`")
+
+    @property
+    def state_size(self) -> Any:
+        """The sizes of states, without the batch: a number, a shape, or a structure of these."""
+        raise NotImplementedError(f"{type(self).__name__} does not define state_size")
+
+    @property
+    def output_size(self) -> Any:
+        """The size of outputs, without the batch: a number, a shape, or a structure of these."""
+        raise NotImplementedError(f"{type(self).__name__} does not define output_size")
+
+    def zero_state(self, batch_size: Any, dtype: Any) -> Any:
+        """A state of zeros: for each size in `state_size` a tensor [batch_size, size]."""
+        graph = get_default_graph()
+        with graph.name_scope(f"{type(self).__name__}ZeroState"):
+            return zero_state(self.state_size, batch_size, dtype)
+
+    def get_initial_state(
+        self, inputs: Any = None, batch_size: Any = None, dtype: Any = None
+    ) -> Any:
+        """A state of zeros, for a batch of `inputs`, or for `batch_size` and `dtype`.
+
+        ValueError without both, and where `inputs` differ from them.
+        """
+        if inputs is not None:
+            batch_size, dtype = _of_inputs(
+                convert_to_tensor(inputs, name="inputs"), batch_size, dtype
+            )
+        if batch_size is None or dtype is None:
+            raise ValueError(
+                "batch_size and dtype cannot be None while constructing initial state: "
+                f"batch_size={batch_size}, dtype={dtype}"
+            )
+        return self.zero_state(batch_size, dtype)
+
+
+def _of_inputs(inputs: Tensor, batch_size: Any, dtype: Any) -> tuple[Any, Any]:
+    known = inputs.shape.as_list()[0]
+    if batch_size is not None:
+        size = constant_value(batch_size) if isinstance(batch_size, Tensor) else batch_size
+        if size != known:
+            raise ValueError(
+                "batch size from input tensor is different from the input param. Input tensor "
+                f"batch: {known}, batch_size: {size}"
+            )
+    if dtype is not None and inputs.dtype != dtype:
+        raise ValueError(
+            "dtype from input tensor is different from the input param. Input tensor dtype: "
+            f"{inputs.dtype}, dtype: {dtype}"
+        )
+    return (shape(inputs)[0] if known is None else known), inputs.dtype
+
+
+class LayerCell(RNNCell):
+    """A cell that adds all its variables in `build`."""
+
+    input_spec = InputSpec(ndim=2)
+
+    def __call__(self, inputs: Any, state: Any, scope: Any = None) -> Any:
+        for tensor in flatten([inputs, state]):
+            dtype = getattr(tensor, "dtype", None)
+            if isinstance(dtype, DType) and not (dtype.is_floating or dtype.is_complex):
+                raise ValueError(
+                    f"RNN cell only supports floating point inputs, but saw dtype: {dtype.name} "
+                    f"({self.name}, {tensor})"
+                )
+        return Layer.__call__(self, inputs, state, scope=scope)
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments of the constructor as a dict of plain values."""
+        return {**super().get_config(), **arguments_config(self)}
+
+
+def check_cell(cell_name: str, cell: Any) -> None:
+    """TypeError for what is no cell."""
+    missing = [
+        f"'{name}' property is missing"
+        for name in ("output_size", "state_size")
+        if not hasattr(type(cell), name) and not hasattr(cell, name)
+    ]
+    if not (hasattr(cell, "zero_state") or hasattr(cell, "get_initial_state")):
+        missing.append("either 'zero_state' or 'get_initial_state' method is required")
+    if not callable(cell):
+        missing.append("is not callable")
+    if missing:
+        raise TypeError(
+            f"The argument {cell_name!r} ({cell!r}) is not an RNNCell: {', '.join(missing)}."
+        )

@@ -1,0 +1,120 @@
+"""One step of a network, for dynamic, static and raw networks.
+
+Batch entries whose sequence is over keep their state, and have zeros as output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gpugraph.base.dtypes import DType
+from gpugraph.base.nest import assert_same_structure, flatten, map_structure, pack_sequence_as
+from gpugraph.building.control_flow import cond
+from gpugraph.building.control_flow.context_base import current, loop_of
+from gpugraph.graph.client.default_graph_functions import get_default_graph
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.elementwise.comparison_and_select import where
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.tensor_arrays.tensor_array import TensorArray
+from gpugraph.building.variable_scope import VariableScope
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """How long the batch's sequences are: int32 [batch], and the least and largest of them."""
+
+    lengths: Tensor
+    least: Tensor
+    most: Tensor
+
+
+def cache_reads(scope: VariableScope) -> None:
+    """Caches variables on their ops' devices, unless the scope has a caching device, or in a loop.
+
+    Inside a loop of the program, which may write the variables, each iteration reads them.
+    """
+    graph = get_default_graph()
+    if scope.caching_device is None and loop_of(current(graph)) is None:
+        scope.set_caching_device(lambda op: op.device)
+
+
+def initial_state(cell: Any, state: Any, batch_size: Any, dtype: Any) -> Any:
+    """The initial state: `state`, or without one zeros of `dtype`."""
+    if state is not None:
+        return map_structure(_tensor, state)
+    if not dtype:
+        raise ValueError("If there is no initial_state, you must give a dtype.")
+    if getattr(cell, "get_initial_state", None) is not None:
+        return cell.get_initial_state(inputs=None, batch_size=batch_size, dtype=dtype)
+    return cell.zero_state(batch_size, dtype)
+
+
+def _tensor(state: Any) -> Any:
+    return state if isinstance(state, TensorArray) else convert_to_tensor(state)
+
+
+def state_dtype(explicit: Any, state: Any) -> Any:
+    """The dtype of outputs: `explicit`, or that of all states. ValueError without one."""
+    if explicit is not None:
+        return explicit
+    dtypes: list[DType] = [tensor.dtype.base_dtype for tensor in flatten(state)]
+    if not dtypes:
+        raise ValueError("Unable to infer dtype from empty state.")
+    if any(dtype is not dtypes[0] for dtype in dtypes):
+        raise ValueError(
+            "State has tensors of different inferred_dtypes. Unable to infer a single "
+            f"representative dtype: {[dtype.name for dtype in dtypes]}. Give a dtype."
+        )
+    return dtypes[0]
+
+
+def keep_where(over: Tensor, old: Any, new: Any) -> Any:
+    """`old` for batch entries that are `over`, else `new`; scalars and TensorArrays are new."""
+    if isinstance(old, TensorArray) or old.shape.rank == 0:
+        return new
+    with get_default_graph().colocate_with(new):
+        return where(over, old, new)
+
+
+def limited_step(
+    time: Any,
+    lengths: Lengths,
+    zero_output: Any,
+    state: Any,
+    call_cell: Callable[[], Any],
+    conditionally: bool,
+) -> tuple[Any, Any]:
+    """Output and next state at `time`: zeros and the old state for sequences that are over.
+
+    conditionally: whether a step is skipped when all are over, and `where` while none is.
+    ValueError or TypeError when the cell returns other structures than it declares.
+    """
+    zeros, old = flatten(zero_output), flatten(state)
+    over = time >= lengths.lengths
+
+    def call() -> list[Any]:
+        output, new_state = call_cell()
+        assert_same_structure(zero_output, output)
+        assert_same_structure(state, new_state)
+        return flatten(output) + flatten(new_state)
+
+    def choose(new: Sequence[Any]) -> list[Any]:
+        return [
+            keep_where(over, old_value, new_value) for old_value, new_value in zip(zeros + old, new)
+        ]
+
+    def call_and_choose() -> Any:
+        new = call()
+        return cond(time < lengths.least, lambda: new, lambda: choose(new))
+
+    if conditionally:
+        results = cond(time >= lengths.most, lambda: zeros + old, call_and_choose)
+    else:
+        results = choose(call())
+    for result, old_value in zip(results, zeros + old):
+        if not isinstance(result, TensorArray):
+            result.set_shape(old_value.shape)
+    outputs, states = results[: len(zeros)], results[len(zeros) :]
+    return pack_sequence_as(zero_output, outputs), pack_sequence_as(state, states)

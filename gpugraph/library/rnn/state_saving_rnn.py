@@ -1,0 +1,62 @@
+"""`static_state_saving_rnn`: a static RNN whose state an object keeps between runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gpugraph.base.nest import flatten, is_nested, map_structure, pack_sequence_as
+from gpugraph.base.value_text import shown
+from gpugraph.graph.client.default_graph_functions import control_dependencies
+from gpugraph.ops.framework.identity_and_shape import identity
+from gpugraph.library.rnn.rnn_cell_base import check_cell
+from gpugraph.library.rnn.static_rnn import static_rnn
+
+
+def static_state_saving_rnn(
+    cell: Any,
+    inputs: Sequence[Any],
+    state_saver: Any,
+    state_name: Any,
+    sequence_length: Any = None,
+    scope: Any = None,
+) -> tuple[list[Any], Any]:
+    """`static_rnn` from the state that `state_saver` has, to a state that it saves.
+
+    state_saver: an object with `state(name)`, a tensor, and `save_state(name, value)`, an
+      operation. state_name: the name of the state, or names in the structure of cell.state_size.
+
+    The last output and the last state wait until the state is saved. ValueError for names in
+    another structure, TypeError for what is no cell; else as of `static_rnn`.
+    """
+    check_cell("cell", cell)
+    sizes = cell.state_size
+    names = _names(sizes, state_name)
+    if not hasattr(state_saver, "state"):
+        raise TypeError(f"state_saver must have a method `state`: {shown(state_saver)}")
+    states = [state_saver.state(name) for name in names]
+    first = pack_sequence_as(sizes, states) if is_nested(sizes) else states[0]
+    outputs, state = static_rnn(
+        cell, inputs, initial_state=first, sequence_length=sequence_length, scope=scope
+    )
+    parts = flatten(state)
+    saves = [state_saver.save_state(name, part) for name, part in zip(names, parts, strict=True)]
+    with control_dependencies(saves):
+        outputs[-1] = map_structure(identity, outputs[-1])
+        state = map_structure(identity, state)
+    return outputs, state
+
+
+def _names(sizes: Any, state_name: Any) -> list[Any]:
+    """The names of the states; ValueError unless there is one for each size."""
+    if is_nested(sizes) != is_nested(state_name):
+        raise ValueError(
+            "state_name should be the same type as cell.state_size.  state_name: "
+            f"{state_name}, cell.state_size: {sizes}"
+        )
+    names, flat_sizes = flatten(state_name), flatten(sizes)
+    if len(names) != len(flat_sizes):
+        raise ValueError(
+            f"#elems(state_name) != #elems(state_size): {len(names)} vs. {len(flat_sizes)}"
+        )
+    return list(names)

@@ -1,0 +1,27 @@
+"""What a SavedModel runs after its variables are restored: its main op."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpugraph.graph.client.default_graph_functions import control_dependencies
+from gpugraph.graph.client.operation import Operation
+from gpugraph.ops.control.group_and_no_op import group
+from gpugraph.building.variables import (
+    global_variables_initializer,
+    local_variables_initializer,
+    tables_initializer,
+)
+
+
+def main_op() -> Operation:
+    """An operation that initializes all variables, the local ones and the tables."""
+    return group(
+        global_variables_initializer(), local_variables_initializer(), tables_initializer()
+    )
+
+
+def main_op_with_restore(restore_op_name: Any) -> Operation:
+    """An operation that does as `main_op`, and then runs the operation that restores variables."""
+    with control_dependencies([main_op()]):
+        return group(restore_op_name)

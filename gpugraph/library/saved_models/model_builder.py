@@ -1,0 +1,211 @@
+"""`tf.saved_model.Builder` and `simple_save`: graphs of a session as a SavedModel."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from gpugraph.base.whole_files import write_whole
+from gpugraph.building.compatibility.deprecation_decorators import deprecated_args
+from gpugraph.formats import messages_pb2
+from gpugraph.graph.client.default_graph_functions import get_default_graph
+from gpugraph.graph.client.graph_collections import GraphKeys
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.platform import files, logging
+from gpugraph.library.saved_models import model_names
+from gpugraph.library.saved_models.model_assets import add_assets
+from gpugraph.library.saved_models.signatures import check_signatures, predict_signature_def
+from gpugraph.library.train.savers.saver import Saver
+
+_RESERVED = (model_names.INIT_OP_SIGNATURE_KEY, model_names.TRAIN_OP_SIGNATURE_KEY)
+
+
+class SavedModelBuilder:
+    """Writes a SavedModel: meta graphs that share variables and assets, each with its tags.
+
+        builder = tf.saved_model.Builder(folder)
+        with tf.Session(graph=graph) as session:
+            ...
+            builder.add_meta_graph_and_variables(session, [tf.saved_model.SERVING], signatures)
+        builder.save()
+
+    The first meta graph is added with the variables of a session, others without.
+    AssertionError for a folder that is there and not empty.
+    """
+
+    def __init__(self, export_dir: Any) -> None:
+        self._export_dir = model_names.folder_text(export_dir)
+        self._saved_model = messages_pb2.SavedModel()
+        self._saved_model.saved_model_schema_version = model_names.SAVED_MODEL_SCHEMA_VERSION
+        self._has_variables = False
+        self._copied_assets: set[str] = set()
+        if files.Exists(self._export_dir):
+            if files.ListDirectory(self._export_dir):
+                raise AssertionError(
+                    "Export directory already exists, and isn't empty. Please choose a different "
+                    "export directory, or delete all the contents of the specified directory: "
+                    f"{self._export_dir}"
+                )
+        else:
+            files.MakeDirs(self._export_dir)
+
+    @deprecated_args(
+        None, "Pass your op to the equivalent parameter main_op instead.", "legacy_init_op"
+    )
+    def add_meta_graph(
+        self,
+        tags: Iterable[str],
+        signature_def_map: Mapping[str, Any] | None = None,
+        assets_collection: Iterable[Tensor] | None = None,
+        legacy_init_op: Operation | None = None,
+        clear_devices: bool = False,
+        main_op: Operation | None = None,
+        strip_default_attrs: bool = False,
+        saver: Saver | None = None,
+    ) -> None:
+        """Adds the default graph as a further meta graph, whose variables are there already.
+
+        Arguments and errors are those of `add_meta_graph_and_variables`. AssertionError where no
+        variables have been saved yet.
+        """
+        if not self._has_variables:
+            raise AssertionError(
+                "Graph state including variables and assets has not been saved yet. Please invoke "
+                "`add_meta_graph_and_variables()` first."
+            )
+        signatures = _checked(signature_def_map)
+        self._add_collections(assets_collection, legacy_init_op if main_op is None else main_op)
+        saver = saver or _saver_of_all()
+        self._add(saver, tags, signatures, clear_devices, strip_default_attrs)
+
+    @deprecated_args(
+        None, "Pass your op to the equivalent parameter main_op instead.", "legacy_init_op"
+    )
+    def add_meta_graph_and_variables(
+        self,
+        sess: Any,
+        tags: Iterable[str],
+        signature_def_map: Mapping[str, Any] | None = None,
+        assets_collection: Iterable[Tensor] | None = None,
+        legacy_init_op: Operation | None = None,
+        clear_devices: bool = False,
+        main_op: Operation | None = None,
+        strip_default_attrs: bool = False,
+        saver: Saver | None = None,
+    ) -> None:
+        """Adds the default graph as the first meta graph, and saves the variables of a session.
+
+        Args:
+          sess: the session.
+          tags: what the meta graph is found by.
+          signature_def_map: its SignatureDefs by name.
+          assets_collection: constants with the paths of files that are copied.
+          legacy_init_op: the older name of main_op.
+          clear_devices: whether its nodes ask for no devices.
+          main_op: the operation to run after the variables have been restored.
+          strip_default_attrs: whether nodes leave attrs out that have their default.
+          saver: what saves and restores; a sharded Saver of all variables by default.
+
+        Raises:
+          AssertionError: variables have been saved already; a TensorInfo without name or dtype.
+          KeyError: the name of a signature is reserved.
+          TypeError: main_op is no operation; an asset is no constant string.
+          ValueError: the graph has a main op already.
+          tf.errors.OpError: of the session, and of the file system.
+        """
+        if self._has_variables:
+            raise AssertionError(
+                "Graph state including variables and assets has already been saved. Please invoke "
+                "`add_meta_graph()` instead."
+            )
+        signatures = _checked(signature_def_map)
+        self._add_collections(assets_collection, legacy_init_op if main_op is None else main_op)
+        prefix = model_names.variables_prefix(self._export_dir)
+        files.MakeDirs(os.path.dirname(prefix))
+        saver = saver or _saver_of_all()
+        saver.save(sess, prefix, write_meta_graph=False, write_state=False)
+        self._add(saver, tags, signatures, clear_devices, strip_default_attrs)
+        self._has_variables = True
+
+    def save(self, as_text: bool = False) -> bytes:
+        """Writes `saved_model.pb`, or `saved_model.pbtxt`; the path of the file as bytes.
+
+        The file is there as a whole or not at all. ValueError for one beyond 2 GiB.
+        """
+        name = model_names.SAVED_MODEL_FILENAME_PB
+        if as_text:
+            name = model_names.SAVED_MODEL_FILENAME_PBTXT
+        content = messages_pb2.file_content(self._saved_model, as_text)
+        path = os.path.join(self._export_dir, name)
+        write_whole(path, content)
+        logging.info("SavedModel written to: %s", path)
+        return os.fsencode(path)
+
+    def _add_collections(self, assets: Iterable[Tensor] | None, main_op: Any) -> None:
+        """Notes assets and the main op in the graph's collections."""
+        add_assets(assets, self._export_dir, self._copied_assets)
+        if main_op is None:
+            return
+        if not isinstance(main_op, Operation):
+            raise TypeError(f"main_op needs to be an Operation: {main_op!r}")
+        graph = get_default_graph()
+        for key in (model_names.MAIN_OP_KEY, model_names.LEGACY_INIT_OP_KEY):
+            if graph.get_collection(key):
+                raise ValueError(
+                    f"Graph already contains one or more main ops under the collection {key}."
+                )
+        graph.add_to_collection(model_names.MAIN_OP_KEY, main_op)
+
+    def _add(
+        self,
+        saver: Saver,
+        tags: Iterable[str],
+        signatures: Mapping[str, Any],
+        clear_devices: bool,
+        strip_default_attrs: bool,
+    ) -> None:
+        meta_graph = saver.export_meta_graph(
+            clear_devices=clear_devices, strip_default_attrs=strip_default_attrs
+        )
+        meta_graph.meta_info_def.tags.extend(tags)
+        for key, signature in signatures.items():
+            meta_graph.signature_def[key].CopyFrom(signature)
+        self._saved_model.meta_graphs.add().CopyFrom(meta_graph)
+
+
+def _checked(signature_def_map: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    signatures = signature_def_map or {}
+    check_signatures(signatures, _RESERVED)
+    return signatures
+
+
+def _saver_of_all() -> Saver:
+    """A new Saver of all variables of the default graph, which may have none."""
+    return Saver(sharded=True, write_version=messages_pb2.SaverDef.V2, allow_empty=True)
+
+
+def simple_save(
+    session: Any,
+    export_dir: Any,
+    inputs: Mapping[str, Any],
+    outputs: Mapping[str, Any],
+    legacy_init_op: Operation | None = None,
+) -> None:
+    """Writes a SavedModel that serves one function: `inputs` and `outputs` are tensors by name.
+
+    Its tag is "serve", its signature "serving_default". The assets are those of the collection
+    `tf.GraphKeys.ASSET_FILEPATHS`, and devices are left out. Errors are those of the builder.
+    """
+    signature = predict_signature_def(inputs, outputs)
+    builder = SavedModelBuilder(export_dir)
+    builder.add_meta_graph_and_variables(
+        session,
+        tags=[model_names.SERVING],
+        signature_def_map={model_names.DEFAULT_SERVING_SIGNATURE_DEF_KEY: signature},
+        assets_collection=get_default_graph().get_collection(GraphKeys.ASSET_FILEPATHS),
+        main_op=legacy_init_op,
+        clear_devices=True,
+    )
+    builder.save()

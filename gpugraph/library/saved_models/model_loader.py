@@ -1,0 +1,220 @@
+"""`tf.saved_model.load`: a meta graph of a SavedModel in a session, with its variables."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from gpugraph.base.errors import NotFoundError, PermissionDeniedError
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.graph_collections import GraphKeys
+from gpugraph.ops.framework.op_declaration import DECLARATIONS
+from gpugraph.platform import logging
+from gpugraph.library.saved_models import model_names
+from gpugraph.library.saved_models.model_assets import asset_feeds
+from gpugraph.library.saved_models.saved_model_file import parse_saved_model
+from gpugraph.library.saved_models.tensor_infos import element_of_tensor_info
+from gpugraph.library.train.savers.saver import Saver
+from gpugraph.library.train.savers.saver_of_meta_graph import import_meta_graph_with_return_elements
+
+_VARIABLES = (GraphKeys.GLOBAL_VARIABLES, GraphKeys.SAVEABLE_OBJECTS)
+_INIT_COLLECTIONS = (model_names.MAIN_OP_KEY, model_names.LEGACY_INIT_OP_KEY)
+
+
+class SavedModelLoader:
+    """A SavedModel of a folder, read: its meta graphs, and how they come into a graph.
+
+    OSError where there is none, or where the file is no SavedModel.
+    """
+
+    def __init__(self, export_dir: Any) -> None:
+        self._export_dir = model_names.folder_text(export_dir)
+        self._saved_model = parse_saved_model(export_dir)
+
+    @property
+    def export_dir(self) -> str:
+        """The folder."""
+        return self._export_dir
+
+    @property
+    def variables_path(self) -> str:
+        """Where the checkpoint of the variables is."""
+        return model_names.variables_prefix(self._export_dir)
+
+    @property
+    def saved_model(self) -> Any:
+        """The SavedModel message."""
+        return self._saved_model
+
+    def get_meta_graph_def_from_tags(self, tags: Iterable[str]) -> Any:
+        """The MetaGraphDef that has these tags and no others; RuntimeError where there is none."""
+        tags = [tags] if isinstance(tags, str) else list(tags)
+        available = [set(meta.meta_info_def.tags) for meta in self._saved_model.meta_graphs]
+        for meta_graph, its_tags in zip(self._saved_model.meta_graphs, available):
+            if its_tags == set(tags):
+                return meta_graph
+        shown = ", ".join(str(sorted(its_tags)) for its_tags in available)
+        raise RuntimeError(
+            f"MetaGraphDef associated with tags {str(tags).strip('[]')} could not be found in "
+            f"SavedModel {self._export_dir}. Available tags: {shown or 'none'}. To inspect a "
+            f"SavedModel, use `gpugraph show {self._export_dir}`."
+        )
+
+    def load_graph(
+        self,
+        graph: Graph,
+        tags: Iterable[str],
+        import_scope: str | None = None,
+        **saver_kwargs: Any,
+    ) -> tuple[Saver | None, list[Any] | None]:
+        """Adds the meta graph to a graph: its saver, and the elements that were asked for."""
+        with graph.as_default():
+            return import_meta_graph_with_return_elements(
+                self.get_meta_graph_def_from_tags(tags), import_scope=import_scope, **saver_kwargs
+            )
+
+    def restore_variables(
+        self,
+        sess: Any,
+        saver: Saver | None,
+        import_scope: str | None = None,
+        safe_mode: bool = True,
+    ) -> None:
+        """Restores the variables. ValueError for variables and no saver; see also `load`."""
+        graph = sess.graph
+        with graph.as_default():
+            if saver is not None:
+                if safe_mode and saver.saver_def is not None:
+                    with contextlib.suppress(KeyError, ValueError):  # `restore` says it
+                        self._check(graph.as_graph_element(saver.saver_def.restore_op_name))
+                saver.restore(sess, self.variables_path)
+            elif not any(graph.get_collection(key, import_scope) for key in _VARIABLES):
+                logging.info(
+                    "The specified SavedModel has no variables; no checkpoints were restored."
+                )
+            else:
+                raise ValueError(
+                    "No tf.train.Saver object was passed to the function "
+                    "`SavedModelLoader.restore_variables`. Since there are variables in the graph, "
+                    "a saver is required."
+                )
+
+    def run_init_ops(
+        self,
+        sess: Any,
+        tags: Iterable[str],
+        import_scope: str | None = None,
+        safe_mode: bool = True,
+    ) -> None:
+        """Runs the meta graph's main op, which is fed the paths of the assets, if there is one.
+
+        See also `load`.
+        """
+        meta_graph = self.get_meta_graph_def_from_tags(tags)
+        with sess.graph.as_default():
+            feeds = asset_feeds(meta_graph, self._export_dir, import_scope)
+            op = _init_op(meta_graph, sess.graph, import_scope)
+            if op is not None:
+                if safe_mode:
+                    self._check(op)
+                sess.run([op], feeds)
+
+    def _check(self, fetch: Any) -> None:
+        """PermissionDeniedError where an op that reaches out would be run for what is fetched."""
+        for op in _ancestors(getattr(fetch, "op", fetch)):
+            declaration = DECLARATIONS.get(op.type)
+            if declaration is not None and declaration.reaches_out:
+                raise PermissionDeniedError(
+                    op.node_def,
+                    op,
+                    f"Loading the SavedModel in {self._export_dir} would run '{op.name}', whose "
+                    f"type {op.type} writes files or calls Python functions. If you trust the "
+                    "model, load it with safe_mode=False.",
+                )
+
+    def load(
+        self,
+        sess: Any,
+        tags: Iterable[str],
+        import_scope: str | None = None,
+        safe_mode: bool = True,
+        **saver_kwargs: Any,
+    ) -> Any:
+        """Graph, variables and main op; the MetaGraphDef.
+
+        safe_mode: whether ops that write files or call Python functions are refused instead of run:
+          a PermissionDeniedError that names one.
+        """
+        tags = [tags] if isinstance(tags, str) else list(tags)
+        with sess.graph.as_default():
+            saver, _ = self.load_graph(sess.graph, tags, import_scope, **saver_kwargs)
+            self.restore_variables(sess, saver, import_scope, safe_mode)
+            self.run_init_ops(sess, tags, import_scope, safe_mode)
+        return self.get_meta_graph_def_from_tags(tags)
+
+
+def _ancestors(op: Any) -> Iterator[Any]:
+    """The operation, and all that a run of it runs, whatever is fed."""
+    waiting, seen = [op], {op}
+    while waiting:
+        op = waiting.pop()
+        yield op
+        needed = {*(tensor.op for tensor in op.inputs), *op.control_inputs} - seen
+        seen |= needed
+        waiting += needed
+
+
+def _init_op(meta_graph: Any, graph: Graph, import_scope: str | None) -> Any:
+    """The operation to run after loading: of a signature, or of a collection; None without."""
+    key = model_names.INIT_OP_SIGNATURE_KEY
+    if key in meta_graph.signature_def:
+        outputs = meta_graph.signature_def[key].outputs
+        try:
+            if key not in outputs:
+                raise KeyError(key)
+            return element_of_tensor_info(outputs[key], graph, import_scope)
+        except KeyError as error:
+            message = f'The key "{key}" could not be found in the graph: {error}'
+            raise NotFoundError(None, None, message) from error
+    for key in _INIT_COLLECTIONS:
+        if key in meta_graph.collection_def:
+            names = meta_graph.collection_def[key].node_list.value
+            if len(names) != 1:
+                raise RuntimeError(
+                    f"Expected exactly one SavedModel init op. Found {len(names)}: {list(names)}."
+                )
+            return graph.get_collection(key)[0]
+    return None
+
+
+def load(
+    sess: Any,
+    tags: Iterable[str],
+    export_dir: Any,
+    import_scope: str | None = None,
+    safe_mode: bool = True,
+    **saver_kwargs: Any,
+) -> Any:
+    """Loads a meta graph of a SavedModel into a session.
+
+    Args:
+      sess: the session, whose graph gets the nodes and whose variables are restored.
+      tags: the tags of the meta graph, all of them.
+      export_dir: the folder of the SavedModel.
+      import_scope: a name scope for all nodes; the returned message is without it.
+      safe_mode: whether to refuse a model whose main op, or operation that restores the variables,
+        would write files or call Python functions.
+      **saver_kwargs: what `tf.train.import_meta_graph` takes.
+
+    Returns:
+      The MetaGraphDef, for its signatures and collections.
+
+    Raises:
+      RuntimeError: there is no meta graph of these tags.
+      OSError: there is no SavedModel, or the file is none.
+      tf.errors.InvalidArgumentError: an asset's name leads out of the folder.
+      tf.errors.PermissionDeniedError: what `safe_mode` refuses; variables may be restored by then.
+      tf.errors.OpError: an op type that is not here; a checkpoint that is not there or damaged.
+    """
+    return SavedModelLoader(export_dir).load(sess, tags, import_scope, safe_mode, **saver_kwargs)

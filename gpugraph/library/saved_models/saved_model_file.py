@@ -1,0 +1,43 @@
+"""The file of a SavedModel: whether a folder has one, and the message in it."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from gpugraph.formats import messages_pb2
+from gpugraph.platform import files
+from gpugraph.library.saved_models import model_names
+
+
+def maybe_saved_model_directory(export_dir: Any) -> bool:
+    """Whether a folder has a file of a SavedModel's name; it is not read."""
+    return any(files.Exists(path) for path in _file_paths(export_dir))
+
+
+def _file_paths(export_dir: Any) -> tuple[str, str]:
+    folder = model_names.folder_text(export_dir)
+    names = (model_names.SAVED_MODEL_FILENAME_PB, model_names.SAVED_MODEL_FILENAME_PBTXT)
+    return os.path.join(folder, names[0]), os.path.join(folder, names[1])
+
+
+def parse_saved_model(export_dir: Any) -> Any:
+    """The SavedModel message of a folder, of its bytes or else of its text.
+
+    OSError where there is none, or where the file is no SavedModel.
+    """
+    for path, parse in zip(
+        _file_paths(export_dir), (messages_pb2.parse_bytes, messages_pb2.parse_text)
+    ):
+        if not files.Exists(path):
+            continue
+        with files.GFile(path, "rb") as file:
+            content = file.read()
+        try:
+            return parse(messages_pb2.SavedModel, content)
+        except ValueError as error:
+            raise OSError(f"Cannot parse file {path}: {error}.") from error
+    raise OSError(
+        f"SavedModel file does not exist at: {model_names.folder_text(export_dir)}{os.sep}"
+        f"{{{model_names.SAVED_MODEL_FILENAME_PBTXT}|{model_names.SAVED_MODEL_FILENAME_PB}}}"
+    )

@@ -1,0 +1,246 @@
+"""Decoders, `dynamic_decode`, which runs one in a loop, and BasicDecoder, a cell with a helper."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any, NamedTuple
+
+from gpugraph.base import dtypes
+from gpugraph.base.nest import assert_same_structure, flatten, map_structure
+from gpugraph.base.shapes import TensorShape, as_shape
+from gpugraph.building.control_flow import while_loop
+from gpugraph.graph.client.default_graph_functions import name_scope
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.keras.layers.recurrent.state_sizes import known_shape, zero_state
+from gpugraph.library.layers import Layer
+from gpugraph.ops.arrays.constants_and_placeholders import zeros_like
+from gpugraph.ops.elementwise.comparison_and_select import logical_not, logical_or, where
+from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
+from gpugraph.ops.reductions.reduction_functions import reduce_all
+from gpugraph.ops.tensor_arrays.tensor_array import TensorArray
+from gpugraph.library.rnn.dynamic_rnn import transpose_batch_time
+from gpugraph.library.rnn.rnn_cell_base import check_cell
+from gpugraph.library.rnn.rnn_step import cache_reads
+from gpugraph.library.seq2seq.decoding_helpers import Helper
+from gpugraph.building.variable_scope import variable_scope
+
+
+class Decoder:
+    """A step of decoding: `dynamic_decode` calls it until all sequences are finished."""
+
+    @property
+    def batch_size(self) -> Any:
+        """The number of sequences, a scalar of int32."""
+        raise NotImplementedError(f"{type(self).__name__} does not define batch_size")
+
+    @property
+    def output_size(self) -> Any:
+        """The shapes of one sequence's outputs of a step."""
+        raise NotImplementedError(f"{type(self).__name__} does not define output_size")
+
+    @property
+    def output_dtype(self) -> Any:
+        """The dtypes of outputs, in the structure of `output_size`."""
+        raise NotImplementedError(f"{type(self).__name__} does not define output_dtype")
+
+    def initialize(self, name: str | None = None) -> tuple[Any, Any, Any]:
+        """Which sequences are finished, bool [batch]; the first inputs; the first state."""
+        raise NotImplementedError(f"{type(self).__name__} does not define initialize")
+
+    def step(
+        self, time: Any, inputs: Any, state: Any, name: str | None = None
+    ) -> tuple[Any, Any, Any, Any]:
+        """Outputs, next state, next inputs, and which sequences are finished."""
+        raise NotImplementedError(f"{type(self).__name__} does not define step")
+
+    def finalize(self, outputs: Any, final_state: Any, sequence_lengths: Any) -> tuple[Any, Any]:
+        """What `dynamic_decode` returns in place of all outputs and the last state."""
+        raise NotImplementedError(f"{type(self).__name__} does not define finalize")
+
+    @property
+    def tracks_own_finished(self) -> bool:
+        """Whether sequences that were finished may be unfinished again, as in a beam search."""
+        return False
+
+
+class BasicDecoderOutput(NamedTuple):
+    """The output of a step: what the cell (and the output layer) gives, and ids drawn from it."""
+
+    rnn_output: Any
+    sample_id: Any
+
+
+class BasicDecoder(Decoder):
+    """A cell whose inputs a helper chooses.
+
+    output_layer: applied to the cell's outputs before ids are drawn, a layer of one tensor.
+    TypeError for what is no cell, helper or layer.
+    """
+
+    def __init__(
+        self, cell: Any, helper: Helper, initial_state: Any, output_layer: Any = None
+    ) -> None:
+        check_cell("cell", cell)
+        if not isinstance(helper, Helper):
+            raise TypeError(f"helper must be a Helper, received: {type(helper)}")
+        if output_layer is not None and not isinstance(output_layer, Layer):
+            raise TypeError(f"output_layer must be a Layer, received: {type(output_layer)}")
+        self._cell, self._helper = cell, helper
+        self._initial_state, self._output_layer = initial_state, output_layer
+
+    @property
+    def batch_size(self) -> Any:
+        """The number of sequences."""
+        return self._helper.batch_size
+
+    @property
+    def output_size(self) -> Any:
+        """The shapes of one sequence's outputs of a step."""
+        return BasicDecoderOutput(
+            rnn_output=sizes_after(self._output_layer, self._cell.output_size),
+            sample_id=self._helper.sample_ids_shape,
+        )
+
+    @property
+    def output_dtype(self) -> Any:
+        """The dtypes of outputs."""
+        dtype = flatten(self._initial_state)[0].dtype
+        return BasicDecoderOutput(
+            map_structure(lambda _: dtype, sizes_after(self._output_layer, self._cell.output_size)),
+            self._helper.sample_ids_dtype,
+        )
+
+    def initialize(self, name: str | None = None) -> tuple[Any, Any, Any]:
+        """Which sequences are finished, the first inputs, the first state."""
+        return (*self._helper.initialize(), self._initial_state)
+
+    def step(
+        self, time: Any, inputs: Any, state: Any, name: str | None = None
+    ) -> tuple[Any, Any, Any, Any]:
+        """Outputs, next state, next inputs, and which sequences are finished."""
+        with name_scope(name, "BasicDecoderStep", flatten([time, inputs, state])):
+            outputs, cell_state = self._cell(inputs, state)
+            if self._output_layer is not None:
+                outputs = self._output_layer(outputs)
+            ids = self._helper.sample(time=time, outputs=outputs, state=cell_state)
+            finished, next_inputs, next_state = self._helper.next_inputs(
+                time=time, outputs=outputs, state=cell_state, sample_ids=ids
+            )
+        return BasicDecoderOutput(outputs, ids), next_state, next_inputs, finished
+
+
+def sizes_after(output_layer: Any, sizes: Any) -> Any:
+    """The shapes of one sequence's outputs after `output_layer`; without a layer, `sizes`."""
+    if output_layer is None:
+        return sizes
+    shapes = map_structure(lambda size: TensorShape([None]).concatenate(as_shape(size)), sizes)
+    return map_structure(lambda shape: shape[1:], output_layer.compute_output_shape(shapes))
+
+
+def dynamic_decode(
+    decoder: Decoder,
+    output_time_major: bool = False,
+    impute_finished: bool = False,
+    maximum_iterations: Any = None,
+    parallel_iterations: int = 32,
+    swap_memory: bool = False,
+    scope: Any = None,
+) -> tuple[Any, Any, Any]:
+    """Call a decoder's steps until all sequences are finished.
+
+    output_time_major: outputs are [time, batch, ...], else [batch, time, ...].
+    impute_finished: finished sequences keep their state, and their outputs are zeros.
+    maximum_iterations: the maximum number of steps, an int scalar.
+    parallel_iterations, swap_memory: see `while_loop`.
+    scope: a name or variable scope; by default "decoder", or "decoder_1" and so on.
+
+    Returns all outputs, as many steps as the longest sequence has; the last state; and the lengths
+    of the sequences, int32 [batch].
+    TypeError if `decoder` is not a Decoder; ValueError if maximum_iterations is not a scalar.
+    """
+    if not isinstance(decoder, Decoder):
+        raise TypeError(f"Expected decoder to be type Decoder, but saw: {type(decoder)}")
+    with variable_scope(scope, "decoder") as opened:
+        cache_reads(opened)
+        limit = maximum_iterations
+        if limit is not None:
+            limit = convert_to_tensor(limit, dtype=dtypes.int32, name="maximum_iterations")
+            if limit.shape.ndims != 0:
+                raise ValueError("maximum_iterations must be a scalar")
+        first = decoder.initialize()
+        loop = _DecodingLoop(decoder, first, impute_finished, limit)
+        outputs, state, lengths = loop.run(parallel_iterations, swap_memory)
+        with contextlib.suppress(NotImplementedError):
+            outputs, state = decoder.finalize(outputs, state, lengths)
+        if not output_time_major:
+            outputs = map_structure(transpose_batch_time, outputs)
+    return outputs, state, lengths
+
+
+class _DecodingLoop:
+    """The loop of `dynamic_decode`: its variables, and what one step makes of them."""
+
+    def __init__(self, decoder: Decoder, first: Any, impute: bool, limit: Any) -> None:
+        self.decoder, self.impute, self.limit = decoder, impute, limit
+        self.finished, self.inputs, state = first
+        self.state = map_structure(_state_value, state)
+        if limit is not None:
+            self.finished = logical_or(self.finished, limit <= 0)
+        self.zeros = map_structure(
+            lambda size, dtype: zero_state(size, decoder.batch_size, dtype),
+            decoder.output_size,
+            decoder.output_dtype,
+        )
+
+    def run(self, parallel_iterations: int, swap_memory: bool) -> tuple[Any, Any, Any]:
+        """All outputs, [time, batch, ...]; the last state; the lengths."""
+        arrays = map_structure(self._array, self.decoder.output_size, self.decoder.output_dtype)
+        lengths = zeros_like(self.finished, dtype=dtypes.int32)
+        time = constant(0, dtypes.int32)
+        values = (time, arrays, self.state, self.inputs, self.finished, lengths)
+        _, arrays, state, _, _, lengths = while_loop(
+            lambda *variables: logical_not(reduce_all(variables[4])),
+            self._step,
+            values,
+            parallel_iterations=parallel_iterations,
+            maximum_iterations=self.limit,
+            swap_memory=swap_memory,
+        )
+        return map_structure(lambda array: array.stack(), arrays), state, lengths
+
+    def _array(self, size: Any, dtype: Any) -> TensorArray:
+        """An array of outputs; only a TensorShape of rank 1 or more as `size` constrains them."""
+        element_shape = None
+        if isinstance(size, TensorShape) and size.ndims != 0:
+            element_shape = known_shape(self.decoder.batch_size, size)
+        return TensorArray(dtype, size=0, dynamic_size=True, element_shape=element_shape)
+
+    def _step(
+        self, time: Any, arrays: Any, state: Any, inputs: Any, finished: Any, lengths: Any
+    ) -> tuple[Any, ...]:
+        outputs, new_state, next_inputs, ends = self.decoder.step(time, inputs, state)
+        new_state = map_structure(_state_value, new_state)
+        assert_same_structure(state, new_state)
+        assert_same_structure(self.zeros, outputs)
+        assert_same_structure(inputs, next_inputs)
+        ends = ends if self.decoder.tracks_own_finished else logical_or(ends, finished)
+        lengths = where(logical_not(finished), zeros_like(lengths) + time + 1, lengths)
+        if self.impute:
+            outputs = map_structure(
+                lambda zero, value: where(finished, zero, value), self.zeros, outputs
+            )
+            new_state = map_structure(lambda old, new: _kept(finished, old, new), state, new_state)
+        arrays = map_structure(lambda array, value: array.write(time, value), arrays, outputs)
+        return time + 1, arrays, new_state, next_inputs, ends, lengths
+
+
+def _state_value(value: Any) -> Any:
+    return value if isinstance(value, TensorArray) else convert_to_tensor(value)
+
+
+def _kept(finished: Tensor, old: Any, new: Any) -> Any:
+    """The old state of finished sequences; scalars and TensorArrays pass."""
+    if isinstance(old, TensorArray):
+        return new
+    new.set_shape(old.shape)
+    return new if new.shape.ndims == 0 else where(finished, old, new)

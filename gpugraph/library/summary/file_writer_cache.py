@@ -1,0 +1,40 @@
+"""FileWriterCache: one FileWriter for each folder of a process."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, ClassVar
+
+from gpugraph.base.fork_safe_locks import new_lock
+from gpugraph.graph.client.default_graph_functions import get_default_graph
+from gpugraph.building.graph_files.meta_graph_export import export_scoped_meta_graph
+from gpugraph.library.summary.file_writer import FileWriter
+
+
+class FileWriterCache:
+    """The FileWriters of folders, which all parts of a program share."""
+
+    _writers: ClassVar[dict[Any, FileWriter]] = {}
+    _lock: ClassVar[Any] = new_lock()
+
+    @staticmethod
+    def get(logdir: Any) -> FileWriter:
+        """The FileWriter of a folder: the same one, until `clear`; raises as FileWriter.
+
+        A new one begins with the default graph.
+        """
+        with FileWriterCache._lock:
+            key = os.fspath(logdir)
+            if key not in FileWriterCache._writers:
+                FileWriterCache._writers[key] = writer = FileWriter(logdir)
+                writer.add_graph(get_default_graph())
+                writer.add_meta_graph(export_scoped_meta_graph()[0])
+            return FileWriterCache._writers[key]
+
+    @staticmethod
+    def clear() -> None:
+        """Writes what waits, closes all files, and forgets them."""
+        with FileWriterCache._lock:
+            for writer in FileWriterCache._writers.values():
+                writer.close()
+            FileWriterCache._writers.clear()

@@ -1,0 +1,249 @@
+"""TestCase: a `unittest.TestCase` with a new graph and fixed seeds in each test, and sessions.
+
+class SquareTest(tf.test.TestCase):
+    def test_square(self):
+        with self.session():
+            self.assertAllEqual(tf.square([2, 3]).eval(), [4, 9])
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import tempfile
+import unittest
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.errors import OpError
+from gpugraph.base.named_function import with_parameters_of
+from gpugraph.config import ConfigProto
+from gpugraph.graph.client.default_graph_functions import get_default_graph
+from gpugraph.graph.client.default_stacks import graph_stack, session_stack
+from gpugraph.graph.device_names import canonical_name
+from gpugraph.ops.random.seeds_and_streams import DEFAULT_GRAPH_SEED
+from gpugraph.session import Session
+from gpugraph.library.testing.array_comparisons import Comparisons
+from gpugraph.library.testing.benchmarks import requested_benchmarks, run_benchmarks
+from gpugraph.library.testing.temp_dir_and_devices import get_temp_dir, gpu_device_name
+
+
+class TestCase(Comparisons):
+    """A test case whose default graph is new, and seeded, before each test.
+
+    `session()` and `cached_session()` are `with` blocks in which a session, and its graph, are the
+    defaults. Without a name of a device, operations are placed on the CPU, unless `use_gpu` is
+    given (a GPU where there is one and it can) or `force_gpu` (the first GPU).
+    """
+
+    def __init__(self, methodName: str = "runTest") -> None:
+        super().__init__(methodName)
+        self._cached_session: Any = None
+        self._cached_for: tuple[Any, ...] = ()
+        self._folder: str | None = None
+
+    def setUp(self) -> None:
+        """A new default graph, and seeds: those of Python, NumPy and the graph."""
+        super().setUp()
+        self._forget_session()
+        random.seed(DEFAULT_GRAPH_SEED)
+        np.random.seed(DEFAULT_GRAPH_SEED)
+        graph_stack.stack.clear()  # a test may run inside `with graph.as_default()`
+        graph_stack.reset()
+        get_default_graph().seed = DEFAULT_GRAPH_SEED
+
+    def tearDown(self) -> None:
+        """Closes the cached session."""
+        self._forget_session()
+        super().tearDown()
+
+    def _forget_session(self) -> None:
+        session, self._cached_session = self._cached_session, None
+        if session is not None:
+            session.close()
+
+    def get_temp_dir(self) -> str:
+        """A folder for this test alone."""
+        if self._folder is None:
+            self._folder = tempfile.mkdtemp(dir=get_temp_dir())
+        return self._folder
+
+    # -- sessions
+
+    @contextmanager
+    def session(
+        self,
+        graph: Any = None,
+        config: ConfigProto | None = None,
+        use_gpu: bool = False,
+        force_gpu: bool = False,
+    ) -> Iterator[Session]:
+        """A new session of the default graph, or of `graph`, which is closed at the end."""
+        session = _open(graph, config, force_gpu)
+        try:
+            with _defaults(session, use_gpu, force_gpu):
+                yield session
+        finally:
+            session.close()
+
+    @with_parameters_of(session)
+    @contextmanager
+    def cached_session(
+        self, graph: Any, config: ConfigProto | None, use_gpu: bool, force_gpu: bool
+    ) -> Iterator[Session]:
+        """The session that the first call in this test makes: variables keep their values.
+
+        ValueError where a later call has another graph, config or `force_gpu`.
+        """
+        options = graph, config, force_gpu
+        if self._cached_session is not None and not _same(options, self._cached_for):
+            raise ValueError(
+                "cached_session was made with another graph, config or force_gpu in this test: "
+                f"{self._cached_for}, now {options}. Use session() for another session"
+            )
+        with self._open_cached(options, use_gpu) as session:
+            yield session
+
+    @with_parameters_of(session)
+    def test_session(
+        self, graph: Any, config: ConfigProto | None, use_gpu: bool, force_gpu: bool
+    ) -> AbstractContextManager[Session]:
+        """`cached_session` without a graph, of whatever config it is, `session` with one."""
+        if self.id().endswith(".test_session"):
+            self.skipTest("Not a test.")  # which its name says
+        if graph is None:
+            return self._open_cached((None, config, force_gpu), use_gpu)
+        return self.session(graph, config, use_gpu, force_gpu)
+
+    test_session.__test__ = False  # type: ignore[attr-defined]
+
+    @contextmanager
+    def _open_cached(self, options: tuple[Any, ...], use_gpu: bool) -> Iterator[Session]:
+        if self._cached_session is None:
+            self._cached_session, self._cached_for = _open(*options), options
+        with _defaults(self._cached_session, use_gpu, options[2]):
+            yield self._cached_session
+
+    def evaluate(self, tensors: Any) -> Any:
+        """The value of tensors, in any structure that a session fetches: in the default session, or
+        in the cached one."""
+        session = session_stack.top()
+        if session is not None:
+            return session.run(tensors)
+        with self.test_session() as cached:
+            return cached.run(tensors)
+
+    # -- errors
+
+    @contextmanager
+    def assertRaisesWithPredicateMatch(
+        self, exception_type: Any, expected_err_re_or_predicate: str | Callable[[Any], bool]
+    ) -> Iterator[None]:
+        """A `with` block that raises an error of a type; a regular expression matches its message,
+        or for it a function returns true.
+
+        Of an OpError, the name of its operation is part of the message.
+        """
+        caught: BaseException | None = None
+        try:
+            yield
+        except BaseException as error:
+            if not isinstance(error, exception_type):
+                raise AssertionError(f"Exception of type {type(error)}: {error}") from error
+            caught = error
+        if caught is None:
+            self.fail(f"{getattr(exception_type, '__name__', exception_type)} not raised")
+        if callable(expected_err_re_or_predicate):
+            right = expected_err_re_or_predicate(caught)
+        else:
+            right = re.search(expected_err_re_or_predicate, _message(caught)) is not None
+        if not right:
+            raise AssertionError(
+                f"Exception of type {type(caught)}: {_message(caught)}"
+            ) from caught
+
+    def assertRaisesOpError(self, expected_err_re_or_predicate: Any) -> Any:
+        """`assertRaisesWithPredicateMatch` of an OpError."""
+        return self.assertRaisesWithPredicateMatch(OpError, expected_err_re_or_predicate)
+
+    # -- Python's values
+
+    def assertItemsEqual(self, expected_seq: Any, actual_seq: Any, msg: Any = None) -> None:
+        """The same elements, as often, in any order."""
+        self.assertCountEqual(expected_seq, actual_seq, msg)
+
+    def assertDeviceEqual(self, device1: Any, device2: Any, msg: Any = None) -> None:
+        """Two names of one device: "/cpu:0" and "/device:CPU:0"."""
+        one, other = canonical_name(device1), canonical_name(device2)
+        text = f"Devices {one} and {other} are not equal."
+        self.assertEqual(one, other, self._message(text, msg))
+
+    def assertStartsWith(self, actual: str, expected_start: str, msg: Any = None) -> None:
+        """A string starts with another."""
+        if not actual.startswith(expected_start):
+            self.fail(self._message(f"{actual!r} does not start with {expected_start!r}", msg))
+
+    def assertLen(self, container: Any, expected_len: int, msg: Any = None) -> None:
+        """So many elements."""
+        if len(container) != expected_len:
+            text = f"{container!r} has length of {len(container)}, expected {expected_len}."
+            self.fail(self._message(text, msg))
+
+    def assertEmpty(self, container: Any, msg: Any = None) -> None:
+        """No elements."""
+        if len(container):
+            self.fail(self._message(f"{container!r} has length of {len(container)}.", msg))
+
+    def assertNotEmpty(self, container: Any, msg: Any = None) -> None:
+        """An element at least."""
+        if not len(container):
+            self.fail(self._message(f"{container!r} has length of 0.", msg))
+
+    def assertBetween(self, value: Any, minv: Any, maxv: Any, msg: Any = None) -> None:
+        """minv <= value <= maxv."""
+        if not minv <= value <= maxv:
+            text = f'"{value}" unexpectedly not between "{minv}" and "{maxv}"'
+            self.fail(self._message(text, msg))
+
+
+def _message(error: BaseException) -> str:
+    """The message of an error, with the name of its operation."""
+    if not isinstance(error, OpError):
+        return str(error)
+    return error.message if error.op is None else f"{error.message}\nCaused by: {error.op.name}"
+
+
+def _same(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
+    return one[0] is other[0] and one[1:] == other[1:]
+
+
+def _open(graph: Any, config: ConfigProto | None, force_gpu: bool) -> Session:
+    if config is None:
+        config = ConfigProto(allow_soft_placement=not force_gpu)
+    return Session(graph=graph, config=config)
+
+
+@contextmanager
+def _defaults(session: Session, use_gpu: bool, force_gpu: bool) -> Iterator[None]:
+    """The session and its graph as defaults, and the CPU where no GPU is wanted."""
+    with session.graph.as_default(), session.as_default():
+        if use_gpu and not force_gpu:
+            yield
+            return
+        device = (gpu_device_name() or "/device:GPU:0") if force_gpu else "/device:CPU:0"
+        with session.graph.device(device):
+            yield
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Runs the tests of the program, and ends it with their status: `unittest.main`.
+
+    With `--benchmark_filter=PATTERN` in the command line it runs the benchmarks that match instead.
+    """
+    if (pattern := requested_benchmarks(argv)) is not None:
+        run_benchmarks(pattern)
+        return
+    unittest.main(module="__main__", argv=argv)

@@ -1,0 +1,301 @@
+"""Runners of queues: threads that run a queue's enqueue operations, one thread for each.
+
+A program builds a queue and adds a runner of it to its graph; `start_queue_runners` starts the
+threads of all runners in a session.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+from gpugraph.base.errors import (
+    OpError,
+    OutOfRangeError,
+    error_code_from_exception_type,
+    exception_type_from_error_code,
+)
+from gpugraph.base.fork_safe_locks import new_lock
+from gpugraph.base.interruptions.signal_handlers import raised_by_handler
+from gpugraph.formats import messages_pb2
+from gpugraph.graph.client.collection_protos import register_proto_function
+from gpugraph.graph.client.default_graph_functions import (
+    add_to_collection,
+    get_default_graph,
+    get_default_session,
+)
+from gpugraph.graph.client.graph_collections import GraphKeys
+from gpugraph.graph.client.scoped_names import prepend_name_scope, strip_name_scope
+from gpugraph.platform import logging
+from gpugraph.session import BaseSession
+from gpugraph.library.train.coordination.coordinator import Coordinator
+
+
+class QueueRunner:
+    """What fills a queue in the background: enqueue operations, each run again and again in
+    a thread of its own.
+
+    queue, enqueue_ops: the queue, and its operations, one for each thread (the same may be there
+    several times). close_op, cancel_op: what closes the queue when the last thread has ended, and
+    what also cancels enqueues that wait, when a coordinator stops; by default `queue.close`.
+    queue_closed_exception_types: the errors by which an enqueue operation says that its queue, or
+    that from which it takes, is closed: they end a thread quietly. By default OutOfRangeError.
+    queue_runner_def: a QueueRunnerDef, of a graph with `import_scope`, in place of the others.
+
+    ValueError where the queue or the operations are missing, or where both a queue and
+    a QueueRunnerDef are given. TypeError for exceptions that are no tuple of error classes.
+    """
+
+    def __init__(
+        self,
+        queue: Any = None,
+        enqueue_ops: Sequence[Any] | None = None,
+        close_op: Any = None,
+        cancel_op: Any = None,
+        queue_closed_exception_types: tuple[type[OpError], ...] | None = None,
+        queue_runner_def: Any = None,
+        import_scope: str | None = None,
+    ) -> None:
+        if queue_runner_def is not None:
+            if queue is not None or enqueue_ops:
+                raise ValueError("queue_runner_def and queue are mutually exclusive.")
+            self._init_from_proto(queue_runner_def, import_scope)
+        else:
+            self._init_from_args(
+                queue, enqueue_ops, close_op, cancel_op, queue_closed_exception_types
+            )
+        self._lock = new_lock()
+        self._runs_per_session: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+        self._exceptions_raised: list[Exception] = []
+
+    def _init_from_args(
+        self, queue: Any, enqueue_ops: Any, close_op: Any, cancel_op: Any, closed_types: Any
+    ) -> None:
+        if queue is None or not enqueue_ops:
+            raise ValueError("Must provide queue and enqueue_ops.")
+        if closed_types is None:
+            closed_types = (OutOfRangeError,)
+        elif not _are_error_types(closed_types):
+            raise TypeError(
+                "queue_closed_exception_types, when provided, must be a tuple of tf.error types, "
+                f"but saw: {closed_types}"
+            )
+        self._queue = queue
+        self._enqueue_ops = list(enqueue_ops)
+        self._close_op = queue.close() if close_op is None else close_op
+        if cancel_op is None:
+            cancel_op = queue.close(cancel_pending_enqueues=True)
+        self._cancel_op = cancel_op
+        self._queue_closed_exception_types = tuple(closed_types)
+
+    def _init_from_proto(self, message: Any, import_scope: str | None) -> None:
+        if not isinstance(message, messages_pb2.QueueRunnerDef):
+            raise TypeError("queue_runner_def must be a QueueRunnerDef proto.")
+        graph = get_default_graph()
+
+        def element(name: str) -> Any:
+            return graph.as_graph_element(prepend_name_scope(name, import_scope))
+
+        self._queue = element(message.queue_name)
+        self._enqueue_ops = [element(name) for name in message.enqueue_op_name]
+        self._close_op = element(message.close_op_name)
+        self._cancel_op = element(message.cancel_op_name)
+        codes = message.queue_closed_exception_types
+        self._queue_closed_exception_types = tuple(map(exception_type_from_error_code, codes)) or (
+            OutOfRangeError,
+        )
+
+    @property
+    def queue(self) -> Any:
+        """The queue; of a runner from a QueueRunnerDef, its tensor."""
+        return self._queue
+
+    @property
+    def enqueue_ops(self) -> list[Any]:
+        """The operations that threads run."""
+        return self._enqueue_ops
+
+    @property
+    def close_op(self) -> Any:
+        """The operation that closes the queue."""
+        return self._close_op
+
+    @property
+    def cancel_op(self) -> Any:
+        """The operation that closes the queue and cancels the enqueues that wait."""
+        return self._cancel_op
+
+    @property
+    def queue_closed_exception_types(self) -> tuple[type[OpError], ...]:
+        """The errors that end a thread quietly."""
+        return self._queue_closed_exception_types
+
+    @property
+    def exceptions_raised(self) -> list[Exception]:
+        """What the threads have raised since they were started, where no coordinator has it."""
+        return self._exceptions_raised
+
+    @property
+    def name(self) -> str:
+        """The name of the queue."""
+        name: str = self._queue.name
+        return name
+
+    def _run(self, session: Any, enqueue_op: Any, coord: Coordinator | None) -> None:
+        is_counted = True
+        try:
+            enqueue = session.make_callable(enqueue_op)
+            while not (coord is not None and coord.should_stop()):
+                try:
+                    enqueue()
+                except self._queue_closed_exception_types:
+                    is_counted = False
+                    self._end_thread(session, closes=True)
+                    return
+        except Exception as error:
+            if coord is not None:
+                coord.request_stop(error)
+                return
+            logging.error("Exception in QueueRunner: %s", str(error))
+            with self._lock:
+                self._exceptions_raised.append(error)
+            raise
+        finally:
+            if is_counted:
+                self._end_thread(session, closes=False)
+
+    def _end_thread(self, session: Any, closes: bool) -> None:
+        """Counts a thread less; the last one closes the queue, where it ended quietly."""
+        with self._lock:
+            self._runs_per_session[session] -= 1
+            is_last = self._runs_per_session[session] == 0
+        if closes and is_last:
+            _run_quietly(session, self._close_op)
+
+    def _close_on_stop(self, session: Any, cancel_op: Any, coord: Coordinator) -> None:
+        coord.wait_for_stop()
+        _run_quietly(session, cancel_op)
+
+    def create_threads(
+        self, sess: Any, coord: Coordinator | None = None, daemon: bool = False, start: bool = False
+    ) -> list[threading.Thread]:
+        """A thread for each enqueue operation, and with `coord` one that cancels when it stops.
+
+        Each is registered with `coord`, a daemon if `daemon`, and started if `start`. While
+        earlier threads of the same session run there are no new ones: an empty list.
+        """
+        with self._lock:
+            if self._runs_per_session.get(sess, 0) > 0:
+                return []
+            self._runs_per_session[sess] = len(self._enqueue_ops)
+            self._exceptions_raised = []
+        prefix = f"QueueRunnerThread-{self.name}"
+        threads = [
+            threading.Thread(
+                target=self._run, args=(sess, operation, coord), name=f"{prefix}-{operation.name}"
+            )
+            for operation in self._enqueue_ops
+        ]
+        if coord is not None:
+            closing = (sess, self._cancel_op, coord)
+            threads.append(
+                threading.Thread(
+                    target=self._close_on_stop, args=closing, name=f"{prefix}-close_on_stop"
+                )
+            )
+        for thread in threads:
+            if coord is not None:
+                coord.register_thread(thread)
+            if daemon:
+                thread.daemon = True
+            if start:
+                thread.start()
+        return threads
+
+    def to_proto(self, export_scope: str | None = None) -> Any:
+        """The QueueRunnerDef; None where the queue is not in `export_scope`."""
+        if export_scope is not None and not self.name.startswith(export_scope):
+            return None
+        return messages_pb2.QueueRunnerDef(
+            queue_name=strip_name_scope(self.name, export_scope),
+            enqueue_op_name=[
+                strip_name_scope(operation.name, export_scope) for operation in self._enqueue_ops
+            ],
+            close_op_name=strip_name_scope(self._close_op.name, export_scope),
+            cancel_op_name=strip_name_scope(self._cancel_op.name, export_scope),
+            queue_closed_exception_types=[
+                error_code_from_exception_type(cls) for cls in self._queue_closed_exception_types
+            ],
+        )
+
+    @staticmethod
+    def from_proto(queue_runner_def: Any, import_scope: str | None = None) -> QueueRunner:
+        """The runner that a QueueRunnerDef describes, in the default graph."""
+        return QueueRunner(queue_runner_def=queue_runner_def, import_scope=import_scope)
+
+
+def _are_error_types(types: Any) -> bool:
+    return (
+        isinstance(types, tuple)
+        and bool(types)
+        and all(isinstance(cls, type) and issubclass(cls, OpError) for cls in types)
+    )
+
+
+def _run_quietly(session: Any, operation: Any) -> None:
+    """Runs what closes a queue; that the session is closed already, or the queue, is no error."""
+    try:
+        session.run(operation)
+    except Exception as error:
+        if raised_by_handler(error):
+            raise
+        logging.debug("Ignored exception: %s", str(error))
+
+
+def add_queue_runner(qr: QueueRunner, collection: str = GraphKeys.QUEUE_RUNNERS) -> None:
+    """Adds a runner to a collection of the default graph, for `start_queue_runners`."""
+    add_to_collection(collection, qr)
+
+
+def start_queue_runners(
+    sess: Any = None,
+    coord: Coordinator | None = None,
+    daemon: bool = True,
+    start: bool = True,
+    collection: str = GraphKeys.QUEUE_RUNNERS,
+) -> list[threading.Thread]:
+    """Starts the threads of all runners in a collection of the session's graph; the threads.
+
+    sess: a session, by default the default session: ValueError where there is none, TypeError for
+    what is no session. Monitored sessions have started their runners: an empty list.
+    """
+    if sess is None:
+        sess = get_default_session()
+        if sess is None:
+            raise ValueError(
+                "Cannot start queue runners: No default session is registered. Use `with "
+                "sess.as_default()` or pass an explicit session to "
+                "tf.start_queue_runners(sess=sess)"
+            )
+    if not isinstance(sess, BaseSession):
+        if type(sess).__name__ in ("MonitoredSession", "SingularMonitoredSession"):
+            return []
+        raise TypeError(f"sess must be a `tf.Session` object. Given class: {type(sess)}")
+    runners = sess.graph.get_collection(collection)
+    if not runners:
+        logging.warning(
+            "`tf.train.start_queue_runners()` was called when no queue runners were defined. You "
+            "can safely remove the call to this deprecated function."
+        )
+    threads = []
+    with sess.graph.as_default():
+        for runner in runners:
+            threads += runner.create_threads(sess, coord=coord, daemon=daemon, start=start)
+    return threads
+
+
+register_proto_function(
+    GraphKeys.QUEUE_RUNNERS, "QueueRunnerDef", QueueRunner.to_proto, QueueRunner.from_proto
+)

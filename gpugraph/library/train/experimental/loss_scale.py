@@ -1,0 +1,181 @@
+"""By how much a loss is scaled: a fixed number, or one that follows the gradients."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, TypeVar
+
+from gpugraph.base import dtypes, nest
+from gpugraph.base.dtypes import DType
+from gpugraph.base.field_conversions import to_float
+from gpugraph.building.control_flow import cond
+from gpugraph.graph.client.indexed_slices import IndexedSlices
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.control.group_and_no_op import group, no_op
+from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.building.trackable.trackable import Trackable
+from gpugraph.building.variables import ResourceVariable, Variable
+
+_Scale = TypeVar("_Scale", bound="LossScale")
+
+
+class LossScale(Trackable, ABC):
+    """Base of the scales: `__call__` gives the scale, `update` follows the gradients."""
+
+    def __init__(self) -> None:
+        self._weights: dict[str, Variable] = {}
+
+    @abstractmethod
+    def __call__(self) -> Tensor:
+        """The scale, a scalar float32."""
+
+    @abstractmethod
+    def update(self, grads: Any) -> tuple[Operation, Any]:
+        """An operation that changes the scale, and whether these gradients are to be applied.
+
+        grads: unscaled gradients, in any nesting. The second is a bool, or a scalar of it.
+        """
+
+    @abstractmethod
+    def get_config(self) -> dict[str, Any]:
+        """The arguments that the scale was created with."""
+
+    @classmethod
+    def from_config(cls: type[_Scale], config: dict[str, Any]) -> _Scale:
+        """A scale of what `get_config` gave."""
+        return cls(**config)
+
+    def _add_weight(self, name: str, initial_value: Any, dtype: DType | None = None) -> Variable:
+        """A variable of the scale, which no optimizer trains."""
+        variable = ResourceVariable(initial_value, trainable=False, name=name, dtype=dtype)
+        self._weights[name] = variable
+        self._track_trackable(variable, name, overwrite=True)
+        return variable
+
+    def __repr__(self) -> str:
+        settings = ", ".join(f"{name}={value}" for name, value in self.get_config().items())
+        return f"{type(self).__name__}({settings})"
+
+
+class FixedLossScale(LossScale):
+    """A scale that does not change. ValueError unless it is a number of 1 or more."""
+
+    def __init__(self, loss_scale_value: float) -> None:
+        super().__init__()
+        if isinstance(loss_scale_value, bool) or not isinstance(loss_scale_value, (int, float)):
+            raise ValueError(
+                f"loss_scale_value must be a Python int or float, but it is {loss_scale_value!r}"
+            )
+        if loss_scale_value < 1:
+            raise ValueError(f"loss_scale_value must be at least 1, but it is {loss_scale_value}")
+        self._loss_scale_value = to_float("loss_scale_value", loss_scale_value)
+
+    def __call__(self) -> Tensor:
+        """The scale, a constant scalar float32."""
+        return convert_to_tensor(self._loss_scale_value, dtypes.float32)
+
+    def update(self, grads: Any) -> tuple[Operation, bool]:
+        """An operation that does nothing, and True."""
+        del grads
+        return no_op(), True
+
+    def get_config(self) -> dict[str, Any]:
+        """`loss_scale_value`."""
+        return {"loss_scale_value": self._loss_scale_value}
+
+
+class DynamicLossScale(LossScale):
+    """A scale that is multiplied after `increment_period` steps in a row whose gradients are all
+    finite, and divided, though not below 1, after each step where one is not.
+    """
+
+    def __init__(
+        self,
+        initial_loss_scale: float = 2**15,
+        increment_period: int = 2000,
+        multiplier: float = 2.0,
+    ) -> None:
+        super().__init__()
+        self._initial_loss_scale = float(initial_loss_scale)
+        self._increment_period = int(increment_period)
+        self._multiplier = float(multiplier)
+        self._scale = self._add_weight(
+            "current_loss_scale", self._initial_loss_scale, dtypes.float32
+        )
+        self._good_steps = self._add_weight("good_steps", 0, dtypes.int64)
+
+    @property
+    def initial_loss_scale(self) -> float:
+        """The scale of the first step."""
+        return self._initial_loss_scale
+
+    @property
+    def increment_period(self) -> int:
+        """How many good steps make the scale larger."""
+        return self._increment_period
+
+    @property
+    def multiplier(self) -> float:
+        """What the scale is multiplied by, and divided by."""
+        return self._multiplier
+
+    def __call__(self) -> Tensor:
+        """The scale as it is, a scalar float32."""
+        return convert_to_tensor(self._scale)
+
+    def update(self, grads: Any) -> tuple[Operation, Tensor]:
+        """An operation that counts the step and changes the scale; whether all are finite."""
+        is_finite = _are_finite(nest.flatten(grads))
+        return cond(is_finite, self._after_good_step, self._after_bad_step), is_finite
+
+    def _after_good_step(self) -> Any:
+        def grow() -> Any:
+            larger = raw_ops.Mul(self(), self._multiplier)
+            changed = cond(raw_ops.IsFinite(larger), lambda: self._scale.assign(larger).op, no_op)
+            return group(changed, self._good_steps.assign(0))
+
+        steps = convert_to_tensor(self._good_steps)
+        is_due = steps + 1 >= self._increment_period
+        return cond(is_due, grow, lambda: self._good_steps.assign_add(1).op)
+
+    def _after_bad_step(self) -> Operation:
+        smaller = raw_ops.Maximum(self() / self._multiplier, 1.0)
+        return group(self._good_steps.assign(0), self._scale.assign(smaller))
+
+    def get_config(self) -> dict[str, Any]:
+        """`initial_loss_scale`, `increment_period` and `multiplier`."""
+        return {
+            "initial_loss_scale": self._initial_loss_scale,
+            "increment_period": self._increment_period,
+            "multiplier": self._multiplier,
+        }
+
+
+def _are_finite(grads: list[Any]) -> Tensor:
+    """Whether all elements of all gradients are finite; None is no gradient."""
+    tensors = [
+        convert_to_tensor(grad.values if isinstance(grad, IndexedSlices) else grad)
+        for grad in grads
+        if grad is not None
+    ]
+    each_finite = [
+        raw_ops.All(raw_ops.IsFinite(tensor), raw_ops.Range(0, raw_ops.Rank(tensor), 1))
+        for tensor in tensors
+    ]
+    return raw_ops.All(raw_ops.Pack(each_finite), [0]) if each_finite else convert_to_tensor(True)
+
+
+def loss_scale_of(identifier: Any) -> LossScale:
+    """A scale of a number, of "dynamic", or the scale itself; ValueError for anything else."""
+    if isinstance(identifier, (int, float)):
+        return FixedLossScale(identifier)
+    if isinstance(identifier, str) and identifier == "dynamic":
+        return DynamicLossScale()
+    if isinstance(identifier, LossScale):
+        return identifier
+    raise ValueError(
+        f"Could not interpret loss scale identifier: {identifier!r}; possible are a number, "
+        "'dynamic' and a tf.train.experimental.LossScale"
+    )

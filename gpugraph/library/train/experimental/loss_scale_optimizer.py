@@ -1,0 +1,99 @@
+"""An optimizer that scales the loss and leaves out steps whose gradients are not finite."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gpugraph.building.control_flow import cond
+from gpugraph.graph.client.indexed_slices import IndexedSlices
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.arrays.cast import cast
+from gpugraph.ops.control.group_and_no_op import group, no_op
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.library.train.experimental.loss_scale import DynamicLossScale, loss_scale_of
+from gpugraph.library.train.optimizers.optimizer import Optimizer
+from gpugraph.building.variables import Variable
+
+
+class MixedPrecisionLossScaleOptimizer(Optimizer):
+    """Trains as `opt` does, by gradients of the loss times `loss_scale`, divided by it.
+
+    opt: an Optimizer. loss_scale: a number, "dynamic" or a LossScale. With a dynamic scale a step
+    whose gradients are not all finite changes no variable and is not counted. ValueError for
+    other arguments.
+    """
+
+    def __init__(self, opt: Optimizer, loss_scale: Any) -> None:
+        if not isinstance(opt, Optimizer):
+            raise ValueError(f'"opt" must be an instance of Optimizer, but got: {opt!r}')
+        super().__init__(opt._use_locking, opt._name)
+        self._optimizer = opt
+        self._loss_scale = loss_scale_of(loss_scale)
+        self._track_trackable(self._optimizer, "base_optimizer")
+        self._track_trackable(self._loss_scale, "loss_scale")
+
+    def compute_gradients(
+        self,
+        loss: Any,
+        var_list: Any = None,
+        gate_gradients: int = Optimizer.GATE_OP,
+        aggregation_method: int | None = None,
+        colocate_gradients_with_ops: bool = False,
+        grad_loss: Any = None,
+    ) -> list[tuple[Any, Variable]]:
+        """(gradient or None, variable) as of the inner optimizer, of the loss as it is.
+
+        Raises as `Optimizer.compute_gradients`.
+        """
+        scale = self._loss_scale()
+        value = convert_to_tensor(loss() if callable(loss) else loss, name="loss")
+        pairs = self._optimizer.compute_gradients(
+            value * cast(scale, value.dtype), var_list, gate_gradients, aggregation_method,
+            colocate_gradients_with_ops, grad_loss,
+        )  # fmt: skip
+        factor = 1.0 / scale
+        return [(_scaled(grad, factor), variable) for grad, variable in pairs]
+
+    def apply_gradients(
+        self,
+        grads_and_vars: Sequence[tuple[Any, Variable]],
+        global_step: Any = None,
+        name: str | None = None,
+    ) -> Operation:
+        """An operation that changes the variables and counts the step where all gradients are
+        finite, and changes the scale. Raises as `Optimizer.apply_gradients`.
+        """
+        pairs = list(grads_and_vars)
+        if not isinstance(self._loss_scale, DynamicLossScale):
+            return self._optimizer.apply_gradients(pairs, global_step, name)
+        whole = name or self.get_name()
+        change_scale, is_finite = self._loss_scale.update([grad for grad, _ in pairs])
+
+        def apply() -> Operation:
+            return self._optimizer.apply_gradients(pairs, global_step, f"{whole}-wrapped")
+
+        return group(cond(is_finite, apply, no_op), change_scale, name=whole)
+
+    def get_slot_names(self) -> list[str]:
+        """The names of the inner optimizer's slots."""
+        return self._optimizer.get_slot_names()
+
+    def get_slot(self, var: Variable, name: str) -> Variable | None:
+        """The inner optimizer's slot of a variable, or None."""
+        return self._optimizer.get_slot(var, name)
+
+    def variables(self) -> list[Variable]:
+        """The variables of the inner optimizer and of the scale."""
+        return [*self._optimizer.variables(), *self._loss_scale._weights.values()]
+
+
+def _scaled(grad: Any, factor: Tensor) -> Any:
+    """A gradient times a scalar; None is none."""
+    if grad is None:
+        return None
+    if isinstance(grad, IndexedSlices):
+        values = grad.values * cast(factor, grad.values.dtype)
+        return IndexedSlices(values, grad.indices, grad.dense_shape)
+    return grad * cast(factor, grad.dtype)

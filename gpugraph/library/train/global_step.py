@@ -1,0 +1,106 @@
+"""The global step: one variable that counts training steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpugraph.base import dtypes
+from gpugraph.base.value_text import shown
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.default_graph_functions import graph_or_default
+from gpugraph.graph.client.graph_collections import GraphKeys
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.arrays.constants_and_placeholders import zeros
+from gpugraph.platform import logging
+from gpugraph.building.variables import Variable
+
+
+def get_global_step(graph: Graph | None = None) -> Any:
+    """The graph's global step, or None when there is none, or more than one.
+
+    It is the only item of collection GLOBAL_STEP, else the tensor "global_step:0". TypeError when
+    that is no integer scalar.
+    """
+    chosen = graph_or_default(graph)
+    steps = chosen.get_collection(GraphKeys.GLOBAL_STEP)
+    if len(steps) > 1:
+        names = [variable.name for variable in steps]
+        logging.error("Multiple tensors in global_step collection: %s", names)
+        return None
+    if steps:
+        step = steps[0]
+    else:
+        try:
+            step = chosen.get_tensor_by_name("global_step:0")
+        except KeyError:
+            return None
+    assert_global_step(step)
+    return step
+
+
+def assert_global_step(global_step_tensor: Any) -> None:
+    """TypeError when this is no integer scalar, and so can be no global step."""
+    step = global_step_tensor
+    if not isinstance(step, (Variable, Tensor)):
+        raise TypeError(f'Existing "global_step" must be a Variable or Tensor: {step!r}.')
+    if not step.dtype.base_dtype.is_integer:
+        raise TypeError(f'Existing "global_step" does not have integer type: {step.dtype}')
+    if step.shape.rank not in (0, None):
+        raise TypeError(f'Existing "global_step" is not scalar: {step.shape}')
+
+
+def create_global_step(graph: Graph | None = None) -> Variable:
+    """A new int64 global step; ValueError when there is one."""
+    chosen = graph_or_default(graph)
+    if get_global_step(chosen) is not None:
+        raise ValueError('"global_step" already exists.')
+    with chosen.as_default(), chosen.name_scope(None):
+        return Variable(
+            lambda: zeros([], dtypes.int64),
+            trainable=False,
+            name="global_step",
+            collections=[GraphKeys.GLOBAL_VARIABLES, GraphKeys.GLOBAL_STEP],
+        )
+
+
+def get_or_create_global_step(graph: Graph | None = None) -> Any:
+    """The graph's global step, made when there is none."""
+    step = get_global_step(graph)
+    return create_global_step(graph) if step is None else step
+
+
+def global_step(sess: Any, global_step_tensor: Any) -> int:
+    """The value of the global step in a session; TypeError where `sess` is none."""
+    if not hasattr(sess, "run"):
+        raise TypeError(f"sess must be a tf.Session, but it is {shown(sess)}")
+    return int(sess.run(global_step_tensor))
+
+
+_READ_KEY = "global_step_read_op_cache"
+
+
+def global_step_read(graph: Graph | None = None) -> Any:
+    """A tensor of the global step as it is before what a run changes; None where there is none.
+
+    A graph has one such tensor, which is added when it is first asked for.
+    """
+    chosen = graph_or_default(graph)
+    known = chosen.get_collection(_READ_KEY)
+    if known:
+        return known[0]
+    step = get_global_step(chosen)
+    if step is None:
+        return None
+    with chosen.as_default(), chosen.name_scope(None), chosen.name_scope(f"{step.op.name}/"):
+        value = step.read_value() if isinstance(step, Variable) else step
+        read = value + zeros([], step.dtype.base_dtype)
+    chosen.add_to_collection(_READ_KEY, read)
+    return read
+
+
+def global_step_for(hook: str) -> Any:
+    """`global_step_read` of the default graph; RuntimeError, naming the hook, if it has none."""
+    step = global_step_read()
+    if step is None:
+        raise RuntimeError(f"Global step should be created to use {hook}.")
+    return step

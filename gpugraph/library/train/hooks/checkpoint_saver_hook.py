@@ -1,0 +1,162 @@
+"""CheckpointSaverHook: a checkpoint every so many steps or seconds, and those who listen to it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from gpugraph.formats.messages_pb2 import SessionLog
+from gpugraph.graph.client.default_graph_functions import get_default_graph
+from gpugraph.graph.client.graph_collections import GraphKeys
+from gpugraph.building.graph_files.meta_graph_export import export_scoped_meta_graph
+from gpugraph.building.graph_files.write_graph import write_graph
+from gpugraph.platform import logging
+from gpugraph.library.summary.file_writer_cache import FileWriterCache
+from gpugraph.library.train.global_step import global_step_for
+from gpugraph.library.train.hooks.session_run_hook import (
+    SessionRunArgs,
+    SessionRunContext,
+    SessionRunHook,
+    SessionRunValues,
+)
+from gpugraph.library.train.hooks.step_timer import SecondOrStepTimer
+
+
+class CheckpointSaverListener:
+    """The base of what acts before and after a checkpoint is saved; each method does nothing."""
+
+    def begin(self) -> None:
+        """Called before there is a session: the graph may be changed."""
+
+    def end(self, session: Any, global_step_value: int) -> None:
+        """Called at the end, after the last checkpoint."""
+
+    def before_save(self, session: Any, global_step_value: int) -> None:
+        """Called before each checkpoint."""
+
+    def after_save(self, session: Any, global_step_value: int) -> bool | None:
+        """Called after each checkpoint; True asks for the end of the training."""
+
+
+class CheckpointSaverHook(SessionRunHook):
+    """Saves a checkpoint at the start, every so many steps or seconds, and at the end.
+
+    Args:
+      checkpoint_dir: the folder of the checkpoints, and of an event file that notes them.
+      save_secs: seconds between two checkpoints.
+      save_steps: global steps between two checkpoints. Exactly one of them.
+      saver: the Saver.
+      checkpoint_basename: the name of the files, before the step.
+      scaffold: a Scaffold, whose Saver is used; not both. Without both it is the one Saver of
+        collection SAVERS.
+      listeners: CheckpointSaverListeners.
+      save_graph_def: whether `graph.pbtxt` and the checkpoints' `.meta` are written.
+
+    Raises:
+      ValueError: both of what there may be one, or not exactly one of what must be.
+    """
+
+    def __init__(
+        self,
+        checkpoint_dir: Any,
+        save_secs: float | None = None,
+        save_steps: int | None = None,
+        saver: Any = None,
+        checkpoint_basename: str = "model.ckpt",
+        scaffold: Any = None,
+        listeners: Sequence[CheckpointSaverListener] | None = None,
+        save_graph_def: bool = True,
+    ) -> None:
+        logging.info("Create CheckpointSaverHook.")
+        if saver is not None and scaffold is not None:
+            raise ValueError("You cannot provide both saver and scaffold.")
+        self._saver, self._scaffold = saver, scaffold
+        self._checkpoint_dir = os.fspath(checkpoint_dir)
+        self._save_path = os.path.join(self._checkpoint_dir, checkpoint_basename)
+        self._timer = SecondOrStepTimer(every_secs=save_secs, every_steps=save_steps)
+        self._listeners = list(listeners or ())
+        self._steps_per_run = 1_000_000
+        self._save_graph_def = save_graph_def
+
+    def begin(self) -> None:
+        """Finds the global step (RuntimeError where there is none) and the event file."""
+        self._summary_writer = FileWriterCache.get(self._checkpoint_dir)
+        self._global_step = global_step_for("CheckpointSaverHook")
+        for listener in self._listeners:
+            listener.begin()
+
+    def after_create_session(self, session: Any, coord: Any) -> None:
+        """Writes the graph, and a checkpoint of the step that the session begins with."""
+        step = int(session.run(self._global_step))
+        self._write_graph()
+        self._save(session, step)
+        self._timer.update_last_triggered_step(step)
+
+    def _write_graph(self) -> None:
+        graph = get_default_graph()
+        graph_def = graph.as_graph_def(add_shapes=True)
+        if self._save_graph_def:
+            write_graph(graph_def, self._checkpoint_dir, "graph.pbtxt")
+        saver_def = getattr(self._get_saver(), "saver_def", None)
+        meta_graph, _ = export_scoped_meta_graph(graph=graph, saver_def=saver_def)
+        self._summary_writer.add_graph(graph)
+        self._summary_writer.add_meta_graph(meta_graph)
+
+    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
+        """The global step, as it is before the run."""
+        return SessionRunArgs(self._global_step)
+
+    def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
+        """Saves, where it is time; ends the training where a listener wants that."""
+        if self._timer.should_trigger_for_step(run_values.results + self._steps_per_run):
+            step = int(run_context.session.run(self._global_step))
+            if self._timer.should_trigger_for_step(step):
+                self._timer.update_last_triggered_step(step)
+                if self._save(run_context.session, step):
+                    run_context.request_stop()
+
+    def end(self, session: Any) -> None:
+        """Saves the last step, unless it is saved."""
+        step = int(session.run(self._global_step))
+        if step != self._timer.last_triggered_step():
+            self._save(session, step)
+        for listener in self._listeners:
+            listener.end(session, step)
+        self._summary_writer.flush()
+
+    def _save(self, session: Any, step: int) -> bool:
+        """Saves a checkpoint; whether a listener wants the training to end."""
+        logging.info("Saving checkpoints for %d into %s.", step, self._save_path)
+        for listener in self._listeners:
+            listener.before_save(session, step)
+        self._get_saver().save(
+            session, self._save_path, global_step=step, write_meta_graph=self._save_graph_def
+        )
+        self._summary_writer.add_session_log(
+            SessionLog(status=SessionLog.CHECKPOINT, checkpoint_path=self._save_path), step
+        )
+        ends = [listener for listener in self._listeners if listener.after_save(session, step)]
+        for listener in ends:
+            logging.info("A CheckpointSaverListener asked for the training's end: %s", listener)
+        return bool(ends)
+
+    def _get_saver(self) -> Any:
+        if self._saver is not None:
+            return self._saver
+        if self._scaffold is not None and self._scaffold.saver is not None:
+            return self._scaffold.saver
+        key = GraphKeys.SAVERS
+        savers = get_default_graph().get_collection(key)
+        if not savers:
+            raise RuntimeError(
+                f"No items in collection {key}. Please add a saver to the collection or provide a "
+                "saver or scaffold."
+            )
+        if len(savers) > 1:
+            raise RuntimeError(
+                f"More than one item in collection {key}. Please indicate which one to use by "
+                "passing it to the constructor."
+            )
+        self._saver = savers[0]
+        return self._saver

@@ -1,0 +1,82 @@
+"""ProfilerHook: traces of single steps, for Chrome and for TensorBoard."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from gpugraph.base.whole_files import write_whole
+from gpugraph.config import RunOptions
+from gpugraph.inspection.timeline import Timeline
+from gpugraph.platform import logging
+from gpugraph.library.summary.file_writer_cache import FileWriterCache
+from gpugraph.library.train.global_step import global_step_for
+from gpugraph.library.train.hooks.session_run_hook import (
+    SessionRunArgs,
+    SessionRunContext,
+    SessionRunHook,
+    SessionRunValues,
+)
+from gpugraph.library.train.hooks.step_timer import SecondOrStepTimer
+
+
+class ProfilerHook(SessionRunHook):
+    """Traces a run every so many steps or seconds, but not the first one.
+
+    The trace of step N is the file `timeline-N.json`, which chrome://tracing opens; the event file
+    gets the run's RunMetadata under the tag `step_N`.
+
+    Args:
+      save_steps: global steps between two traces.
+      save_secs: seconds between two traces. Exactly one of them: else ValueError.
+      output_dir: the folder of the files.
+      show_dataflow, show_memory: as of `Timeline.generate_chrome_trace_format`.
+    """
+
+    def __init__(
+        self,
+        save_steps: int | None = None,
+        save_secs: float | None = None,
+        output_dir: Any = "",
+        show_dataflow: bool = True,
+        show_memory: bool = False,
+    ) -> None:
+        self._timer = SecondOrStepTimer(every_secs=save_secs, every_steps=save_steps)
+        self._output_dir = os.fspath(output_dir)
+        self._shows = show_dataflow, show_memory
+
+    def begin(self) -> None:
+        """Finds the global step (RuntimeError where there is none) and the event file."""
+        self._next_step: int | None = None
+        self._global_step = global_step_for("ProfilerHook")
+        self._summary_writer = FileWriterCache.get(self._output_dir)
+
+    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
+        """The global step, and a trace where it is time."""
+        step = self._next_step
+        self._is_time = step is not None and self._timer.should_trigger_for_step(step)
+        options = RunOptions(trace_level=RunOptions.FULL_TRACE) if self._is_time else None
+        return SessionRunArgs(self._global_step, options=options)
+
+    def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
+        """Writes the trace, under the global step after the run."""
+        before = int(run_values.results)
+        if self._next_step is None:
+            self._timer.update_last_triggered_step(before)
+        step = before + 1
+        if self._is_time:
+            step = int(run_context.session.run(self._global_step))
+            self._timer.update_last_triggered_step(step)
+            self._save(step, run_values.run_metadata)
+        self._next_step = step + 1
+
+    def end(self, session: Any) -> None:
+        """Writes what waits in the event file."""
+        self._summary_writer.flush()
+
+    def _save(self, step: int, run_metadata: Any) -> None:
+        path = os.path.join(self._output_dir, f"timeline-{step}.json")
+        logging.info("Saving timeline for %d into '%s'.", step, path)
+        trace = Timeline(run_metadata.step_stats).generate_chrome_trace_format(*self._shows)
+        write_whole(path, trace.encode())
+        self._summary_writer.add_run_metadata(run_metadata, f"step_{step}")

@@ -1,0 +1,120 @@
+"""Hooks that begin and end: StopAtStepHook, GlobalStepWaiterHook, FinalOpsHook, FeedFnHook."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from gpugraph.base.errors import OutOfRangeError
+from gpugraph.platform import logging
+from gpugraph.library.train.global_step import global_step_for
+from gpugraph.library.train.hooks.session_run_hook import (
+    SessionRunArgs,
+    SessionRunContext,
+    SessionRunHook,
+    SessionRunValues,
+)
+
+_BETWEEN_LOOKS = 0.5
+_BETWEEN_REPORTS = 1000
+
+
+class StopAtStepHook(SessionRunHook):
+    """Ends after `num_steps` more steps, or when the global step is `last_step`.
+
+    ValueError unless exactly one of them is given; RuntimeError where there is no global step.
+    """
+
+    def __init__(self, num_steps: int | None = None, last_step: int | None = None) -> None:
+        if num_steps is None and last_step is None:
+            raise ValueError("One of num_steps or last_step must be specified.")
+        if num_steps is not None and last_step is not None:
+            raise ValueError("Only one of num_steps or last_step can be specified.")
+        self._num_steps, self._last_step = num_steps, last_step
+
+    def begin(self) -> None:
+        """Finds the global step."""
+        self._global_step = global_step_for("StopAtStepHook")
+
+    def after_create_session(self, session: Any, coord: Any) -> None:
+        """Finds the last step, the first time."""
+        if self._last_step is None:
+            self._last_step = session.run(self._global_step) + self._num_steps
+
+    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
+        """The global step, as it is before the run."""
+        return SessionRunArgs(self._global_step)
+
+    def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
+        """Asks for the end where the global step, read anew, has come to the last one."""
+        last = self._last_step
+        if run_values.results + 1 < last:
+            return
+        if run_context.session.run(self._global_step) >= last:
+            run_context.request_stop()
+
+
+class GlobalStepWaiterHook(SessionRunHook):
+    """Holds the first run back until the global step, which others count, is `wait_until_step`."""
+
+    def __init__(self, wait_until_step: int) -> None:
+        self._wait_until_step = wait_until_step
+
+    def begin(self) -> None:
+        """Finds the global step; RuntimeError where there is none."""
+        self._worker_is_started = False
+        self._global_step = global_step_for("GlobalStepWaiterHook")
+
+    def before_run(self, run_context: SessionRunContext) -> None:
+        """Waits; adds nothing to the run."""
+        if self._worker_is_started or self._wait_until_step <= 0:
+            self._worker_is_started = True
+            return
+        message = "Waiting for global step %d before starting training."
+        logging.info(message, self._wait_until_step)
+        reported = 0
+        while (step := run_context.session.run(self._global_step)) < self._wait_until_step:
+            if step - reported > _BETWEEN_REPORTS:
+                logging.info(message + " Current step is %d.", self._wait_until_step, step)
+                reported = step
+            time.sleep(_BETWEEN_LOOKS)
+        self._worker_is_started = True
+
+
+class FinalOpsHook(SessionRunHook):
+    """Computes `final_ops`, any fetches, at the end: see `final_ops_values`."""
+
+    def __init__(self, final_ops: Any, final_ops_feed_dict: Any = None) -> None:
+        self._final_ops, self._feeds = final_ops, final_ops_feed_dict
+        self._values: Any = None
+
+    @property
+    def final_ops_values(self) -> Any:
+        """The values, in the structure of `final_ops`; None before the end."""
+        return self._values
+
+    def end(self, session: Any) -> None:
+        """Runs them. OutOfRangeError and StopIteration, of ops that read input, are raised on."""
+        if self._final_ops is None:
+            return
+        try:
+            self._values = session.run(self._final_ops, feed_dict=self._feeds)
+        except (OutOfRangeError, StopIteration):
+            logging.warning(
+                "The final ops of a FinalOpsHook read from an input that has come to its end. "
+                "They should depend on variables alone: what updates a metric belongs in the "
+                "steps, its value here."
+            )
+            raise
+
+
+class FeedFnHook(SessionRunHook):
+    """Feeds each run what `feed_fn()` returns: a dict of tensors to values."""
+
+    def __init__(self, feed_fn: Callable[[], Any]) -> None:
+        self.feed_fn = feed_fn
+
+    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
+        """The feeds."""
+        return SessionRunArgs(fetches=None, feed_dict=self.feed_fn())

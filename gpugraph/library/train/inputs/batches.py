@@ -1,0 +1,370 @@
+"""Batches: elements that threads compute, collected by a queue.
+
+A function with `maybe` in its name leaves out elements for which `keep_input` is False. One with
+`join` takes a list for each thread, the others one list and a number of threads that compute it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from gpugraph.base import dtypes
+from gpugraph.base.dtypes import DType
+from gpugraph.base.shapes import TensorShape, as_shape
+from gpugraph.building.control_flow.smart_cond import smart_cond
+from gpugraph.graph.client.default_graph_functions import name_scope
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.control.group_and_no_op import no_op
+from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.queues.queue_classes import (
+    FIFOQueue,
+    PaddingFIFOQueue,
+    QueueBase,
+    RandomShuffleQueue,
+)
+from gpugraph.ops.sparse.sparse_tensor import SparseTensor
+from gpugraph.library.summary.summary_functions import scalar
+from gpugraph.library.train.coordination.queue_runner import QueueRunner, add_queue_runner
+from gpugraph.library.train.inputs.sparse_components import (
+    sparse_components,
+    storable,
+    with_sparse,
+    without_sparse,
+)
+
+
+class _QueueKind(NamedTuple):
+    """A queue of `capacity` elements, of which `least` stay in it while it is filled."""
+
+    create: Callable[[list[DType], list[TensorShape]], QueueBase]
+    capacity: int
+    least: int = 0
+
+    def summarize(self, queue: QueueBase) -> None:
+        """Adds a summary of how much of what may leave the queue is there."""
+        size, span = queue.size(), self.capacity - self.least
+        over = f"over_{self.least}_of_{span}" if self.shuffles(queue) else f"of_{span}"
+        if self.shuffles(queue):
+            size = raw_ops.Maximum(0, size - self.least)
+        scalar(f"fraction_{over}_full", raw_ops.Cast(size, dtypes.float32) * (1.0 / span))
+
+    def shuffles(self, queue: QueueBase) -> bool:
+        """Whether the order is random, which keeps `least` elements back."""
+        return isinstance(queue, RandomShuffleQueue)
+
+
+class _Batching(NamedTuple):
+    """What the functions have in common.
+
+    queue_kind: `queue_kind(dtypes, shapes)`. num_threads: how often each list is computed.
+    """
+
+    scope: str
+    queue_kind: _QueueKind
+    batch_size: Any
+    enqueue_many: bool
+    shapes: Any
+    is_smaller_allowed: bool
+    keep_input: Any = True
+    num_threads: int = 1
+
+
+def _batched(tensors_list: Sequence[Any], batching: _Batching, name: str | None) -> Any:
+    lists = as_lists(tensors_list)
+    if not lists[0]:
+        raise ValueError(f"Expected at least one tensor in {batching.scope}().")
+    with name_scope(
+        name, batching.scope, [*without_sparse(lists[0]), batching.keep_input]
+    ) as scope:
+        sparse = sparse_components(lists)
+        lists = [
+            [storable(tensor, batching.enqueue_many) for tensor in tensors] for tensors in lists
+        ]
+        keep = keep_condition(batching.keep_input, batching.enqueue_many)
+        types = element_types(lists)
+        queue = batching.queue_kind.create(
+            types, element_shapes(lists, batching.shapes, batching.enqueue_many, sparse)
+        )
+        enqueue = queue.enqueue_many if batching.enqueue_many else queue.enqueue
+        operations = [_enqueue(enqueue, tensors, keep) for tensors in lists]
+        add_queue_runner(QueueRunner(queue, operations * batching.num_threads))
+        batching.queue_kind.summarize(queue)
+        dequeue = queue.dequeue_up_to if batching.is_smaller_allowed else queue.dequeue_many
+        batch = dequeue(batching.batch_size, name=scope)
+        return structured_as(tensors_list[0], with_sparse(batch, sparse, batching.enqueue_many))
+
+
+def as_lists(tensors_list: Sequence[Any]) -> list[list[Any]]:
+    """The components of each element, in order. ValueError where there is none, or other keys."""
+    if not isinstance(tensors_list, (list, tuple)):
+        raise TypeError(f"Expected a list of sets of tensors, got {tensors_list!r}")
+    if not tensors_list:
+        raise ValueError("Expected at least one set of tensors")
+    if not isinstance(tensors_list[0], Mapping):
+        return [list(tensors) for tensors in tensors_list]
+    keys = sorted(tensors_list[0])
+    if any(sorted(tensors) != keys for tensors in tensors_list):
+        raise ValueError("All dictionaries in tensors_list must have the same keys")
+    return [[tensors[key] for key in keys] for tensors in tensors_list]
+
+
+def structured_as(tensors: Any, batch: Any) -> Any:
+    """A batch in the structure of what it was made of; that of a list of one is a tensor."""
+    if not isinstance(tensors, Mapping):
+        return batch
+    return dict(zip(sorted(tensors), batch if isinstance(batch, list) else [batch]))
+
+
+def keep_condition(keep_input: Any, enqueue_many: bool) -> Tensor:
+    """Which elements are enqueued. ValueError for what is neither scalar nor vector."""
+    keep = convert_to_tensor(keep_input, dtype=dtypes.bool)
+    rank = keep.get_shape().rank
+    if rank is None:
+        raise ValueError("`keep_input` dimensions must be known at graph construction.")
+    if not enqueue_many and rank == 1:
+        raise ValueError("`keep_input` cannot be a vector when `enqueue_many=False`.")
+    if rank > 1:
+        raise ValueError("`keep_input` must be 0 or 1 dimensions.")
+    return keep
+
+
+def element_types(lists: Sequence[Sequence[Tensor]]) -> list[DType]:
+    """The dtypes, which all lists have. TypeError where one has others."""
+    types = [[tensor.dtype.base_dtype for tensor in tensors] for tensors in lists]
+    for other in types[1:]:
+        if other != types[0]:
+            raise TypeError(
+                f"Expected types to be consistent: {', '.join(t.name for t in types[0])} vs. "
+                f"{', '.join(t.name for t in other)}."
+            )
+    return types[0]
+
+
+def element_shapes(
+    lists: Sequence[Sequence[Tensor]], shapes: Any, many: bool, sparse: Mapping[int, SparseTensor]
+) -> list[TensorShape]:
+    """The shapes of an element. ValueError where a rank is not known."""
+    if shapes is not None:
+        given = [as_shape(shape) for shape in shapes]
+        return [TensorShape.of((3,)) if index in sparse else s for index, s in enumerate(given)]
+    result = []
+    for tensors in zip(*lists):
+        merged = TensorShape.of(None)
+        for tensor in tensors:
+            shape = tensor.get_shape()
+            if shape.rank is None:
+                raise ValueError(f"Cannot infer Tensor's rank: {tensor}")
+            merged = merged.merge_with(shape.with_rank_at_least(1)[1:] if many else shape)
+        result.append(merged)
+    return result
+
+
+def _enqueue(enqueue: Callable[..., Any], tensors: Sequence[Tensor], keep: Tensor) -> Any:
+    if keep.get_shape().rank:
+        rows = raw_ops.Cast(keep, DstT=dtypes.int32)
+        return enqueue(
+            [raw_ops.DynamicPartition(tensor, rows, num_partitions=2)[1] for tensor in tensors]
+        )
+    return smart_cond(keep, lambda: enqueue(tensors), no_op)
+
+
+def _in_order(capacity: int, dynamic_pad: bool, shared_name: str | None) -> _QueueKind:
+    queue_class = PaddingFIFOQueue if dynamic_pad else FIFOQueue
+    return _QueueKind(
+        lambda types, shapes: queue_class(capacity, types, shapes, shared_name=shared_name),
+        capacity,
+    )
+
+
+def _shuffling(
+    capacity: int, min_after_dequeue: int, seed: int | None, shared_name: str | None
+) -> _QueueKind:
+    """ValueError where nothing could ever leave the queue."""
+    if capacity <= min_after_dequeue:
+        raise ValueError(
+            f"capacity {capacity} must be bigger than min_after_dequeue {min_after_dequeue}."
+        )
+    return _QueueKind(
+        lambda types, shapes: RandomShuffleQueue(
+            capacity, min_after_dequeue, types, shapes, seed=seed, shared_name=shared_name
+        ),
+        capacity,
+        min_after_dequeue,
+    )
+
+
+def batch(
+    tensors: Any,
+    batch_size: Any,
+    num_threads: int = 1,
+    capacity: int = 32,
+    enqueue_many: bool = False,
+    shapes: Any = None,
+    dynamic_pad: bool = False,
+    allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> Any:
+    """Batches of elements, in the order in which threads compute them.
+
+    tensors: one element, a list or dictionary of tensors and SparseTensors; the result is the same
+    with a row for each of `batch_size` elements, but for a list of one it is no list. enqueue_many:
+    they are rows of elements. num_threads: how many threads of a runner, which is added to the
+    graph, compute them. shapes: of an element, where it is not known. dynamic_pad: elements of
+    several sizes are filled up with zeros. allow_smaller_final_batch: the rest of an input that
+    ends is a batch too.
+
+    ValueError where the shape of an element is not known, or, with `dynamic_pad`, its rank.
+    """
+    return maybe_batch(
+        tensors, True, batch_size, num_threads, capacity, enqueue_many, shapes, dynamic_pad,
+        allow_smaller_final_batch, shared_name, name,
+    )  # fmt: skip
+
+
+def maybe_batch(
+    tensors: Any,
+    keep_input: Any,
+    batch_size: Any,
+    num_threads: int = 1,
+    capacity: int = 32,
+    enqueue_many: bool = False,
+    shapes: Any = None,
+    dynamic_pad: bool = False,
+    allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> Any:
+    """As `batch`, of the elements for which `keep_input` is True: a bool scalar, or, with
+    `enqueue_many`, a vector."""
+    queue_kind = _in_order(capacity, dynamic_pad, shared_name)
+    batching = _Batching(
+        "batch", queue_kind, batch_size, enqueue_many, shapes, allow_smaller_final_batch,
+        keep_input, num_threads,
+    )  # fmt: skip
+    return _batched([tensors], batching, name)
+
+
+def batch_join(
+    tensors_list: Sequence[Any],
+    batch_size: Any,
+    capacity: int = 32,
+    enqueue_many: bool = False,
+    shapes: Any = None,
+    dynamic_pad: bool = False,
+    allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> Any:
+    """As `batch`, of elements that are computed in several ways, each in a thread of its own."""
+    return maybe_batch_join(
+        tensors_list, True, batch_size, capacity, enqueue_many, shapes, dynamic_pad,
+        allow_smaller_final_batch, shared_name, name,
+    )  # fmt: skip
+
+
+def maybe_batch_join(
+    tensors_list: Sequence[Any],
+    keep_input: Any,
+    batch_size: Any,
+    capacity: int = 32,
+    enqueue_many: bool = False,
+    shapes: Any = None,
+    dynamic_pad: bool = False,
+    allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> Any:
+    """As `batch_join`, of the elements for which `keep_input` is True."""
+    queue_kind = _in_order(capacity, dynamic_pad, shared_name)
+    batching = _Batching(
+        "batch_join", queue_kind, batch_size, enqueue_many, shapes, allow_smaller_final_batch,
+        keep_input,
+    )  # fmt: skip
+    return _batched(tensors_list, batching, name)
+
+
+def shuffle_batch(
+    tensors: Any,
+    batch_size: Any,
+    capacity: int,
+    min_after_dequeue: int,
+    num_threads: int = 1,
+    seed: int | None = None,
+    enqueue_many: bool = False,
+    shapes: Any = None,
+    allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> Any:
+    """As `batch`, of elements drawn at random from at least `min_after_dequeue` others.
+
+    ValueError for a capacity that is not larger than `min_after_dequeue`.
+    """
+    return maybe_shuffle_batch(
+        tensors, batch_size, capacity, min_after_dequeue, True, num_threads, seed, enqueue_many,
+        shapes, allow_smaller_final_batch, shared_name, name,
+    )  # fmt: skip
+
+
+def maybe_shuffle_batch(
+    tensors: Any,
+    batch_size: Any,
+    capacity: int,
+    min_after_dequeue: int,
+    keep_input: Any,
+    num_threads: int = 1,
+    seed: int | None = None,
+    enqueue_many: bool = False,
+    shapes: Any = None,
+    allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> Any:
+    """As `shuffle_batch`, of the elements for which `keep_input` is True."""
+    queue_of = _shuffling(capacity, min_after_dequeue, seed, shared_name)
+    common = batch_size, enqueue_many, shapes, allow_smaller_final_batch, keep_input, num_threads
+    return _batched([tensors], _Batching("shuffle_batch", queue_of, *common), name)
+
+
+def maybe_shuffle_batch_join(
+    tensors_list: Sequence[Any],
+    batch_size: Any,
+    capacity: int,
+    min_after_dequeue: int,
+    keep_input: Any,
+    seed: int | None = None,
+    enqueue_many: bool = False,
+    shapes: Any = None,
+    allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> Any:
+    """As `shuffle_batch_join`, of the elements for which `keep_input` is True."""
+    queue_kind = _shuffling(capacity, min_after_dequeue, seed, shared_name)
+    batching = _Batching(
+        "shuffle_batch_join", queue_kind, batch_size, enqueue_many, shapes,
+        allow_smaller_final_batch, keep_input,
+    )  # fmt: skip
+    return _batched(tensors_list, batching, name)
+
+
+def shuffle_batch_join(
+    tensors_list: Sequence[Any],
+    batch_size: Any,
+    capacity: int,
+    min_after_dequeue: int,
+    seed: int | None = None,
+    enqueue_many: bool = False,
+    shapes: Any = None,
+    allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> Any:
+    """As `shuffle_batch`, of elements computed in several ways, each in a thread of its own."""
+    return maybe_shuffle_batch_join(
+        tensors_list, batch_size, capacity, min_after_dequeue, True, seed, enqueue_many, shapes,
+        allow_smaller_final_batch, shared_name, name,
+    )  # fmt: skip

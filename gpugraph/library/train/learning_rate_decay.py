@@ -1,0 +1,268 @@
+"""Learning rates that change with the number of steps: scalars made of the global step.
+
+All take a global step (an integer tensor or variable; ValueError for None) and compute in the
+dtype of the learning rate; `decay_steps` and the rest may be numbers or tensors.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from gpugraph.base import dtypes
+from gpugraph.base.named_function import named
+from gpugraph.building.control_flow import cond
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.arrays.cast import cast
+from gpugraph.ops.arrays.concat_and_stack import stack
+from gpugraph.ops.elementwise.arithmetic_functions import add as plus, minimum, multiply, pow
+from gpugraph.ops.elementwise.comparison_and_select import equal, greater, where
+from gpugraph.ops.elementwise.division import truediv
+from gpugraph.ops.elementwise.unary_functions import ceil, cos, exp, floor, log, negative, sqrt
+from gpugraph.ops.framework.op_scope_and_arguments import op_scope
+from gpugraph.ops.framework.tensor_conversion import convert_n_to_tensor, convert_to_tensor
+from gpugraph.ops.indexing.gather import gather
+from gpugraph.ops.random.random_ops import random_normal
+from gpugraph.ops.reductions.reduction_functions import reduce_sum
+
+
+@contextmanager
+def _decay(
+    name: str | None, default: str, rate: Any, global_step: Any, *numbers: Any
+) -> Iterator[tuple[str, Tensor, Tensor, list[Tensor]]]:
+    """The scope, and the rate, the step and all other numbers in the rate's dtype."""
+    if global_step is None:
+        raise ValueError(f"global_step is required for {default}.")
+    with op_scope(name, default, rate, global_step) as scope:
+        first = convert_to_tensor(rate, name="initial_learning_rate")
+        others = [cast(number, first.dtype.base_dtype) for number in numbers]
+        yield scope, first, cast(global_step, first.dtype.base_dtype), others
+
+
+def _decay_by_rate(
+    type_name: str, default: str, doc: str, decay: Callable[[Tensor, Tensor, Tensor, str], Tensor]
+) -> Callable[..., Tensor]:
+    """The decay that is `decay(learning_rate, decay_rate, periods passed, name)`."""
+
+    @named(type_name, doc)
+    def function(
+        learning_rate: Any,
+        global_step: Any,
+        decay_steps: Any,
+        decay_rate: Any,
+        staircase: bool = False,
+        name: str | None = None,
+    ) -> Tensor:
+        numbers = decay_steps, decay_rate
+        with _decay(name, default, learning_rate, global_step, *numbers) as tensors:
+            scope, first, step, (steps, rate) = tensors
+            passed = truediv(step, steps)
+            return decay(first, rate, floor(passed) if staircase else passed, scope)
+
+    return function
+
+
+exponential_decay = _decay_by_rate(
+    "exponential_decay",
+    "ExponentialDecay",
+    """learning_rate * decay_rate ** (global_step / decay_steps), a scalar.
+
+    staircase: the quotient is floored, so that the rate changes every `decay_steps` steps.
+    """,
+    lambda first, rate, periods, name: multiply(first, pow(rate, periods), name=name),
+)
+inverse_time_decay = _decay_by_rate(
+    "inverse_time_decay",
+    "InverseTimeDecay",
+    "learning_rate / (1 + decay_rate * global_step / decay_steps); see `exponential_decay`.",
+    lambda first, rate, periods, name: truediv(first, plus(1.0, multiply(rate, periods)), name),
+)
+
+
+def natural_exp_decay(
+    learning_rate: Any,
+    global_step: Any,
+    decay_steps: Any,
+    decay_rate: Any,
+    staircase: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """learning_rate * exp(-decay_rate * global_step / decay_steps); see `exponential_decay`."""
+    rate = exp(negative(convert_to_tensor(decay_rate, dtype_hint=dtypes.float32)))
+    return exponential_decay(learning_rate, global_step, decay_steps, rate, staircase, name)
+
+
+def piecewise_constant(
+    x: Any, boundaries: Sequence[Any], values: Sequence[Any], name: str | None = None
+) -> Tensor:
+    """values[0] where x is at most boundaries[0], values[1] up to boundaries[1], and so on.
+
+    x: a scalar. boundaries: increasing, of x's dtype (int32 may stand for int64). values: one more
+      than boundaries, of one dtype. ValueError for other lengths and dtypes.
+    """
+    if len(boundaries) != len(values) - 1:
+        raise ValueError("The length of boundaries should be 1 less than the length of values")
+    with op_scope(name, "PiecewiseConstant", x, *boundaries, *values) as scope:
+        point = convert_to_tensor(x)
+        limits = [_limit(boundary, point) for boundary in convert_n_to_tensor(boundaries)]
+        choices = convert_n_to_tensor(values)
+        for choice in choices:
+            if choice.dtype.base_dtype is not choices[0].dtype.base_dtype:
+                raise ValueError(
+                    "Values must have elements all with the same dtype "
+                    f"({choices[0].dtype.name} vs {choice.dtype.name})."
+                )
+        if not limits:
+            return choices[0]
+        passed = reduce_sum(cast(greater(point, stack(limits)), dtypes.int32))
+        return gather(stack(choices), passed, name=scope)
+
+
+def _limit(limit: Tensor, point: Tensor) -> Tensor:
+    point_type, limit_type = point.dtype.base_dtype, limit.dtype.base_dtype
+    if limit_type is dtypes.int32 and point_type is dtypes.int64:
+        return cast(limit, point_type)
+    if limit_type is not point_type:
+        raise ValueError(
+            f"Boundaries ({limit_type.name}) must have the same dtype as x ({point_type.name})."
+        )
+    return limit
+
+
+def polynomial_decay(
+    learning_rate: Any,
+    global_step: Any,
+    decay_steps: Any,
+    end_learning_rate: Any = 0.0001,
+    power: Any = 1.0,
+    cycle: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """From learning_rate to end_learning_rate in `decay_steps` steps, where it stays.
+
+    (learning_rate - end) * (1 - step / decay_steps) ** power + end. cycle: in place of staying it
+    goes on with the next multiple of `decay_steps`.
+    """
+    numbers = decay_steps, end_learning_rate, power
+    with _decay(name, "PolynomialDecay", learning_rate, global_step, *numbers) as decay:
+        scope, first, step, (steps, end, exponent) = decay
+        if cycle:
+            times = ceil(truediv(step, steps))
+            steps = multiply(steps, where(equal(step, 0.0), times + 1.0, times))
+        else:
+            step = minimum(step, steps)
+        left = pow(1.0 - truediv(step, steps), exponent)
+        return plus(multiply(first - end, left), end, name=scope)
+
+
+def _wave(fraction: Any) -> Tensor:
+    """From 1 to 0 along half a cosine."""
+    return 0.5 * (1.0 + cos(math.pi * fraction))
+
+
+def cosine_decay(
+    learning_rate: Any,
+    global_step: Any,
+    decay_steps: Any,
+    alpha: Any = 0.0,
+    name: str | None = None,
+) -> Tensor:
+    """From learning_rate to alpha * learning_rate along half a cosine, in `decay_steps` steps.
+
+    Source: Loshchilov and Hutter, arXiv:1608.03983.
+    """
+    numbers = decay_steps, alpha
+    with _decay(name, "CosineDecay", learning_rate, global_step, *numbers) as decay:
+        _, first, step, (steps, least) = decay
+        part = (1.0 - least) * _wave(truediv(minimum(step, steps), steps)) + least
+        return multiply(first, part)
+
+
+def cosine_decay_restarts(
+    learning_rate: Any,
+    global_step: Any,
+    first_decay_steps: Any,
+    t_mul: Any = 2.0,
+    m_mul: Any = 1.0,
+    alpha: Any = 0.0,
+    name: str | None = None,
+) -> Tensor:
+    """`cosine_decay` repeated, each period `t_mul` times as long as the previous one.
+
+    m_mul: the factor between the rates at the starts of two successive periods.
+    Source: Loshchilov and Hutter, arXiv:1608.03983.
+    """
+    numbers = first_decay_steps, alpha, t_mul, m_mul
+    with _decay(name, "SGDRDecay", learning_rate, global_step, *numbers) as decay:
+        scope, first, step, (steps, least, longer, factor) = decay
+        passed = truediv(step, steps)
+        period, fraction = cond(
+            equal(longer, 1.0), lambda: _equal_period(passed), lambda: _growing(passed, longer)
+        )
+        part = (1.0 - least) * (pow(factor, period) * _wave(fraction)) + least
+        return multiply(first, part, name=scope)
+
+
+def _equal_period(passed: Tensor) -> tuple[Tensor, Tensor]:
+    """In which period, and how far in it, where all have length 1."""
+    period = floor(passed)
+    return period, passed - period
+
+
+def _growing(passed: Tensor, longer: Tensor) -> tuple[Tensor, Tensor]:
+    """The same where each period is `longer` times as long as the one before."""
+    period = floor(log(1.0 - passed * (1.0 - longer)) / log(longer))
+    length = pow(longer, period)
+    before = (1.0 - length) / (1.0 - longer)
+    return period, (passed - before) / length
+
+
+def linear_cosine_decay(
+    learning_rate: Any,
+    global_step: Any,
+    decay_steps: Any,
+    num_periods: Any = 0.5,
+    alpha: Any = 0.0,
+    beta: Any = 0.001,
+    name: str | None = None,
+) -> Tensor:
+    """learning_rate * ((alpha + linear) * cosine + beta), over `decay_steps` steps.
+
+    linear falls from 1 to 0, cosine goes through `num_periods` periods. Source: Bello et al., 2017,
+    Neural Optimizer Search with Reinforcement Learning.
+    """
+    numbers = decay_steps, num_periods, alpha, beta
+    with _decay(name, "LinearCosineDecay", learning_rate, global_step, *numbers) as decay:
+        scope, first, step, (steps, periods, offset, rest) = decay
+        done = minimum(step, steps)
+        linear = truediv(steps - done, steps)
+        part = (offset + linear) * _wave(2.0 * periods * truediv(done, steps)) + rest
+        return multiply(first, part, name=scope)
+
+
+def noisy_linear_cosine_decay(
+    learning_rate: Any,
+    global_step: Any,
+    decay_steps: Any,
+    initial_variance: Any = 1.0,
+    variance_decay: Any = 0.55,
+    num_periods: Any = 0.5,
+    alpha: Any = 0.0,
+    beta: Any = 0.001,
+    name: str | None = None,
+) -> Tensor:
+    """`linear_cosine_decay` with noise on the linear part.
+
+    Its variance is initial_variance / (1 + global_step) ** variance_decay.
+    """
+    numbers = decay_steps, initial_variance, variance_decay, num_periods, alpha, beta
+    with _decay(name, "NoisyLinearCosineDecay", learning_rate, global_step, *numbers) as decay:
+        scope, first, step, (steps, variance, fall, periods, offset, rest) = decay
+        done = minimum(step, steps)
+        spread = sqrt(variance / pow(1.0 + done, fall))
+        noise = random_normal([], stddev=spread, dtype=first.dtype.base_dtype)
+        linear = truediv(steps - done, steps) + noise
+        part = (offset + linear) * _wave(2.0 * periods * truediv(done, steps)) + rest
+        return multiply(first, part, name=scope)

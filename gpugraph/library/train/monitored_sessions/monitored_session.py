@@ -1,0 +1,227 @@
+"""MonitoredSession and SingularMonitoredSession: sessions with hooks, threads and recovery."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+from gpugraph.base.errors import OutOfRangeError
+from gpugraph.config import ConfigProto, RunMetadata, RunOptions
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.default_graph_functions import get_default_graph
+from gpugraph.graph.client.graph_collections import GraphKeys
+from gpugraph.library.train.coordination.coordinator import Coordinator
+from gpugraph.library.train.coordination.queue_runner import start_queue_runners
+from gpugraph.library.train.hooks.session_run_hook import SessionRunHook
+from gpugraph.library.train.monitored_sessions.hooked_session import (
+    CoordinatedSession,
+    HookedSession,
+    RecoverableSession,
+    StepContext as _StepContext,
+)
+from gpugraph.library.train.monitored_sessions.scaffold import Scaffold
+from gpugraph.library.train.monitored_sessions.session_creators import ChiefSessionCreator, SessionCreator
+
+_STEP_ARGUMENTS = (["step_context"], ["self", "step_context"])
+
+
+class BaseMonitoredSession:
+    """What both monitored sessions do; a context manager that closes the session."""
+
+    StepContext = _StepContext
+
+    def __init__(
+        self,
+        session_creator: SessionCreator | None,
+        hooks: Iterable[SessionRunHook] | None,
+        should_recover: bool,
+        stop_grace_period_secs: float = 120,
+    ) -> None:
+        if session_creator is not None and not hasattr(session_creator, "create_session"):
+            raise TypeError(f"session_creator has no create_session: {session_creator!r}")
+        self._build_graph = get_default_graph()
+        self._graph_was_finalized = self._build_graph.finalized
+        self._hooks = list(hooks or ())
+        for hook in self._hooks:
+            if not hasattr(hook, "begin"):
+                raise TypeError(f"hooks must be tf.train.SessionRunHooks, but one is {hook!r}")
+        self._grace = stop_grace_period_secs
+        self._tf_session: Any = None
+        self._coord: Any = None
+        self._sess: CoordinatedSession | RecoverableSession | None = None
+        try:
+            for hook in self._hooks:
+                hook.begin()
+            self._creator = session_creator or ChiefSessionCreator()
+            self._sess = (
+                RecoverableSession(self._create_session, lambda: self._tf_session)
+                if should_recover
+                else self._create_session()
+            )
+        except BaseException:
+            self._forget()
+            raise
+
+    def _create_session(self) -> CoordinatedSession:
+        """A session with its threads, which the hooks know of; nothing is left where that fails."""
+        session = self._tf_session = self._creator.create_session()
+        coord = self._coord = Coordinator(clean_stop_exception_types=())
+        coordinated = CoordinatedSession(HookedSession(session, self._hooks), coord, self._grace)
+        try:
+            if self._build_graph.get_collection(GraphKeys.QUEUE_RUNNERS):
+                start_queue_runners(sess=session, coord=coord)
+            for hook in self._hooks:
+                hook.after_create_session(session, coord)
+        except BaseException:
+            try:
+                coordinated.close()
+            finally:
+                self._tf_session = self._coord = None
+            raise
+        return coordinated
+
+    @property
+    def graph(self) -> Graph | None:
+        """The graph that is run; None for a closed session."""
+        return None if self._tf_session is None else self._tf_session.graph
+
+    def run(
+        self,
+        fetches: Any,
+        feed_dict: Any = None,
+        options: RunOptions | None = None,
+        run_metadata: RunMetadata | None = None,
+    ) -> Any:
+        """As `Session.run`, with all hooks.
+
+        RuntimeError for a closed session, or after a hook has asked for the end.
+        """
+        return self._open().run(fetches, feed_dict, options, run_metadata)
+
+    def run_step_fn(self, step_fn: Callable[[Any], Any]) -> Any:
+        """What `step_fn(step_context)` returns, a function that runs what it likes.
+
+        step_context has `session`, whose runs have no hooks, `run_with_hooks(...)`, which is `run`,
+        and `request_stop()`, which raises StopIteration: it ends the `with` block cleanly.
+
+        Raises:
+          ValueError: the function takes other arguments than `step_context`.
+        """
+        arguments = list(inspect.signature(step_fn).parameters)
+        if arguments not in _STEP_ARGUMENTS:
+            raise ValueError(
+                "`step_fn` may either have one `step_context` argument, or `self` and "
+                f"`step_context` arguments if it's an instance method. Got {arguments} instead."
+            )
+        return self._open().run_step_fn(step_fn, self._tf_session)
+
+    def _tf_sess(self) -> Any:
+        return self._tf_session
+
+    def _is_closed(self) -> bool:
+        return self._tf_session is None
+
+    @property
+    def _coordinated_creator(self) -> BaseMonitoredSession._CoordinatedSessionCreator:
+        """The session and its coordinator, under the names by which tests of programs read them."""
+        return self._CoordinatedSessionCreator(self._tf_session, self._coord)
+
+    class _CoordinatedSessionCreator(NamedTuple):
+        tf_sess: Any
+        coord: Any
+
+    def _open(self) -> CoordinatedSession | RecoverableSession:
+        if self._sess is None:
+            raise RuntimeError("Session is already closed.")
+        return self._sess
+
+    def should_stop(self) -> bool:
+        """Whether the training is over: a hook or a thread says so, or the session is closed."""
+        return self._sess is None or self._sess.should_stop()
+
+    def close(self) -> None:
+        """Calls the hooks' `end`, stops the threads, closes the session.
+
+        RuntimeError where that is done. What a thread has raised is raised.
+        """
+        self._close(None)
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, kind: Any, value: Any, trace: Any) -> bool:
+        """OutOfRangeError and StopIteration, the end of the input, are a clean end."""
+        if kind in (OutOfRangeError, StopIteration):
+            kind = None
+        self._close(kind)
+        return kind is None
+
+    def _close(self, error: Any) -> None:
+        try:
+            if error is None and self._sess is not None:
+                for hook in self._hooks:
+                    hook.end(self._tf_session)
+        finally:
+            session = self._sess
+            try:
+                if session is None:
+                    raise RuntimeError("Session is already closed.")
+                session.close()
+            finally:
+                self._forget()
+
+    def _forget(self) -> None:
+        self._sess = self._tf_session = self._coord = None
+        if not self._graph_was_finalized:
+            self._build_graph._unsafe_unfinalize()
+
+
+class MonitoredSession(BaseMonitoredSession):
+    """A session that is made ready by its creator, and made anew where a server was lost.
+
+    Args:
+      session_creator: a SessionCreator; a ChiefSessionCreator by default.
+      hooks: SessionRunHooks.
+      stop_grace_period_secs: how long threads may take to stop.
+
+    The graph is finalized until the session is closed.
+    """
+
+    def __init__(
+        self,
+        session_creator: SessionCreator | None = None,
+        hooks: Iterable[SessionRunHook] | None = None,
+        stop_grace_period_secs: float = 120,
+    ) -> None:
+        super().__init__(session_creator, hooks, True, stop_grace_period_secs)
+
+
+class SingularMonitoredSession(BaseMonitoredSession):
+    """A chief's session with hooks, which is not made anew: see `raw_session`.
+
+    Args:
+      hooks: SessionRunHooks.
+      scaffold, master, config, checkpoint_dir, checkpoint_filename_with_path: as of
+        ChiefSessionCreator.
+      stop_grace_period_secs: how long threads may take to stop.
+    """
+
+    def __init__(
+        self,
+        hooks: Iterable[SessionRunHook] | None = None,
+        scaffold: Scaffold | None = None,
+        master: str = "",
+        config: ConfigProto | None = None,
+        checkpoint_dir: Any = None,
+        stop_grace_period_secs: float = 120,
+        checkpoint_filename_with_path: Any = None,
+    ) -> None:
+        creator = ChiefSessionCreator(
+            scaffold, master, config, checkpoint_dir, checkpoint_filename_with_path
+        )
+        super().__init__(creator, hooks, False, stop_grace_period_secs)
+
+    def raw_session(self) -> Any:
+        """The tf.Session, to save, or to run without hooks; None for a closed one."""
+        return self._tf_session

@@ -1,0 +1,106 @@
+"""MonitoredTrainingSession: a MonitoredSession with checkpoints, summaries and the rate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from gpugraph.config import ConfigProto
+from gpugraph.library.train.hooks.checkpoint_saver_hook import CheckpointSaverHook
+from gpugraph.library.train.hooks.logging_hooks import StepCounterHook
+from gpugraph.library.train.hooks.session_run_hook import SessionRunHook
+from gpugraph.library.train.hooks.summary_saver_hook import SummarySaverHook
+from gpugraph.library.train.monitored_sessions.monitored_session import MonitoredSession
+from gpugraph.library.train.monitored_sessions.scaffold import Scaffold
+from gpugraph.library.train.monitored_sessions.session_creators import (
+    ChiefSessionCreator,
+    WorkerSessionCreator,
+)
+
+
+class _Default:
+    """The value of an argument that the program leaves open."""
+
+    def __repr__(self) -> str:
+        return "USE_DEFAULT"
+
+
+USE_DEFAULT: Any = _Default()
+"""What `save_checkpoint_secs` and the like are where the program leaves them open."""
+
+_SUMMARY_STEPS, _CHECKPOINT_SECONDS = 100, 600
+
+
+def MonitoredTrainingSession(
+    master: str = "",
+    is_chief: bool = True,
+    checkpoint_dir: Any = None,
+    scaffold: Scaffold | None = None,
+    hooks: Iterable[SessionRunHook] | None = None,
+    chief_only_hooks: Iterable[SessionRunHook] | None = None,
+    save_checkpoint_secs: Any = USE_DEFAULT,
+    save_summaries_steps: Any = USE_DEFAULT,
+    save_summaries_secs: Any = USE_DEFAULT,
+    config: ConfigProto | None = None,
+    stop_grace_period_secs: float = 120,
+    log_step_count_steps: int | None = 100,
+    max_wait_secs: float = 7200,
+    save_checkpoint_steps: Any = USE_DEFAULT,
+    summary_dir: Any = None,
+    save_graph_def: bool = True,
+) -> MonitoredSession:
+    """A MonitoredSession for training: it goes on from the latest checkpoint, and saves new ones.
+
+    Args:
+      master, config: of the session.
+      is_chief: whether it makes the variables ready; a worker waits for its chief.
+      checkpoint_dir: the folder of checkpoints; without it none are read or saved.
+      scaffold: how the session is made ready.
+      hooks: SessionRunHooks. chief_only_hooks: those of a chief alone.
+      save_checkpoint_secs, save_checkpoint_steps: how often to save; every 600 seconds where both
+        are left open, never where both are None or 0.
+      save_summaries_secs, save_summaries_steps: how often to write summaries; every 100 steps where
+        both are left open, never where both are None or 0.
+      stop_grace_period_secs: how long threads may take to stop.
+      log_step_count_steps: global steps between two reports of the rate; None or 0 for none.
+      max_wait_secs: how long a worker waits.
+      summary_dir: the folder of summaries; `checkpoint_dir` if None.
+      save_graph_def: whether `graph.pbtxt` and the checkpoints' `.meta` are written.
+    """
+    scaffold = scaffold or Scaffold()
+    if not is_chief:
+        worker = WorkerSessionCreator(scaffold, master, config, max_wait_secs)
+        return MonitoredSession(worker, hooks, stop_grace_period_secs)
+    chief = ChiefSessionCreator(scaffold, master, config, checkpoint_dir)
+    every: list[SessionRunHook] = list(chief_only_hooks or ())
+    folder = summary_dir or checkpoint_dir
+    if folder and _is_wanted(log_step_count_steps):
+        every.append(StepCounterHook(output_dir=folder, every_n_steps=log_step_count_steps))
+    steps, secs = _chosen(save_summaries_steps, save_summaries_secs, (_SUMMARY_STEPS, None))
+    if folder and (_is_wanted(steps) or _is_wanted(secs)):
+        every.append(
+            SummarySaverHook(save_steps=steps, save_secs=secs, scaffold=scaffold, output_dir=folder)
+        )
+    steps, secs = _chosen(save_checkpoint_steps, save_checkpoint_secs, (None, _CHECKPOINT_SECONDS))
+    if checkpoint_dir and (_is_wanted(steps) or _is_wanted(secs)):
+        every.append(
+            CheckpointSaverHook(
+                checkpoint_dir,
+                save_steps=steps,
+                save_secs=secs,
+                scaffold=scaffold,
+                save_graph_def=save_graph_def,
+            )
+        )
+    return MonitoredSession(chief, [*every, *(hooks or ())], stop_grace_period_secs)
+
+
+def _chosen(steps: Any, secs: Any, default: tuple[Any, Any]) -> tuple[Any, Any]:
+    """Steps and seconds, where what is left open is None, or both are the default."""
+    if steps is USE_DEFAULT and secs is USE_DEFAULT:
+        return default
+    return (None if steps is USE_DEFAULT else steps), (None if secs is USE_DEFAULT else secs)
+
+
+def _is_wanted(often: Any) -> bool:
+    return bool(often) and often > 0

@@ -1,0 +1,187 @@
+"""Scaffold: the operations by which a monitored session is made ready, watched and saved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gpugraph.graph.client.default_graph_functions import get_default_graph
+from gpugraph.graph.client.graph_collections import GraphKeys
+from gpugraph.graph.client.operation import Operation
+from gpugraph.ops.arrays.concat_and_stack import concat
+from gpugraph.ops.control.group_and_no_op import group
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.platform import logging
+from gpugraph.library.summary.summary_functions import merge_all
+from gpugraph.library.train.monitored_sessions.default_saver import default_saver
+from gpugraph.building.variables import (
+    global_variables,
+    global_variables_initializer,
+    local_variables_initializer,
+    report_uninitialized_variables,
+    tables_initializer,
+)
+
+
+class Scaffold:
+    """The parts of a training, which `finalize` completes from collections, or adds.
+
+    Args:
+      init_op: initializes the global variables.
+      init_feed_dict: what is fed to it.
+      init_fn: called after it, `init_fn(scaffold, session)`.
+      ready_op: a tensor: the names of all variables without a value.
+      ready_for_local_init_op: a tensor: those of global variables.
+      local_init_op: initializes local variables and tables.
+      summary_op: the Summary of a step; by default all summaries merged, or None.
+      saver: the Saver of checkpoints.
+      copy_from_scaffold: a Scaffold whose parts are taken where none is given. TypeError for
+        another.
+      local_init_feed_dict: what is fed to `local_init_op`.
+    """
+
+    def __init__(
+        self,
+        init_op: Any = None,
+        init_feed_dict: Any = None,
+        init_fn: Callable[[Any, Any], Any] | None = None,
+        ready_op: Any = None,
+        ready_for_local_init_op: Any = None,
+        local_init_op: Any = None,
+        summary_op: Any = None,
+        saver: Any = None,
+        copy_from_scaffold: Scaffold | None = None,
+        local_init_feed_dict: Any = None,
+    ) -> None:
+        if copy_from_scaffold is not None and not isinstance(copy_from_scaffold, Scaffold):
+            raise TypeError("copy_from_scaffold is not a Scaffold instance.")
+
+        def chosen(part: Any, name: str) -> Any:
+            return getattr(copy_from_scaffold, name, None) if part is None else part
+
+        self._user_init_fn = chosen(init_fn, "_user_init_fn")
+        self._init_op = chosen(init_op, "_init_op")
+        self._init_feed_dict = chosen(init_feed_dict, "_init_feed_dict")
+        self._ready_op = chosen(ready_op, "_ready_op")
+        self._ready_for_local_init_op = chosen(ready_for_local_init_op, "_ready_for_local_init_op")
+        self._local_init_op = chosen(local_init_op, "_local_init_op")
+        self._local_init_feed_dict = chosen(local_init_feed_dict, "_local_init_feed_dict")
+        self._summary_op = chosen(summary_op, "_summary_op")
+        self._saver = chosen(saver, "_saver")
+
+    def finalize(self) -> Scaffold:
+        """Completes the parts and makes the default graph read-only; returns the Scaffold.
+
+        Raises:
+          RuntimeError: a collection has several of what is missing, or the graph is finalized and
+            has none.
+        """
+        for name, key, default in _PARTS:
+            attribute = f"_{name}"
+            if getattr(self, attribute) is None:
+                setattr(self, attribute, Scaffold.get_or_default(name, key, default))
+        if self._saver is None:
+            self._saver = default_saver()
+        self._saver.build()
+        get_default_graph().finalize()
+        logging.info("Graph was finalized.")
+        return self
+
+    @property
+    def init_fn(self) -> Callable[[Any], Any] | None:
+        """A function of the session, which calls that of the constructor; None for none."""
+        function = self._user_init_fn
+        return (lambda session: function(self, session)) if function else None
+
+    @property
+    def init_op(self) -> Any:
+        """What initializes the global variables."""
+        return self._init_op
+
+    @property
+    def init_feed_dict(self) -> Any:
+        """What is fed to `init_op`."""
+        return self._init_feed_dict
+
+    @property
+    def ready_op(self) -> Any:
+        """The names of all variables without a value."""
+        return self._ready_op
+
+    @property
+    def ready_for_local_init_op(self) -> Any:
+        """The names of global variables without a value."""
+        return self._ready_for_local_init_op
+
+    @property
+    def local_init_op(self) -> Any:
+        """What initializes local variables and tables."""
+        return self._local_init_op
+
+    @property
+    def local_init_feed_dict(self) -> Any:
+        """What is fed to `local_init_op`."""
+        return self._local_init_feed_dict
+
+    @property
+    def summary_op(self) -> Any:
+        """The Summary of a step, or None."""
+        return self._summary_op
+
+    @property
+    def saver(self) -> Any:
+        """The Saver."""
+        return self._saver
+
+    @staticmethod
+    def get_or_default(
+        arg_name: str, collection_key: Any, default_constructor: Callable[[], Any]
+    ) -> Any:
+        """The one item of a collection, which `default_constructor()` makes where it is empty.
+
+        RuntimeError for several items: give `Scaffold` the argument `arg_name`.
+        """
+        graph = get_default_graph()
+        items = graph.get_collection(collection_key)
+        if len(items) > 1:
+            raise RuntimeError(
+                f'More than one item in the collection "{collection_key}". Please indicate which '
+                "one to use by passing it to the tf.Scaffold constructor as:  "
+                f"tf.Scaffold({arg_name}=item to use)"
+            )
+        if items:
+            return items[0]
+        item = default_constructor()
+        if item is not None:
+            graph.add_to_collection(collection_key, item)
+        return item
+
+    @staticmethod
+    def default_local_init_op() -> Operation:
+        """An operation that initializes local variables and tables."""
+        return group(local_variables_initializer(), tables_initializer())
+
+
+def _default_init_op() -> Operation:
+    further = get_default_graph().get_collection("saved_model_initializers")
+    return group(global_variables_initializer(), *further)
+
+
+def _names_without_value(variables: Any) -> Any:
+    """As `report_uninitialized_variables`, also of none."""
+    names = report_uninitialized_variables(variables)
+    return concat([names, convert_to_tensor([], "string")], 0)
+
+
+_PARTS: tuple[tuple[str, str, Callable[[], Any]], ...] = (
+    ("init_op", GraphKeys.INIT_OP, _default_init_op),
+    ("ready_op", GraphKeys.READY_OP, lambda: _names_without_value(None)),
+    (
+        "ready_for_local_init_op",
+        GraphKeys.READY_FOR_LOCAL_INIT_OP,
+        lambda: _names_without_value(global_variables()),
+    ),
+    ("local_init_op", GraphKeys.LOCAL_INIT_OP, Scaffold.default_local_init_op),
+    ("summary_op", GraphKeys.SUMMARY_OP, merge_all),
+)
+"""The parts of a Scaffold but for the saver: where each is kept, and what makes it."""

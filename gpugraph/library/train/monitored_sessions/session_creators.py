@@ -1,0 +1,104 @@
+"""Session creators: ChiefSessionCreator, which makes variables ready, and WorkerSessionCreator."""
+
+from __future__ import annotations
+
+import abc
+from typing import Any
+
+from gpugraph.config import ConfigProto
+from gpugraph.graph.client.default_graph_functions import get_default_graph
+from gpugraph.session import Session
+from gpugraph.library.train.monitored_sessions.scaffold import Scaffold
+from gpugraph.library.train.monitored_sessions.session_manager import SessionManager
+
+
+class SessionCreator(abc.ABC):
+    """The base of what makes sessions for a monitored session."""
+
+    @abc.abstractmethod
+    def create_session(self) -> Any:
+        """A new session that is ready to run steps."""
+        raise NotImplementedError(f"create_session is not implemented for {self}.")
+
+
+class _ScaffoldedCreator(SessionCreator):
+    """A creator that has a Scaffold and one SessionManager of its parts."""
+
+    def __init__(self, scaffold: Scaffold | None, master: str, config: ConfigProto | None) -> None:
+        self._scaffold = scaffold or Scaffold()
+        self._master, self._config = master, config
+        self._session_manager: SessionManager | None = None
+
+    def _get_session_manager(self) -> SessionManager:
+        self._scaffold.finalize()
+        if self._session_manager is None:
+            self._session_manager = SessionManager(
+                local_init_op=self._scaffold.local_init_op,
+                local_init_feed_dict=self._scaffold.local_init_feed_dict,
+                ready_op=self._scaffold.ready_op,
+                ready_for_local_init_op=self._scaffold.ready_for_local_init_op,
+                graph=get_default_graph(),
+            )
+        return self._session_manager
+
+
+class ChiefSessionCreator(_ScaffoldedCreator):
+    """Makes sessions with variables from a checkpoint, or initialized.
+
+    Args:
+      scaffold: how they are made ready; a default one if None.
+      master, config: of the sessions.
+      checkpoint_dir: the folder whose latest checkpoint is restored.
+      checkpoint_filename_with_path: the checkpoint that is restored; not both.
+    """
+
+    def __init__(
+        self,
+        scaffold: Scaffold | None = None,
+        master: str = "",
+        config: ConfigProto | None = None,
+        checkpoint_dir: Any = None,
+        checkpoint_filename_with_path: Any = None,
+    ) -> None:
+        super().__init__(scaffold, master, config)
+        self._checkpoint = {
+            "checkpoint_dir": checkpoint_dir,
+            "checkpoint_filename_with_path": checkpoint_filename_with_path,
+        }
+
+    def create_session(self) -> Session:
+        """A new session; the graph is finalized. Raises as `SessionManager.prepare_session`."""
+        manager, scaffold = self._get_session_manager(), self._scaffold
+        return manager.prepare_session(
+            self._master,
+            saver=scaffold.saver,
+            config=self._config,
+            init_op=scaffold.init_op,
+            init_feed_dict=scaffold.init_feed_dict,
+            init_fn=scaffold.init_fn,
+            **self._checkpoint,
+        )
+
+
+class WorkerSessionCreator(_ScaffoldedCreator):
+    """Makes sessions whose variables the chief's session has made ready.
+
+    scaffold, master, config: as of ChiefSessionCreator. max_wait_secs: how long to wait for that.
+    """
+
+    def __init__(
+        self,
+        scaffold: Scaffold | None = None,
+        master: str = "",
+        config: ConfigProto | None = None,
+        max_wait_secs: float = 30 * 60,
+    ) -> None:
+        super().__init__(scaffold, master, config)
+        self._max_wait_secs = max_wait_secs
+
+    def create_session(self) -> Session:
+        """A new session; raises as `SessionManager.wait_for_session`."""
+        manager = self._get_session_manager()
+        return manager.wait_for_session(
+            self._master, config=self._config, max_wait_secs=self._max_wait_secs
+        )

@@ -1,0 +1,232 @@
+"""Moving averages of variables: shadows that follow them slowly, for evaluation."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+from gpugraph.base import dtypes
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.default_graph_functions import get_default_graph
+from gpugraph.graph.client.graph_collections import GraphKeys
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.arrays.cast import cast
+from gpugraph.ops.arrays.constants_and_placeholders import zeros
+from gpugraph.ops.control.group_and_no_op import group
+from gpugraph.ops.elementwise import division
+from gpugraph.ops.elementwise.arithmetic_functions import minimum, pow
+from gpugraph.ops.framework.op_scope_and_arguments import op_scope
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.random.variable_initializers import Zeros
+from gpugraph.ops.state.reference_variable_ops import assign, assign_add, assign_sub
+from gpugraph.library.train.optimizers.slot_creator import name_in_variable_scope
+from gpugraph.building.variable_scope import get_variable, variable_scope
+from gpugraph.building.variables import (
+    ResourceVariable,
+    Variable,
+    global_variables,
+    moving_average_variables,
+    trainable_variables,
+)
+
+
+def assign_moving_average(
+    variable: Any, value: Any, decay: Any, zero_debias: bool = True, name: str | None = None
+) -> Tensor:
+    """The variable after `variable -= (1 - decay) * (variable - value)`.
+
+    zero_debias: `variable` started at 0 and is corrected for that. The biased average and the
+      number of updates are two more variables, `biased` and `local_step` in the scope that has
+      the variable's name. Kingma and Ba 2015, Adam, section 3.
+    """
+    with op_scope(name, "AssignMovingAvg", variable, value, decay) as scope:
+        with get_default_graph().colocate_with(variable.op):
+            rest = convert_to_tensor(1.0 - decay, name="decay")
+            if rest.dtype is not variable.dtype.base_dtype:
+                rest = cast(rest, variable.dtype.base_dtype)
+            if zero_debias:
+                biased, steps = _shadow_variables(variable)
+                return _update_unbiased(variable, biased, steps, value, rest, scope)
+            return assign_sub(variable, (variable - value) * rest, name=scope)
+
+
+def _shadow_variables(variable: Any) -> tuple[Any, Any]:
+    """The biased average and the count of updates of an average, both new."""
+    dtype = variable.dtype.base_dtype
+    with variable_scope(variable.op.name) as scope:
+        known = () if scope.reuse else {known.op.name for known in scope.global_variables()}
+
+        def unused(name: str) -> str:
+            numbered = (f"{name}_{index}" for index in itertools.count(1))
+            names = itertools.chain([name], numbered)
+            return next(new for new in names if f"{scope.name}/{new}" not in known)
+
+        biased = get_variable(
+            unused("biased"), variable.shape, dtype, Zeros(dtype=dtype), trainable=False
+        )
+        steps = get_variable(unused("local_step"), [], dtype, Zeros(dtype=dtype), trainable=False)
+    return biased, steps
+
+
+def _update_unbiased(
+    average: Any, biased: Any, steps: Any, value: Any, rest: Tensor, scope: str
+) -> Tensor:
+    """The average that starts at zero, divided by the sum of the weights of all values."""
+    moved = assign_sub(biased, (biased.value() - value) * rest)
+    count = assign_add(steps, 1.0)
+    return assign(average, moved / (1.0 - pow(1.0 - rest, count)), name=scope)
+
+
+def weighted_moving_average(
+    value: Any,
+    decay: Any,
+    weight: Any,
+    truediv: bool = True,
+    collections: Sequence[str] | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """The moving average of `value * weight` divided by that of `weight`, after this value.
+
+    value, weight: numeric tensors whose shapes broadcast. The averages start at 0, in the variables
+    `value_x_weight` and `weight` of variable scope `name` ("WeightedMovingAvg"), not trainable.
+    truediv: integers are divided as floats. collections: of the variables; GLOBAL_VARIABLES by
+    default.
+    """
+    value, weight = convert_to_tensor(value), convert_to_tensor(weight)
+    with variable_scope(name, "WeightedMovingAvg", [value, weight, decay]) as scope:
+
+        def average(name: str, item: Tensor, like: Tensor) -> Tensor:
+            zero = Zeros(dtype=like.dtype)
+            variable = get_variable(
+                name, like.shape, like.dtype, zero, trainable=False, collections=collections
+            )
+            return assign_moving_average(variable, item, decay, zero_debias=False)
+
+        above = average("value_x_weight", value * weight, value)
+        below = average("weight", weight, weight)
+        return (division.truediv if truediv else division.divide)(above, below, name=scope.name)
+
+
+class ExponentialMovingAverage:
+    """Keeps `average -= (1 - decay) * (average - variable)` for each of some variables.
+
+    num_updates: a count of updates, an int tensor or variable; the decay then is at most
+      (1 + num_updates) / (10 + num_updates), so that averages move faster in the beginning.
+    zero_debias: averages of tensors, which start at 0, are corrected for that.
+    """
+
+    def __init__(
+        self,
+        decay: Any,
+        num_updates: Any = None,
+        zero_debias: bool = False,
+        name: str = "ExponentialMovingAverage",
+    ) -> None:
+        self._decay = decay
+        self._num_updates = num_updates
+        self._zero_debias = zero_debias
+        self._name = name
+        self._averages: dict[Any, Variable] = {}
+        self._debiased: dict[Any, tuple[Variable, Variable]] = {}
+
+    @property
+    def name(self) -> str:
+        """The name that averages end in."""
+        return self._name
+
+    def apply(self, var_list: Sequence[Any] | None = None) -> Operation:
+        """An operation that brings the averages of `var_list` up to date.
+
+        var_list: variables, all trainable ones by default, and tensors. Makes the averages when
+        they are new: a variable's starts at its value, a tensor's at zeros. Neither is trainable;
+        variables join the collection MOVING_AVERAGE_VARIABLES. TypeError for dtypes that are not
+        floating.
+        """
+        graph = get_default_graph()
+        sources = list(trainable_variables() if var_list is None else var_list)
+        for source in sources:
+            if not source.dtype.base_dtype.is_floating:
+                raise TypeError(f"The variables must be half, float, or double: {source.name}")
+            if source not in self._averages:
+                self._averages[source] = self._new_average(graph, source)
+        with graph.name_scope(self._name) as scope:
+            decay = self._current_decay()
+            updates = [self._update(graph, source, decay) for source in sources]
+            return group(*updates, name=scope)
+
+    def _new_average(self, graph: Graph, source: Any) -> Variable:
+        name = name_in_variable_scope(f"{source.op.name}/{self._name}")
+        with graph.name_scope(None), graph.control_dependencies(None):
+            if not isinstance(source, Variable):
+                return self._zeros(name, source)
+            with graph.colocate_with(source.op):
+                average = Variable(
+                    source.initialized_value(),
+                    trainable=False,
+                    name=name,
+                    use_resource=isinstance(source, ResourceVariable),
+                )
+        graph.add_to_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, source)
+        return average
+
+    def _zeros(self, name: str, like: Any) -> Variable:
+        shape, dtype = like.shape, like.dtype.base_dtype
+        return Variable(lambda: zeros(shape, dtype), trainable=False, name=name)
+
+    def _current_decay(self) -> Tensor:
+        decay = convert_to_tensor(self._decay, name="decay")
+        if self._num_updates is None:
+            return decay
+        count = cast(self._num_updates, dtypes.float32, name="num_updates")
+        return minimum(decay, (1.0 + count) / (10.0 + count))
+
+    def _update(self, graph: Graph, source: Any, decay: Tensor) -> Tensor:
+        average, value = self._averages[source], convert_to_tensor(source)
+        with graph.name_scope("AssignMovingAvg") as scope:
+            rest = cast(1.0 - decay, average.dtype.base_dtype)
+            if not self._zero_debias or isinstance(source, Variable):
+                return assign_sub(average, (average.value() - value) * rest, name=scope)
+            if source not in self._debiased:
+                self._debiased[source] = self._new_counts(graph, average)
+            return _update_unbiased(average, *self._debiased[source], value, rest, scope)
+
+    def _new_counts(self, graph: Graph, average: Variable) -> tuple[Variable, Variable]:
+        name, dtype = name_in_variable_scope(average.op.name), average.dtype.base_dtype
+        with graph.name_scope(None), graph.control_dependencies(None):
+            with graph.colocate_with(average.op):
+                biased = self._zeros(f"{name}/biased", average)
+                steps = Variable(
+                    lambda: zeros([], dtype), trainable=False, name=f"{name}/local_step"
+                )
+        return biased, steps
+
+    def average(self, var: Any) -> Variable | None:
+        """The variable that holds the average of `var`, or None."""
+        return self._averages.get(var)
+
+    def average_name(self, var: Any) -> str:
+        """The name of the average of `var`, as in checkpoints; under the scope, if not made yet."""
+        if var in self._averages:
+            return self._averages[var].op.name
+        scope = get_default_graph().get_name_scope()
+        return f"{scope}/{var.op.name}/{self._name}" if scope else f"{var.op.name}/{self._name}"
+
+    def variables_to_restore(
+        self, moving_avg_variables: Sequence[Variable] | None = None
+    ) -> dict[str, Variable]:
+        """What to read from a checkpoint, by name: averages into the variables they are of.
+
+        moving_avg_variables: those that have averages, by default all that are trainable or in
+        MOVING_AVERAGE_VARIABLES. All other variables are read under their own names.
+        """
+        if moving_avg_variables is None:
+            moving_avg_variables = [*trainable_variables(), *moving_average_variables()]
+        averaged = list(dict.fromkeys(moving_avg_variables))
+        variables = {self.average_name(variable): variable for variable in averaged}
+        names = {variable.name for variable in averaged}
+        for variable in global_variables():
+            if variable.name not in names:
+                variables.setdefault(variable.op.name, variable)
+        return variables

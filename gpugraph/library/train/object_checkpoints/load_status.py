@@ -1,0 +1,235 @@
+"""What `Checkpoint.restore` gives: checks of what was matched, and the runs that restore."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from gpugraph.graph.client.default_graph_functions import get_default_session
+from gpugraph.building.trackable.tracked_containers import identity_of
+from gpugraph.library.train.object_checkpoints.object_graph import ObjectGraph, object_names
+from gpugraph.library.train.object_checkpoints.object_restore import ObjectRestore, next_restore
+from gpugraph.library.train.savers.checkpoint_reading import NewCheckpointReader
+from gpugraph.library.train.savers.saveable_objects import op_list_to_dict, saveables_of
+from gpugraph.library.train.savers.saver import Saver
+from gpugraph.building.variables import Variable
+
+_SESSION_PROVIDERS: list[Callable[[], Any]] = []
+
+
+def register_session_provider(provide: Callable[[], Any]) -> None:
+    """Has `provide()` asked for a session, or None, where there is no default session."""
+    _SESSION_PROVIDERS.append(provide)
+
+
+def session_or_default(session: Any, what: str) -> Any:
+    """The session, the default one, or that of a library above; RuntimeError without any."""
+    for provide in (lambda: session, get_default_session, *_SESSION_PROVIDERS):
+        chosen = provide()
+        if chosen is not None:
+            return chosen
+    text = f"Unable to {what} in graph mode without a default session."
+    raise RuntimeError(f"{text} Please use `with tf.Session():` to create a session.")
+
+
+def _initialize(root: Any, before: int, session: Any, restored: Iterable[int] = ()) -> None:
+    """Initializes what is below `root` and no restore from the number `before` on has set."""
+    known = set(restored)
+    items = [node.item for node in ObjectGraph(root).nodes]
+    session.run(
+        [
+            item.initializer
+            for item in items
+            if getattr(item, "initializer", None) is not None
+            and identity_of(item) not in known
+            and item._update_uid < before
+        ]
+    )
+
+
+class LoadStatus:
+    """A restore that was asked for, see `Checkpoint.restore`: it is checked, and it is run.
+
+    Checks give the status itself, or raise AssertionErrors.
+    """
+
+    def expect_partial(self) -> Any:
+        """The status itself: nothing is warned of where a checkpoint matches in part."""
+        return self
+
+
+class CheckpointLoadStatus(LoadStatus):
+    """The status of a checkpoint of objects.
+
+    restores: all restores of the same root, so that a later one gets new objects first.
+    """
+
+    def __init__(self, restore: ObjectRestore, restores: Iterable[ObjectRestore]) -> None:
+        self._restore, self._restores = restore, restores
+
+    def _match(self) -> ObjectRestore:
+        for restore in sorted(self._restores, key=lambda item: -item.number):
+            restore.match()
+        return self._restore
+
+    def expect_partial(self) -> Any:
+        """The status itself: it is not warned of values in the checkpoint that are not used."""
+        self._restore.expects_partial = True
+        return self
+
+    def assert_consumed(self) -> Any:
+        """Gives itself; AssertionError unless all that is in the checkpoint or here matches."""
+        self.assert_existing_objects_matched()
+        restore = self._restore
+        names = object_names(restore.graph)
+        for number in restore.unmatched():
+            node = restore.graph.nodes[number]
+            raise AssertionError(f"Unresolved object in checkpoint {names[number]}: {node}")
+        if restore.unused:
+            unused = [
+                f"{names[number]} ({restore.objects[number]}): {attributes}"
+                for number, attributes in restore.unused.items()
+            ]
+            raise AssertionError(
+                "Unused attributes in these objects (the attributes exist in the checkpoint but "
+                "not in the objects):\n" + "\n".join(unused)
+            )
+        return self
+
+    def assert_existing_objects_matched(self) -> Any:
+        """Gives itself; AssertionError for an object that has no value in the checkpoint."""
+        restore = self._match()
+        for number, item in restore.objects.items():
+            if item._update_uid < restore.number:
+                raise AssertionError(
+                    f"Object not assigned a value from checkpoint: {restore.graph.nodes[number]}"
+                )
+        if unmatched := self._unmatched():
+            text = "Some Python objects were not bound to checkpointed values, likely due to"
+            raise AssertionError(f"{text} changes in the Python program: {unmatched}")
+        return self
+
+    def _unmatched(self) -> list[Any]:
+        """The objects that have values, but none in the checkpoint."""
+        matched = {identity_of(item) for item in self._restore.objects.values()}
+        items = (node.item for node in ObjectGraph(self._restore.root).nodes)
+        others = (item for item in items if identity_of(item) not in matched)
+        return [item for item in others if item._gather_saveables_for_checkpoint()]
+
+    def assert_nontrivial_match(self) -> Any:
+        """Gives itself; AssertionError where nothing but the root object matches."""
+        restore = self._match()
+        if len(restore.objects) > 1:
+            return self
+        if unmatched := self._unmatched():
+            text = "Nothing except the root object matched a checkpointed value. Typically this "
+            text += "means that the checkpoint does not match the Python program."
+            raise AssertionError(
+                f"{text} The following objects have no matching checkpointed value: {unmatched}"
+            )
+        text = f"No dependencies have been added to {restore.root} yet."
+        raise AssertionError(f"Nothing to load. {text}")
+
+    def run_restore_ops(self, session: Any = None) -> None:
+        """Restores the values that match, in `session` or the default session."""
+        session = session_or_default(session, f'restore "{self._restore.path}"')
+        self._match().run(session)
+
+    def restore_new(self, session: Any) -> None:
+        """Restores, in `session`, the values of objects that have come since the last restore."""
+        self._match().run(session, only_new=True)
+
+    def initialize_or_restore(self, session: Any = None) -> None:
+        """Restores the values that match, and initializes objects that are not there."""
+        session = session_or_default(session, f'restore "{self._restore.path}"')
+        restore = self._match()
+        restore.run(session)
+        matched = [identity_of(item) for item in restore.objects.values()]
+        _initialize(restore.root, restore.number, session, matched)
+
+
+class InitializationOnlyStatus(LoadStatus):
+    """The status where there is no checkpoint: objects are initialized, all checks fail."""
+
+    def __init__(self, root: Any) -> None:
+        self._root, self._number = root, next_restore()
+
+    def assert_consumed(self) -> Any:
+        """AssertionError: there is no checkpoint."""
+        raise AssertionError("No checkpoint specified (save_path=None); nothing is being restored.")
+
+    assert_existing_objects_matched = assert_nontrivial_match = assert_consumed
+
+    def run_restore_ops(self, session: Any = None) -> None:
+        """AssertionError: there is no checkpoint."""
+        raise AssertionError(
+            "No checkpoint specified, so no restore ops are available (save_path=None to "
+            "Saver.restore)."
+        )
+
+    def initialize_or_restore(self, session: Any = None) -> None:
+        """Initializes the objects, in `session` or the default session."""
+        session = session_or_default(session, "initialize the objects of a checkpoint")
+        _initialize(self._root, self._number, session)
+
+
+class NameBasedSaverStatus(LoadStatus):
+    """The status of a checkpoint by a `tf.train.Saver`: variables are found by their names.
+
+    optional: gives variables that need not be in it.
+    """
+
+    def __init__(self, root: Any, path: str) -> None:
+        self._root, self._path, self._number = root, path, next_restore()
+        self._optional: list[Any] = []
+
+    def add_to_optionally_restored(self, variable: Any) -> None:
+        """Says that a variable need not be in the checkpoint; it is initialized then."""
+        self._optional.append(variable)
+
+    def assert_consumed(self) -> Any:
+        """Gives itself; AssertionError before all objects are restored."""
+        for node in ObjectGraph(self._root).nodes:
+            if not isinstance(node.item, Variable) or node.item in self._optional:
+                continue
+            if node.item._update_uid < self._number:
+                raise AssertionError(f"Object not restored: {node.item}")
+        return self
+
+    assert_existing_objects_matched = assert_nontrivial_match = assert_consumed
+
+    def run_restore_ops(self, session: Any = None) -> None:
+        """Restores all variables below the root by their names.
+
+        NotFoundError for one that is not in the checkpoint.
+        """
+        session = session_or_default(session, f'restore "{self._path}"')
+        reader = NewCheckpointReader(self._path)
+        saveables: list[Any] = []
+        absent = []
+        for node in ObjectGraph(self._root).nodes:
+            if node.item._update_uid >= self._number:
+                continue
+            node.item._update_uid = self._number
+            if node.item in self._optional and not reader.has_tensor(node.item.op.name):
+                absent.append(node.item.initializer)
+                continue
+            for _, _, value in node.attributes():
+                saveables += _saveables_by_name(value)
+        if saveables:
+            Saver(saveables).restore(session, self._path)
+        session.run(absent)
+
+    def initialize_or_restore(self, session: Any = None) -> None:
+        """The same as `run_restore_ops`."""
+        self.run_restore_ops(session)
+
+
+def _saveables_by_name(value: Any) -> list[Any]:
+    """The saveables of a variable, or of a function, under names of the whole graph."""
+    if callable(value) and not isinstance(value, Variable):
+        try:
+            value = value()
+        except TypeError:
+            return []
+    return saveables_of(op_list_to_dict([value]))

@@ -1,0 +1,99 @@
+"""`tf.train.Checkpoint`: objects that are saved and restored together, by what holds what."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from gpugraph.base import dtypes
+from gpugraph.graph.client.default_graph_functions import device, get_default_graph
+from gpugraph.building.trackable.auto_trackable import AutoTrackable
+from gpugraph.building.trackable.tracked_containers import followed
+from gpugraph.library.train.object_checkpoints.load_status import (
+    LoadStatus,
+    NameBasedSaverStatus,
+    session_or_default,
+)
+from gpugraph.library.train.object_checkpoints.object_saver import ObjectSaver
+from gpugraph.library.train.savers.checkpoint_files import write_checkpoint_state
+from gpugraph.building.variables import ResourceVariable
+
+
+class Checkpoint(AutoTrackable):
+    """Objects by name, saved with all that they depend on.
+
+    Values are found again by the names of attributes on the way to them, not by the names of
+    variables: `model/layer/kernel`. Variables, optimizers with their slots, layers, networks,
+    `tf.Module`s, loss scales, lists and dicts of these are followed.
+
+    kwargs: objects that become attributes. ValueError for one that is not trackable.
+    """
+
+    _untracked = AutoTrackable._untracked | {"_save_counter", "_count", "_saver"}
+
+    def __init__(self, **kwargs: Any) -> None:
+        for name, value in sorted(kwargs.items()):
+            setattr(self, name, value)
+            if followed(value) is None and not isinstance(value, (list, tuple, dict)):
+                raise ValueError(
+                    "`Checkpoint` was expecting a trackable object (an object derived from "
+                    f"`TrackableBase`), got {value}. If you believe this object should be "
+                    "trackable (i.e. it is part of the TensorFlow Python API and manages state), "
+                    "please open an issue."
+                )
+        self._save_counter: Any = None
+        self._count: Any = None
+        self._saver = ObjectSaver(self)
+
+    @property
+    def save_counter(self) -> Any:
+        """An int64 variable: how often it was saved. It numbers checkpoints."""
+        if self._save_counter is None:
+            graph = get_default_graph()
+            with graph.control_dependencies(None), device("/cpu:0"):
+                self._save_counter = ResourceVariable(
+                    0, trainable=False, name="save_counter", dtype=dtypes.int64
+                )
+            self._track_trackable(self._save_counter, "save_counter")
+        return self._save_counter
+
+    def write(self, file_prefix: Any, session: Any = None) -> str:
+        """Saves a checkpoint of this path, without a number or a state file; gives the path.
+
+        session: has the values; the default session where there is none, RuntimeError without any.
+        """
+        return self._saver.save(os.fspath(file_prefix), session)
+
+    def save(self, file_prefix: Any, session: Any = None) -> str:
+        """Saves a checkpoint whose number is `save_counter` + 1, as the latest of its folder.
+
+        file_prefix: what its path begins with, which it gives as a whole. session: see `write`.
+        """
+        prefix = os.fspath(file_prefix)
+        session = session_or_default(session, f'save checkpoint to "{prefix}"')
+        if self._save_counter is None:
+            session.run(self.save_counter.initializer)
+        if self._count is None:
+            counter = self.save_counter
+            with counter.graph.colocate_with(counter.op):
+                self._count = counter.assign_add(1, read_value=True)
+        path = self.write(f"{prefix}-{session.run(self._count)}", session)
+        write_checkpoint_state(os.path.dirname(prefix), path, [path], save_relative_paths=True)
+        return path
+
+    def restore(self, save_path: Any) -> LoadStatus:
+        """Matches the objects with those of a checkpoint, by names from here on.
+
+        save_path: a checkpoint of objects, or of a `tf.train.Saver`, whose variables are found by
+          their names; None: there is none.
+
+        What it returns restores the values, `run_restore_ops(session)` and
+        `initialize_or_restore(session)`, and checks what matches: `assert_consumed()`,
+        `assert_existing_objects_matched()`, `assert_nontrivial_match()`. Objects that are created
+        later are matched then. Errors are those of `NewCheckpointReader`.
+        """
+        status = self._saver.restore(save_path)
+        counter = self.save_counter
+        if isinstance(status, NameBasedSaverStatus):
+            status.add_to_optionally_restored(counter)
+        return status

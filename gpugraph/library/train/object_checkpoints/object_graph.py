@@ -1,0 +1,164 @@
+"""The objects below a root, breadth first, and the names that they have in a checkpoint."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpugraph.formats import messages_pb2
+from gpugraph.building.trackable.tracked_containers import identity_of
+from gpugraph.library.train.savers.saveable_objects import SaveableObject, saveables_of
+from gpugraph.building.variables import Variable
+
+
+def escaped(name: str) -> str:
+    """A name as a part of a key: dots are doubled, so that one begins a word of its own."""
+    return name.replace(".", "..").replace("/", ".S")
+
+
+@dataclass
+class ObjectNode:
+    """An object, the beginning of its keys, and the numbers of the objects it depends on.
+
+    slots: for an optimizer the number of a variable, the slot's name and the slot's number.
+    """
+
+    item: Any
+    path: str
+    children: list[tuple[str, int]] = field(default_factory=list)
+    slots: list[tuple[int, str, int]] = field(default_factory=list)
+
+    def attributes(self) -> Iterator[tuple[str, str, Any]]:
+        """Its values: name, key, and the variable or the function that gives a saveable."""
+        for name, value in self.item._gather_saveables_for_checkpoint().items():
+            yield name, f"{self.path}/.ATTRIBUTES/{escaped(name)}", value
+
+
+class ObjectGraph:
+    """What is below `root` now; `nodes` by number, slots of optimizers last."""
+
+    def __init__(self, root: Any) -> None:
+        self.nodes: list[ObjectNode] = []
+        self._numbers: dict[int, int] = {}
+        if not hasattr(root, "_checkpoint_dependencies"):
+            raise TypeError(f"Expected an object that checkpoints follow, got {root!r:.200}")
+        waiting = deque([self._enter(root, "")])
+        while waiting:
+            node = waiting.popleft()
+            for name, item in node.item._checkpoint_dependencies:
+                number = self._numbers.get(identity_of(item))
+                if number is None:
+                    path = f"{node.path}/{escaped(name)}" if node.path else escaped(name)
+                    waiting.append(self._enter(item, path))
+                    number = len(self.nodes) - 1
+                node.children.append((name, number))
+        self._enter_slots()
+
+    def _enter(self, item: Any, path: str) -> ObjectNode:
+        node = ObjectNode(item, path)
+        self._numbers[identity_of(item)] = len(self.nodes)
+        self.nodes.append(node)
+        return node
+
+    def _enter_slots(self) -> None:
+        """Enters slots of the variables that are here; NotImplementedError for a shared one."""
+        known = list(self.nodes)
+        variables = [node for node in known if isinstance(node.item, Variable)]
+        for node in known:
+            if not has_slots(node.item):
+                continue
+            for slot_name in node.item.get_slot_names():
+                for variable in variables:
+                    slot = slot_of(node.item, variable.item, slot_name)
+                    if slot is None:
+                        continue
+                    if id(slot) in self._numbers:
+                        raise NotImplementedError(
+                            "A slot variable was re-used as a dependency of a Trackable object: "
+                            f"{slot}. This is not currently allowed."
+                        )
+                    path = f"{variable.path}/.OPTIMIZER_SLOT/{node.path}/{escaped(slot_name)}"
+                    self._enter(slot, path)
+                    number = self._numbers[id(variable.item)]
+                    node.slots.append((number, slot_name, len(self.nodes) - 1))
+
+    def message(self) -> Any:
+        """The TrackableObjectGraph."""
+        message = messages_pb2.TrackableObjectGraph()
+        for node in self.nodes:
+            entry = message.nodes.add()
+            for name, number in node.children:
+                entry.children.add(node_id=number, local_name=name)
+            for name, key, _ in node.attributes():
+                entry.attributes.add(name=name, full_name=full_name(node.item), checkpoint_key=key)
+            for variable, slot_name, number in node.slots:
+                entry.slot_variables.add(
+                    original_variable_node_id=variable,
+                    slot_name=slot_name,
+                    slot_variable_node_id=number,
+                )
+        return message
+
+    def saveables(self) -> list[SaveableObject]:
+        """What is saved, under the keys."""
+        return [
+            saveable
+            for node in self.nodes
+            for _, key, value in node.attributes()
+            for saveable in saveables_named(value, key)
+        ]
+
+
+def object_names(graph: Any) -> dict[int, str]:
+    """What to call the objects of a TrackableObjectGraph, by number: `(root).model.kernel`."""
+    names, waiting = {0: "(root)"}, deque([0])
+    while waiting:
+        number = waiting.popleft()
+        for child in graph.nodes[number].children:
+            if child.node_id not in names:
+                names[child.node_id] = f"{names[number]}.{child.local_name}"
+                waiting.append(child.node_id)
+    for number, node in enumerate(graph.nodes):
+        for slot in node.slot_variables:
+            optimizer = names.get(number, number)
+            variable = names.get(slot.original_variable_node_id, slot.original_variable_node_id)
+            name = f"{optimizer}'s state '{slot.slot_name}' for {variable}"
+            names.setdefault(slot.slot_variable_node_id, name)
+    return {number: names.get(number, f"object {number}") for number in range(len(graph.nodes))}
+
+
+def list_objects(root_checkpointable: Any) -> list[Any]:
+    """All objects that a checkpoint of a root saves: dependencies, and slots of optimizers."""
+    return [node.item for node in ObjectGraph(root_checkpointable).nodes]
+
+
+def has_slots(item: Any) -> bool:
+    """Whether this is an optimizer, with slots of variables."""
+    return hasattr(item, "get_slot_names") and hasattr(item, "get_slot")
+
+
+def slot_of(optimizer: Any, variable: Any, slot_name: str) -> Any:
+    """The slot of a variable; None where there is none."""
+    try:
+        return optimizer.get_slot(variable, slot_name)
+    except KeyError:  # Keras's optimizers say it so
+        return None
+
+
+def full_name(item: Any) -> str:
+    """The name by which a `tf.train.Saver` saves a variable; of another object the empty text."""
+    if not isinstance(item, Variable):
+        return ""
+    place = item._get_save_slice_info()
+    return (place.full_name or "") if place is not None else item._shared_name
+
+
+def saveables_named(value: Any, key: str) -> list[SaveableObject]:
+    """The saveables of a variable, or of a function of a name, under a key."""
+    if callable(value) and not isinstance(value, Variable):
+        value = value(name=key)
+    if isinstance(value, SaveableObject):
+        return [value]
+    return saveables_of({key: value})

@@ -1,0 +1,26 @@
+"""Adadelta (Zeiler, arXiv:1212.5701): steps as large as the last steps were."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpugraph.library.train.optimizers.optimizer_settings import OneOpOptimizer
+
+
+class AdadeltaOptimizer(OneOpOptimizer):
+    """var -= learning_rate * sqrt(accum_update + epsilon) / sqrt(accum + epsilon) * gradient.
+
+    Slots: "accum" and "accum_update", the running means, which decay by `rho`, of the squares of
+    gradients and of updates. The paper has learning_rate 1.
+    """
+
+    def __init__(
+        self,
+        learning_rate: Any = 0.001,
+        rho: Any = 0.95,
+        epsilon: Any = 1e-8,
+        use_locking: bool = False,
+        name: str = "Adadelta",
+    ) -> None:
+        settings = {"lr": learning_rate, "rho": rho, "epsilon": epsilon}
+        super().__init__("Adadelta", ["accum", "accum_update"], settings, use_locking, name)

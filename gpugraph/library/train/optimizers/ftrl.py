@@ -1,0 +1,68 @@
+"""FTRL-Proximal (McMahan et al., 2013), for sparse models; l2 shrinkage as TensorFlow has it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gpugraph.ops.random.variable_initializers import Constant
+from gpugraph.library.train.optimizers.optimizer_settings import OneOpOptimizer, at_least_zero
+from gpugraph.building.variables import Variable
+
+
+class FtrlOptimizer(OneOpOptimizer):
+    """Follows the regularized leader: elements whose gradients stay small become 0 by l1.
+
+    learning_rate_power: how the rate falls with the accumulated squares, 0 or below.
+    l2_shrinkage_regularization_strength: adds that much of the variable to its gradient, twice.
+
+    Slots: "accum", from `initial_accumulator_value` on, and "linear". ValueError for strengths and
+    an initial value below 0, and for a power above.
+    """
+
+    _grad_first = True
+
+    def __init__(
+        self,
+        learning_rate: Any,
+        learning_rate_power: float = -0.5,
+        initial_accumulator_value: float = 0.1,
+        l1_regularization_strength: float = 0.0,
+        l2_regularization_strength: float = 0.0,
+        use_locking: bool = False,
+        name: str = "Ftrl",
+        accum_name: str | None = None,
+        linear_name: str | None = None,
+        l2_shrinkage_regularization_strength: float = 0.0,
+    ) -> None:
+        at_least_zero(
+            initial_accumulator_value=initial_accumulator_value,
+            l1_regularization_strength=l1_regularization_strength,
+            l2_regularization_strength=l2_regularization_strength,
+            l2_shrinkage_regularization_strength=l2_shrinkage_regularization_strength,
+        )
+        if learning_rate_power > 0.0:
+            raise ValueError(
+                f"learning_rate_power {learning_rate_power} needs to be negative or zero"
+            )
+        settings = {
+            "learning_rate": learning_rate,
+            "l1_regularization_strength": l1_regularization_strength,
+            "l2_regularization_strength": l2_regularization_strength,
+            "l2_shrinkage_regularization_strength": l2_shrinkage_regularization_strength,
+            "learning_rate_power": learning_rate_power,
+        }
+        shrinks = l2_shrinkage_regularization_strength > 0.0
+        if not shrinks:
+            del settings["l2_shrinkage_regularization_strength"]
+        update = "FtrlV2" if shrinks else "Ftrl"
+        super().__init__(update, ["accum", "linear"], settings, use_locking, name)
+        self._initial_accumulator_value = initial_accumulator_value
+        self._slot_names = accum_name or name, linear_name or name
+
+    def _create_slots(self, var_list: Sequence[Variable]) -> None:
+        accum_name, linear_name = self._slot_names
+        initial = Constant(self._initial_accumulator_value)
+        for variable in var_list:
+            self._initialized_slot(variable, initial, "accum", accum_name)
+            self._zeros_slot(variable, "linear", linear_name)

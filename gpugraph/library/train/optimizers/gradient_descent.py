@@ -1,0 +1,70 @@
+"""Plain gradient descent, and with momentum."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gpugraph.graph.client.indexed_slices import IndexedSlices
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.arrays.cast import cast
+from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.state.change_by_handle import change
+from gpugraph.library.train.optimizers.optimizer_settings import OneOpOptimizer
+from gpugraph.building.variables import Variable
+
+
+class GradientDescentOptimizer(OneOpOptimizer):
+    """var -= learning_rate * gradient."""
+
+    def __init__(
+        self, learning_rate: Any, use_locking: bool = False, name: str = "GradientDescent"
+    ) -> None:
+        settings = {"learning_rate": learning_rate}
+        super().__init__("GradientDescent", [], settings, use_locking, name)
+
+    def _apply_sparse_duplicate_indices(self, grad: IndexedSlices, var: Variable) -> Any:
+        """Rows that come several times are subtracted several times."""
+        rate = cast(self._tensors["learning_rate"], grad.dtype.base_dtype)
+        step = raw_ops.Mul(grad.values, rate, name="mul")
+        delta = IndexedSlices(step, grad.indices, grad.dense_shape)
+        return var.scatter_sub(delta, use_locking=self._use_locking)
+
+    def _resource_apply_sparse_duplicate_indices(
+        self, grad: Tensor, handle: Variable, indices: Tensor
+    ) -> Any:
+        step = -grad * cast(self._tensors["learning_rate"], grad.dtype.base_dtype)
+        return change("ScatterAdd", handle._ref(), indices, step)
+
+
+class MomentumOptimizer(OneOpOptimizer):
+    """accum = momentum * accum + gradient; var -= learning_rate * accum (or Nesterov's form).
+
+    Slot: "momentum". Source: Sutskever et al., 2013.
+    """
+
+    def __init__(
+        self,
+        learning_rate: Any,
+        momentum: Any,
+        use_locking: bool = False,
+        name: str = "Momentum",
+        use_nesterov: bool = False,
+    ) -> None:
+        settings = {"learning_rate": learning_rate, "momentum": momentum}
+        super().__init__("Momentum", ["momentum"], settings, use_locking, name)
+        self._use_nesterov = use_nesterov
+
+    def _change(self, kind: str, var: Variable, grad: Sequence[Tensor]) -> Any:
+        """The op, which takes the gradient between the settings."""
+        rate, momentum = self._numbers(var)
+        return change(
+            f"{kind}Momentum",
+            var._ref(),
+            self._slots["momentum"][var]._ref(),
+            rate,
+            *grad,
+            momentum,
+            use_locking=self._use_locking,
+            use_nesterov=self._use_nesterov,
+        )

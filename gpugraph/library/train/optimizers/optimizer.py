@@ -1,0 +1,327 @@
+"""Optimizer: gradients of a loss, and the ops that change variables by them.
+
+An optimizer makes its own variables (slots: one per variable and name, beside it) before it makes
+the update ops, so that one `global_variables_initializer` covers them. A subclass, here or in a
+program, creates the slots (`_create_slots`), makes tensors of its settings (`_prepare`), the op
+that changes a variable (`_apply_dense`) or some rows of it (`_apply_sparse`, for gradients that are
+IndexedSlices), and the operation after all of them (`_finish`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gpugraph.base import nest
+from gpugraph.building.gradients import gradients
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.default_graph_functions import get_default_graph
+from gpugraph.graph.client.graph_collections import GraphKeys
+from gpugraph.graph.client.indexed_slices import IndexedSlices
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.control.group_and_no_op import group, tuple as gated
+from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.state.change_by_handle import change
+from gpugraph.building.trackable.trackable import Trackable, TrackableReference
+from gpugraph.library.train.optimizers.slot_creator import create_slot, initial_of_shape, zeros_of
+from gpugraph.building.variables import ResourceVariable, Variable
+
+
+class Optimizer(Trackable):
+    """Base of the optimizers. Subclasses define the slots and how a variable changes."""
+
+    GATE_NONE = 0
+    GATE_OP = 1
+    GATE_GRAPH = 2
+
+    def __init__(self, use_locking: bool, name: str) -> None:
+        if not name:
+            raise ValueError("Must specify the optimizer name")
+        self._use_locking = use_locking
+        self._name = name
+        self._slots: dict[str, dict[Variable, Variable]] = {}
+        self._non_slots: dict[tuple[str, Graph], Variable] = {}
+
+    def get_name(self) -> str:
+        """The name of the optimizer."""
+        return self._name
+
+    def minimize(
+        self,
+        loss: Any,
+        global_step: Any = None,
+        var_list: Any = None,
+        gate_gradients: int = GATE_OP,
+        aggregation_method: int | None = None,
+        colocate_gradients_with_ops: bool = False,
+        name: str | None = None,
+        grad_loss: Any = None,
+    ) -> Operation:
+        """An operation that takes one step: `compute_gradients`, then `apply_gradients`.
+
+        ValueError when no variable has a gradient.
+        """
+        pairs = self.compute_gradients(
+            loss,
+            var_list=var_list,
+            gate_gradients=gate_gradients,
+            aggregation_method=aggregation_method,
+            colocate_gradients_with_ops=colocate_gradients_with_ops,
+            grad_loss=grad_loss,
+        )
+        if all(grad is None for grad, _ in pairs):
+            names = [variable.name for _, variable in pairs]
+            raise ValueError(
+                "No gradients provided for any variable, check your graph for ops that do not "
+                f"support gradients, between variables {names} and loss {loss}."
+            )
+        return self.apply_gradients(pairs, global_step=global_step, name=name)
+
+    def compute_gradients(
+        self,
+        loss: Any,
+        var_list: Any = None,
+        gate_gradients: int = GATE_OP,
+        aggregation_method: int | None = None,
+        colocate_gradients_with_ops: bool = False,
+        grad_loss: Any = None,
+    ) -> list[tuple[Any, Variable]]:
+        """(gradient or None, variable) for `var_list`, the trainable variables by default.
+
+        gate_gradients: GATE_OP has no gradient of an op used before all of that op's are there,
+        GATE_GRAPH none before all are. `var_list` may name tensors too. ValueError when it is
+        empty and for a loss that is not floating, NotImplementedError for other variables.
+        """
+        gates = (Optimizer.GATE_NONE, Optimizer.GATE_OP, Optimizer.GATE_GRAPH)
+        if gate_gradients not in gates:
+            raise ValueError(
+                "gate_gradients must be one of: Optimizer.GATE_NONE, Optimizer.GATE_OP, "
+                f"Optimizer.GATE_GRAPH. Not {gate_gradients}"
+            )
+        value = convert_to_tensor(loss() if callable(loss) else loss, name="loss")
+        _check_trained(value)
+        if var_list is None:
+            var_list = value.graph.get_collection(GraphKeys.TRAINABLE_VARIABLES)
+        variables = nest.flatten(var_list)
+        if not variables:
+            raise ValueError("No variables to optimize.")
+        for variable in variables:
+            if not isinstance(variable, (Variable, Tensor)):
+                raise NotImplementedError(f"{variable!r} is no tf.Variable: it can't be optimized")
+        grads = gradients(
+            value,
+            [
+                variable._ref() if isinstance(variable, Variable) else variable
+                for variable in variables
+            ],
+            grad_ys=grad_loss,
+            gate_gradients=gate_gradients == Optimizer.GATE_OP,
+            aggregation_method=aggregation_method,
+            colocate_gradients_with_ops=colocate_gradients_with_ops,
+        )
+        if gate_gradients == Optimizer.GATE_GRAPH and any(grad is not None for grad in grads):
+            grads = gated(grads)
+        return list(zip(grads, variables))
+
+    def apply_gradients(
+        self,
+        grads_and_vars: Sequence[tuple[Any, Variable]],
+        global_step: Any = None,
+        name: str | None = None,
+    ) -> Operation:
+        """An operation that changes the variables by these gradients and counts the step.
+
+        ValueError when no gradient is given, TypeError for one that is no tensor,
+        NotImplementedError for a variable that is none.
+        """
+        pairs = [(_gradient(grad), variable) for grad, variable in grads_and_vars]
+        if not pairs:
+            raise ValueError("No variables provided.")
+        used = [(grad, variable) for grad, variable in pairs if grad is not None]
+        if not used:
+            names = [variable.name for _, variable in pairs]
+            raise ValueError(f"No gradients provided for any variable: {names}.")
+        for _, variable in used:
+            if not isinstance(variable, Variable):
+                raise NotImplementedError(f"{variable!r} is no tf.Variable: it can't be updated")
+            _check_trained(variable)
+        graph = get_default_graph()
+        with graph.control_dependencies(None):
+            self._create_slots([variable for _, variable in used])
+        with graph.name_scope(name or self._name) as scope:
+            self._prepare()
+            updates = [self._update(graph, grad, variable) for grad, variable in used]
+            if global_step is None:
+                done = self._finish(updates, scope)
+            else:
+                done = self._count(graph, self._finish(updates, "update"), global_step, scope)
+        train_ops = graph.get_collection_ref(GraphKeys.TRAIN_OP)
+        if done not in train_ops:
+            train_ops.append(done)
+        return done
+
+    def _update(self, graph: Graph, grad: Any, variable: Variable) -> Any:
+        with graph.name_scope(f"update_{variable.op.name}"), graph.colocate_with(variable.op):
+            if isinstance(grad, IndexedSlices):
+                if variable.constraint is not None:
+                    raise RuntimeError(
+                        "Cannot use a constraint function on a sparse variable: the gradient of "
+                        f"'{variable.name}' is IndexedSlices"
+                    )
+                if isinstance(variable, ResourceVariable):
+                    return self._resource_apply_sparse_duplicate_indices(
+                        grad.values, variable, grad.indices
+                    )
+                return self._apply_sparse_duplicate_indices(grad, variable)
+            if isinstance(variable, ResourceVariable):
+                update = self._resource_apply_dense(grad, variable)
+            else:
+                update = self._apply_dense(grad, variable)
+            if variable.constraint is None:
+                return update
+            with graph.control_dependencies([update]):
+                return variable.assign(variable.constraint(variable.read_value()))
+
+    def _count(self, graph: Graph, done: Operation, step: Any, scope: str) -> Operation:
+        with graph.control_dependencies([done]), graph.colocate_with(step.op):
+            counted = change("AssignAdd", step._ref(), 1, name=scope)
+        return counted.op if isinstance(counted, Tensor) else counted
+
+    # -- slots
+
+    def get_slot_names(self) -> list[str]:
+        """The names of the slots made so far."""
+        return sorted(self._slots)
+
+    def get_slot(self, var: Variable, name: str) -> Variable | None:
+        """The slot `name` of a variable, or None."""
+        return self._slots.get(name, {}).get(var)
+
+    def variables(self) -> list[Variable]:
+        """The variables of the optimizer in the default graph, by name."""
+        slots = [slot for slots in self._slots.values() for slot in slots.values()]
+        graph = get_default_graph()
+        here = [slot for slot in (*self._non_slots.values(), *slots) if slot.graph is graph]
+        return sorted(here, key=lambda variable: variable.name)
+
+    def _zeros_slot(self, var: Variable, slot_name: str, op_name: str) -> Variable:
+        """The slot `slot_name` of `var`, zeros of its shape; its ops are named `op_name`."""
+        return self._slot(var, slot_name, op_name, zeros_of(var, var.dtype.base_dtype))
+
+    def _get_or_make_slot(self, var: Variable, val: Any, slot_name: str, op_name: str) -> Variable:
+        """The slot `slot_name` of `var`, initialized to `val`."""
+        return self._slot(var, slot_name, op_name, val)
+
+    def _initialized_slot(
+        self, var: Variable, initializer: Callable[..., Any], slot_name: str, op_name: str
+    ) -> Variable:
+        """The slot `slot_name` of `var`, of its shape, from an initializer."""
+        initial = initial_of_shape(var, initializer, var.shape, var.dtype.base_dtype)
+        return self._slot(var, slot_name, op_name, initial)
+
+    def _slot(self, var: Variable, slot_name: str, op_name: str, initial: Any) -> Variable:
+        slots = self._slots.setdefault(slot_name, {})
+        if var not in slots:
+            slots[var] = create_slot(var, initial, op_name)
+        return slots[var]
+
+    def _create_non_slot_variable(
+        self, initial_value: Any, name: str, colocate_with: Variable
+    ) -> Variable:
+        """A variable of the optimizer's own, one per name and graph, beside another."""
+        key = (name, colocate_with.graph)
+        if key not in self._non_slots:
+            with colocate_with.graph.colocate_with(colocate_with.op):
+                self._non_slots[key] = Variable(
+                    initial_value,
+                    trainable=False,
+                    name=name,
+                    use_resource=isinstance(colocate_with, ResourceVariable),
+                )
+        return self._non_slots[key]
+
+    def _get_non_slot_variable(self, name: str, graph: Graph | None = None) -> Variable | None:
+        """The variable that `_create_non_slot_variable` made, or None."""
+        return self._non_slots.get((name, graph if graph is not None else get_default_graph()))
+
+    @property
+    def _checkpoint_dependencies(self) -> list[TrackableReference]:
+        """Its own variables in the default graph, by name; a checkpoint finds slots by itself."""
+        graph = get_default_graph()
+        own = {name: item for (name, home), item in self._non_slots.items() if home is graph}
+        references = [TrackableReference(*item) for item in sorted(own.items())]
+        return references + super()._checkpoint_dependencies
+
+    def _call_if_callable(self, param: Any) -> Any:
+        """A setting, or what it returns where it is a function."""
+        return param() if callable(param) else param
+
+    # -- for subclasses
+
+    def _create_slots(self, var_list: Sequence[Variable]) -> None:
+        """Makes the optimizer's own variables."""
+
+    def _prepare(self) -> None:
+        """Makes tensors of the settings."""
+
+    def _apply_dense(self, grad: Tensor, var: Variable) -> Any:
+        """The op that changes `var` by `grad`."""
+        raise NotImplementedError(f"{type(self).__name__} does not define how a variable changes")
+
+    def _apply_sparse_duplicate_indices(self, grad: IndexedSlices, var: Variable) -> Any:
+        """The op that changes rows of `var` by `grad`, in which a row may come several times."""
+        return self._apply_sparse(summed_by_row(grad), var)
+
+    def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Any:
+        """The op that changes rows of `var` by `grad`, in which each comes once."""
+        raise NotImplementedError(f"{type(self).__name__} does not define how rows change")
+
+    def _resource_apply_dense(self, grad: Tensor, handle: Variable) -> Any:
+        """`_apply_dense` for a resource variable, where that isn't the same."""
+        return self._apply_dense(grad, handle)
+
+    def _resource_apply_sparse_duplicate_indices(
+        self, grad: Tensor, handle: Variable, indices: Tensor
+    ) -> Any:
+        """`_apply_sparse_duplicate_indices` for a resource variable, of rows and their numbers."""
+        if type(self)._resource_apply_sparse is not Optimizer._resource_apply_sparse:
+            summed = summed_by_row(IndexedSlices(grad, indices))
+            return self._resource_apply_sparse(summed.values, handle, summed.indices)
+        return self._apply_sparse_duplicate_indices(IndexedSlices(grad, indices), handle)
+
+    def _resource_apply_sparse(self, grad: Tensor, handle: Variable, indices: Tensor) -> Any:
+        """`_apply_sparse` for a resource variable, where that isn't the same."""
+        return self._apply_sparse(IndexedSlices(grad, indices), handle)
+
+    def _finish(self, update_ops: Sequence[Any], name_scope: str) -> Operation:
+        """The operation, named `name_scope`, that has run when all is done."""
+        return group(*update_ops, name=name_scope)
+
+
+def _check_trained(tensor: Tensor | Variable) -> None:
+    """ValueError for dtypes that no optimizer handles."""
+    if not tensor.dtype.base_dtype.is_floating:
+        raise ValueError(f"Invalid type {tensor.dtype.name} for {tensor.name}: it must be floating")
+
+
+def summed_by_row(grad: IndexedSlices) -> IndexedSlices:
+    """The same with each row once: the sum of all that `grad` has of it.
+
+    Not colocated with the variable: Unique runs on the host, wherever the variable is.
+    """
+    with grad.graph.colocate_with(None, ignore_existing=True):
+        rows, where = raw_ops.Unique(grad.indices)
+        summed = raw_ops.UnsortedSegmentSum(grad.values, where, raw_ops.Shape(rows)[0])
+    return IndexedSlices(summed, rows, grad.dense_shape)
+
+
+def _gradient(grad: Any) -> Tensor | IndexedSlices | None:
+    """A gradient as a tensor or slices, or None; TypeError for what can be no tensor."""
+    if grad is None or isinstance(grad, IndexedSlices):
+        return grad
+    try:
+        return convert_to_tensor(grad)
+    except TypeError as error:
+        raise TypeError(f"A gradient is a tensor or None, but it is {grad!r}") from error

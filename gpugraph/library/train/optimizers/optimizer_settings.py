@@ -1,0 +1,75 @@
+"""Optimizers whose step is one op: their settings as tensors, and the op with its inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gpugraph.graph.client.indexed_slices import IndexedSlices
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.arrays.cast import cast
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.state.change_by_handle import change
+from gpugraph.library.train.optimizers.optimizer import Optimizer
+from gpugraph.building.variables import Variable
+
+
+class OneOpOptimizer(Optimizer):
+    """Applies `Apply<update>` to whole variables and `SparseApply<update>` to rows.
+
+    settings: by the names of their tensors, in the order in which the ops take them.
+    slots: the names of the slots, in the order in which the ops take them.
+    """
+
+    _grad_first = False
+    """Whether the ops take the gradient before the settings."""
+
+    def __init__(
+        self,
+        update: str,
+        slots: Sequence[str],
+        settings: dict[str, Any],
+        use_locking: bool,
+        name: str,
+    ) -> None:
+        super().__init__(use_locking, name)
+        self._update_name = update
+        self._slot_order = slots
+        self._settings = settings
+        self._tensors: dict[str, Tensor] = {}
+
+    def _create_slots(self, var_list: Sequence[Variable]) -> None:
+        """Slots of zeros, by default."""
+        for variable in var_list:
+            for slot in self._slot_order:
+                self._zeros_slot(variable, slot, self._name)
+
+    def _prepare(self) -> None:
+        self._tensors = {
+            name: convert_to_tensor(self._call_if_callable(value), name=name)
+            for name, value in self._settings.items()
+        }
+
+    def _numbers(self, var: Variable) -> list[Any]:
+        """The inputs of the ops besides variable, slots and gradient."""
+        return [cast(tensor, var.dtype.base_dtype) for tensor in self._tensors.values()]
+
+    def _change(self, kind: str, var: Variable, grad: Sequence[Tensor]) -> Any:
+        numbers = self._numbers(var)
+        rest = [*grad, *numbers] if self._grad_first else [*numbers, *grad]
+        slots = [self._slots[name][var]._ref() for name in self._slot_order]
+        op_type = f"{kind}{self._update_name}"
+        return change(op_type, var._ref(), *slots, *rest, use_locking=self._use_locking)
+
+    def _apply_dense(self, grad: Tensor, var: Variable) -> Any:
+        return self._change("Apply", var, [grad])
+
+    def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Any:
+        return self._change("SparseApply", var, [grad.values, grad.indices])
+
+
+def at_least_zero(**settings: float) -> None:
+    """ValueError for a setting below 0."""
+    for name, value in settings.items():
+        if value < 0.0:
+            raise ValueError(f"{name} {value} needs to be positive or zero")

@@ -1,0 +1,46 @@
+"""RMSProp (Tieleman and Hinton, 2012), with momentum; centered as in Graves, arXiv:1308.0850."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gpugraph.ops.random.variable_initializers import Ones
+from gpugraph.library.train.optimizers.optimizer_settings import OneOpOptimizer
+from gpugraph.building.variables import Variable
+
+
+class RMSPropOptimizer(OneOpOptimizer):
+    """mom = momentum * mom + learning_rate * gradient / sqrt(rms + epsilon); var -= mom.
+
+    Slots: "rms", the running mean of the gradient's square, from ones on; "momentum"; and with
+    `centered` "mg", that of the gradient, whose square is taken from rms.
+    """
+
+    def __init__(
+        self,
+        learning_rate: Any,
+        decay: Any = 0.9,
+        momentum: Any = 0.0,
+        epsilon: Any = 1e-10,
+        use_locking: bool = False,
+        centered: bool = False,
+        name: str = "RMSProp",
+    ) -> None:
+        settings = {
+            "learning_rate": learning_rate,
+            "decay": decay,
+            "momentum": momentum,
+            "epsilon": epsilon,
+        }
+        update = "CenteredRMSProp" if centered else "RMSProp"
+        slots = ["mg", "rms", "momentum"] if centered else ["rms", "momentum"]
+        super().__init__(update, slots, settings, use_locking, name)
+        self._centered = centered
+
+    def _create_slots(self, var_list: Sequence[Variable]) -> None:
+        for variable in var_list:
+            self._initialized_slot(variable, Ones(), "rms", self._name)
+            if self._centered:
+                self._zeros_slot(variable, "mg", self._name)
+            self._zeros_slot(variable, "momentum", self._name)

@@ -1,0 +1,90 @@
+"""Slots: variables beside a variable, under its name and of its shape, as optimizers keep them.
+
+`tensorflow.python.training.slot_creator`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import replace
+from typing import Any
+
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.arrays.constants_and_placeholders import zeros
+from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.building.variable_scope import get_variable_scope
+from gpugraph.building.variables import ResourceVariable, Variable
+
+
+def name_in_variable_scope(name: str) -> str:
+    """The name after that of the current variable scope."""
+    scope = get_variable_scope().name
+    return f"{scope}/{name}" if scope else name
+
+
+def create_slot(primary: Any, val: Any, name: str, colocate_with_primary: bool = True) -> Variable:
+    """A variable named `primary`'s name/`name`, not trainable, initialized to `val`.
+
+    The current variable scope stands before that name, also if `primary` was made in it.
+    val: a tensor, or a function that returns one. colocate_with_primary: whether it is on the
+    device of `primary`, a variable or a tensor.
+    """
+    graph, shape = primary.graph, primary.shape
+    prefix = name_in_variable_scope(primary.op.name)
+    beside = graph.colocate_with(primary.op) if colocate_with_primary else nullcontext()
+    with graph.name_scope(None), beside:
+        slot = Variable(
+            val,
+            trainable=False,
+            validate_shape=shape.is_fully_defined(),
+            name=f"{prefix}/{name}",
+            use_resource=isinstance(primary, ResourceVariable),
+        )
+    info = primary._get_save_slice_info() if isinstance(primary, Variable) else None
+    if info is not None:
+        ending = slot.op.name[len(prefix) + 1 :]
+        slot._set_save_slice_info(replace(info, full_name=f"{info.full_name}/{ending}"))
+    return slot
+
+
+def create_slot_with_initializer(
+    primary: Any,
+    initializer: Callable[..., Any],
+    shape: Any,
+    dtype: Any,
+    name: str,
+    colocate_with_primary: bool = True,
+) -> Variable:
+    """`create_slot` of `initializer(shape, dtype=dtype)`; an open shape is that of the run."""
+    initial = initial_of_shape(primary, initializer, shape, dtype)
+    return create_slot(primary, initial, name, colocate_with_primary)
+
+
+def create_zeros_slot(
+    primary: Any, name: str, dtype: Any = None, colocate_with_primary: bool = True
+) -> Variable:
+    """`create_slot` of zeros of the shape of `primary`, and of its dtype by default."""
+    dtype = primary.dtype.base_dtype if dtype is None else dtype
+    return create_slot(primary, zeros_of(primary, dtype), name, colocate_with_primary)
+
+
+def zeros_of(primary: Any, dtype: Any) -> Callable[[], Tensor]:
+    """What makes zeros of the shape of `primary`."""
+    return initial_of_shape(primary, lambda shape, dtype: zeros(shape, dtype), primary.shape, dtype)
+
+
+def initial_of_shape(
+    primary: Any, initializer: Callable[..., Any], shape: Any, dtype: Any
+) -> Callable[[], Tensor]:
+    """What makes the initializer's value of a shape, or of `primary`'s where that is open."""
+
+    def initial() -> Tensor:
+        if shape.is_fully_defined():
+            return convert_to_tensor(initializer(shape, dtype=dtype))
+        first = primary.initialized_value() if isinstance(primary, Variable) else primary
+        filled: Tensor = raw_ops.Fill(raw_ops.Shape(first), initializer([], dtype=dtype))
+        return filled
+
+    return initial

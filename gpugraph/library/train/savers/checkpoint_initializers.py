@@ -1,0 +1,162 @@
+"""`tf.train.init_from_checkpoint`: variables that begin with the values of a checkpoint."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from gpugraph.base.shapes import as_shape
+from gpugraph.graph.client.default_graph_functions import device
+from gpugraph.ops.files.checkpoint_ops import restore_v2
+from gpugraph.platform import files, logging
+from gpugraph.library.train.savers.checkpoint_files import latest_checkpoint
+from gpugraph.library.train.savers.checkpoint_reading import load_checkpoint
+from gpugraph.library.train.savers.saveable_objects import (
+    ReferenceVariableSaveable,
+    ResourceVariableSaveable,
+)
+from gpugraph.building.variable_scope.variable_store import variable_store
+from gpugraph.building.variables import ResourceVariable, Variable
+
+
+def init_from_checkpoint(ckpt_dir_or_file: Any, assignment_map: Any) -> None:
+    """Lets variables begin with values of a checkpoint: their initializers read it when they run.
+
+    Args:
+      ckpt_dir_or_file: a checkpoint, or a folder whose latest one is read.
+      assignment_map: a dict or a list of pairs, from what is in the checkpoint to what it is for:
+        a tensor's name to the name of a variable that `tf.get_variable` made, to a variable, or to
+        the list of the parts of one; `"old_scope/"` to `"scope/"`, for all variables of a scope;
+        `"/"` is the scope of all.
+
+    Raises:
+      ValueError: a tensor is not in the checkpoint, or has another shape than its variable; a scope
+        without a slash; parts of several variables.
+    """
+    path = checkpoint_path(ckpt_dir_or_file)
+    shapes = load_checkpoint(ckpt_dir_or_file).get_variable_to_shape_map()
+    pairs: Iterable[Any] = assignment_map
+    if isinstance(assignment_map, Mapping):
+        pairs = assignment_map.items()
+    store = variable_store().variables
+    for key, target in sorted(pairs, key=lambda pair: pair[0]):
+        variable = target if is_variable_or_parts(target) else _by_name(target, store)
+        if variable is None:
+            variables = _scope_pairs(key, target, store, shapes, ckpt_dir_or_file)
+        else:
+            _check(key, variable, shapes, ckpt_dir_or_file)
+            variables = [(key, variable)]
+        for tensor_name, item in variables:
+            _initialize(item, path, tensor_name)
+            logging.debug("Initialize variable %s from checkpoint %s with %s", item, path, key)
+
+
+def checkpoint_path(ckpt_dir_or_file: Any) -> Any:
+    """A checkpoint, of a folder the latest one."""
+    path = os.fspath(ckpt_dir_or_file)
+    return latest_checkpoint(path) if files.IsDirectory(path) else path
+
+
+def is_variable_or_parts(item: Any) -> bool:
+    """Whether this is a variable, or a list of variables."""
+    if isinstance(item, list):
+        return all(isinstance(part, Variable) for part in item)
+    return isinstance(item, Variable)
+
+
+def _by_name(name: str, store: Mapping[str, Any]) -> Any:
+    """The variable of a name, or the parts of one; None where there is none."""
+    if name in store:
+        return store[name]
+    parts: list[Any] = []
+    while (part := f"{name}/part_{len(parts)}") in store:
+        parts.append(store[part])
+    return parts or None
+
+
+def _check(key: str, variable: Any, shapes: Mapping[str, list[int]], checkpoint: Any) -> None:
+    if key not in shapes:
+        raise ValueError(f"Tensor {key} is not found in {checkpoint} checkpoint {dict(shapes)}")
+    if isinstance(variable, Variable) and not variable.shape.is_compatible_with(
+        as_shape(shapes[key])
+    ):
+        raise ValueError(
+            f"Shape of variable {variable.name} ({variable.shape}) doesn't match with shape of "
+            f"tensor {key} ({shapes[key]}) from checkpoint reader."
+        )
+
+
+def _scope_pairs(
+    key: str, target: str, store: Mapping[str, Any], shapes: Mapping[str, Any], checkpoint: Any
+) -> list[tuple[str, Any]]:
+    """The variables of a scope, with the names of their tensors in the checkpoint."""
+    scope = target.rpartition("/")[0]
+    if not key.endswith("/"):
+        raise ValueError(
+            f"Assignment map with scope only name {scope} should map to scope only {key}. Should "
+            "be 'scope/': 'other_scope/'."
+        )
+    names = {
+        name.partition("/part_")[0] for name in store if not scope or name.startswith(f"{scope}/")
+    }
+    pairs = []
+    for name in sorted(names):
+        inner = name[len(scope) :]
+        tensor_name = inner if target == "/" else inner[1:]
+        if key != "/":
+            tensor_name = key + tensor_name
+        tensor_name = tensor_name.removesuffix("/")
+        if tensor_name not in shapes:
+            raise ValueError(
+                f"Tensor {tensor_name} ({name[len(scope) + 1 :]} in {key}) is not found in "
+                f"{checkpoint} checkpoint"
+            )
+        pairs.append((tensor_name, _by_name(name, store)))
+    return pairs
+
+
+def _initialize(variable: Any, path: Any, tensor_name: str) -> None:
+    """Lets a variable, or each of the parts of one, begin with the values of a tensor."""
+    if not isinstance(variable, (list, tuple)):
+        initialize_from(variable, path, tensor_name, "")
+        return
+    names = [part._save_slice_info.full_name for part in variable]
+    for name in names:
+        if name != names[0]:
+            raise ValueError(f"Slices must all be from the same tensor: {names[0]} != {name}")
+    for part in variable:
+        initialize_from(part, path, tensor_name, part._save_slice_info.spec)
+
+
+def initialize_from(variable: Any, path: Any, tensor_name: str, slice_spec: str) -> None:
+    """Lets a variable begin with a tensor of a checkpoint, or with a part of one."""
+    is_resource = isinstance(variable, ResourceVariable)
+    with device(variable.device or None), device("/cpu:0"):
+        (value,) = as_list(
+            restore_v2(
+                path,
+                [tensor_name],
+                [slice_spec],
+                dtypes=[variable.dtype.base_dtype],
+                name="checkpoint_initializer",
+            )
+        )
+        if is_resource:
+            saveable: Any = ResourceVariableSaveable(variable, slice_spec, variable.op.name)
+        else:
+            saveable = ReferenceVariableSaveable(variable._ref(), slice_spec, variable.op.name)
+    operation = saveable.restore([value], None)
+    value.set_shape(variable.shape)
+    begin_with(variable, getattr(operation, "op", operation), value)
+
+
+def begin_with(variable: Any, initializer: Any, value: Any) -> None:
+    """Gives a variable another initializer, an operation that assigns `value`."""
+    variable._initializer = initializer
+    variable._initial_value = variable._guarded_initial_value = value
+
+
+def as_list(result: Any) -> Sequence[Any]:
+    """The results of an op with a list of outputs, also where it is one."""
+    return result if isinstance(result, (list, tuple)) else [result]

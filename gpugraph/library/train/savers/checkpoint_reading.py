@@ -1,0 +1,92 @@
+"""What is in a checkpoint, read without a graph: `load_checkpoint`, `list_variables`."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from gpugraph.base.dtypes import DType, plain_integers, runtime_name
+from gpugraph.formats.checkpoints.slice_tables import open_checkpoint
+from gpugraph.platform import files
+from gpugraph.library.train.savers.checkpoint_files import latest_checkpoint
+
+
+class CheckpointReader:
+    """The tensors of a checkpoint by their names.
+
+    NotFoundError where there is none, DataLossError for a damaged one.
+    """
+
+    def __init__(self, filename: str) -> None:
+        self._reader = open_checkpoint(filename)
+
+    def has_tensor(self, tensor_str: Any) -> bool:
+        """Whether the checkpoint has a tensor of this name."""
+        return os.fsdecode(tensor_str) in self._reader.entries
+
+    def get_tensor(self, tensor_str: Any) -> Any:
+        """The values of a tensor, a whole one also where parts of it were saved.
+
+        NotFoundError for another name, DataLossError for damaged files.
+        """
+        with self._reader:  # data files are open only while they are read
+            value = plain_integers(self._reader.read(os.fsdecode(tensor_str)))
+        return value if value.ndim or value.dtype != object else value[()]
+
+    def get_variable_to_shape_map(self) -> dict[str, list[int]]:
+        """The shape of each tensor, a list of sizes."""
+        return {name: list(entry.shape) for name, entry in self._reader.entries.items()}
+
+    def get_variable_to_dtype_map(self) -> dict[str, DType]:
+        """The dtype of each tensor."""
+        return {name: entry.dtype for name, entry in self._reader.entries.items()}
+
+    def debug_string(self) -> bytes:
+        """A line per tensor: its name, dtype and shape."""
+        lines = [
+            f"{name} ({_enum_name(entry.dtype)}) [{','.join(map(str, entry.shape))}]\n"
+            for name, entry in self._reader.entries.items()
+        ]
+        return "".join(lines).encode("utf-8", "surrogateescape")
+
+
+def _enum_name(dtype: DType) -> str:
+    return f"DT_{runtime_name(dtype).upper()}"
+
+
+def NewCheckpointReader(filepattern: Any) -> CheckpointReader:
+    """A reader of the checkpoint of this path; see `CheckpointReader`."""
+    return CheckpointReader(os.fsdecode(filepattern))
+
+
+def load_checkpoint(ckpt_dir_or_file: Any) -> CheckpointReader:
+    """A reader of a checkpoint, or of the latest one of a folder.
+
+    ValueError where the folder has none.
+    """
+    return NewCheckpointReader(checkpoint_path(os.fspath(ckpt_dir_or_file)))
+
+
+def checkpoint_path(path: str) -> str:
+    """The path of a checkpoint: the path itself, or the latest one's of a folder.
+
+    ValueError where the folder has none.
+    """
+    if not files.IsDirectory(path):
+        return path
+    latest = latest_checkpoint(path)
+    if latest is None:
+        raise ValueError(
+            f"Couldn't find 'checkpoint' file or checkpoints in given directory {path}"
+        )
+    return latest
+
+
+def load_variable(ckpt_dir_or_file: Any, name: str) -> Any:
+    """The values of a tensor of a checkpoint, or of the latest one of a folder."""
+    return load_checkpoint(ckpt_dir_or_file).get_tensor(name.removesuffix(":0"))
+
+
+def list_variables(ckpt_dir_or_file: Any) -> list[tuple[str, list[int]]]:
+    """The names and shapes of all tensors of a checkpoint, sorted by name."""
+    return sorted(load_checkpoint(ckpt_dir_or_file).get_variable_to_shape_map().items())

@@ -1,0 +1,61 @@
+"""Waits for checkpoints that another process writes, one after another."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from gpugraph.platform import logging
+from gpugraph.library.train.savers.checkpoint_files import latest_checkpoint
+
+
+def wait_for_new_checkpoint(
+    checkpoint_dir: Any,
+    last_checkpoint: str | None = None,
+    seconds_to_sleep: float = 1,
+    timeout: float | None = None,
+) -> str | None:
+    """The latest checkpoint of a folder, as soon as it is another one than `last_checkpoint`.
+
+    seconds_to_sleep: how long it waits before it looks again. timeout: in seconds, after which it
+    gives None; None: it waits for ever.
+    """
+    logging.info("Waiting for new checkpoint at %s", checkpoint_dir)
+    end = None if timeout is None else time.time() + timeout
+    while True:
+        path = latest_checkpoint(checkpoint_dir)
+        if path is not None and path != last_checkpoint:
+            logging.info("Found new checkpoint at %s", path)
+            return path
+        if end is not None and time.time() + seconds_to_sleep > end:
+            return None
+        time.sleep(seconds_to_sleep)
+
+
+def checkpoints_iterator(
+    checkpoint_dir: Any,
+    min_interval_secs: float = 0,
+    timeout: float | None = None,
+    timeout_fn: Callable[[], bool] | None = None,
+) -> Iterator[str]:
+    """The checkpoints of a folder as they are written; one that is overwritten meanwhile is lost.
+
+    min_interval_secs: the shortest time from one to the next. timeout: how long it waits, in
+    seconds; then it ends, or where `timeout_fn()` is false it goes on waiting.
+    """
+    path = None
+    while True:
+        new_path = wait_for_new_checkpoint(checkpoint_dir, path, timeout=timeout)
+        if new_path is None:
+            if timeout_fn is None:
+                logging.info("Timed-out waiting for a checkpoint.")
+                return
+            if timeout_fn():
+                return
+            continue
+        start, path = time.time(), new_path
+        yield path
+        rest = start + min_interval_secs - time.time()
+        if rest > 0:
+            time.sleep(rest)

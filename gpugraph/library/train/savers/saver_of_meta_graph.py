@@ -1,0 +1,54 @@
+"""`tf.train.import_meta_graph`: the graph of a MetaGraphDef, and its saver."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpugraph.building.graph_files.meta_graph_import import (
+    import_scoped_meta_graph_with_return_elements,
+    read_meta_graph_file,
+)
+from gpugraph.platform import logging
+from gpugraph.library.train.savers.saveable_objects import all_saveable_objects
+from gpugraph.library.train.savers.saver import Saver
+
+
+def import_meta_graph(
+    meta_graph_or_file: Any,
+    clear_devices: bool = False,
+    import_scope: str | None = None,
+    **kwargs: Any,
+) -> Saver | None:
+    """Adds the graph of a MetaGraphDef, or of a file with one, to the default graph.
+
+    Returns its saver, one of all variables where it names none, None where it has no variables.
+    `import_scope` is the name scope; further arguments are those of `import_scoped_meta_graph`.
+    """
+    return import_meta_graph_with_return_elements(
+        meta_graph_or_file, clear_devices, import_scope, **kwargs
+    )[0]
+
+
+def import_meta_graph_with_return_elements(
+    meta_graph_or_file: Any,
+    clear_devices: bool = False,
+    import_scope: str | None = None,
+    **kwargs: Any,
+) -> tuple[Saver | None, list[Any] | None]:
+    """As `import_meta_graph`; also the operations and tensors that `return_elements` names."""
+    meta_graph = meta_graph_or_file
+    if not hasattr(meta_graph, "SerializeToString"):
+        meta_graph = read_meta_graph_file(meta_graph)
+    variables, elements = import_scoped_meta_graph_with_return_elements(
+        meta_graph, clear_devices=clear_devices, import_scope=import_scope, **kwargs
+    )
+    if meta_graph.HasField("saver_def"):
+        scope = import_scope or ""
+        if variables:
+            key, variable = next(iter(variables.items()))
+            scope = variable.name.removesuffix(key)
+        return Saver(saver_def=meta_graph.saver_def, name=scope), elements
+    if all_saveable_objects(scope=import_scope):
+        return Saver(), elements
+    logging.info("Saver not created because there are no variables in the graph to restore")
+    return None, elements

@@ -1,0 +1,234 @@
+"""SyncReplicasOptimizer: workers' gradients are averaged before variables change, once for all.
+
+Each worker adds its gradients to accumulators, and takes a token: the step that it goes on with.
+The chief's queue runner takes the averages, once enough gradients of this step are there, changes
+the variables, and hands out tokens of the next step. Gradients of earlier steps count no more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gpugraph.base.errors import CancelledError, OutOfRangeError
+from gpugraph.graph.client.default_graph_functions import (
+    colocate_with,
+    control_dependencies,
+    device,
+)
+from gpugraph.graph.client.graph_collections import GraphKeys
+from gpugraph.graph.client.indexed_slices import IndexedSlices
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.arrays.constants_and_placeholders import fill
+from gpugraph.ops.control.group_and_no_op import group, no_op
+from gpugraph.ops.queues.accumulator_classes import (
+    ConditionalAccumulator,
+    SparseConditionalAccumulator,
+    close_accumulator,
+)
+from gpugraph.ops.queues.queue_classes import FIFOQueue
+from gpugraph.ops.state.reference_variable_ops import assign
+from gpugraph.library.train.coordination.queue_runner import QueueRunner
+from gpugraph.library.train.hooks.session_run_hook import SessionRunHook
+from gpugraph.library.train.optimizers.optimizer import Optimizer
+from gpugraph.building.variables import Variable, global_variables, report_uninitialized_variables
+
+
+class SyncReplicasOptimizer(Optimizer):
+    """Averages the gradients of several workers, and lets `opt` change the variables by them.
+
+    replicas_to_aggregate: so many gradients make a step; total_num_replicas: how many workers
+    there are, by default as many; with more, the slowest are left behind. variable_averages,
+    variables_to_average: a moving average that each step updates.
+
+    A program gives the hook of `make_session_run_hook` to its monitored session.
+    """
+
+    def __init__(
+        self,
+        opt: Optimizer,
+        replicas_to_aggregate: int,
+        total_num_replicas: int | None = None,
+        variable_averages: Any = None,
+        variables_to_average: Any = None,
+        use_locking: bool = False,
+        name: str = "sync_replicas",
+    ) -> None:
+        super().__init__(use_locking, name)
+        self._opt = opt
+        self._replicas = replicas_to_aggregate
+        self._total = replicas_to_aggregate if total_num_replicas is None else total_num_replicas
+        self._averages = variable_averages
+        self._averaged = variables_to_average
+        self._global_step: Any = None
+        self._tokens: FIFOQueue | None = None
+        self._chief_runner: QueueRunner | None = None
+        self.local_step_init_op: Any = None
+        self.chief_init_op: Any = None
+        self.ready_for_local_init_op: Any = None
+
+    def compute_gradients(self, *args: Any, **kwargs: Any) -> list[tuple[Any, Any]]:
+        """The gradients of this worker: as of `opt`."""
+        return self._opt.compute_gradients(*args, **kwargs)
+
+    def apply_gradients(
+        self, grads_and_vars: Any, global_step: Any = None, name: str | None = None
+    ) -> Any:
+        """The train op: adds the gradients and waits for the next step's token.
+
+        ValueError without gradients, or without a global step.
+        """
+        pairs = list(grads_and_vars or ())
+        if not pairs:
+            raise ValueError("Must supply at least one variable")
+        if global_step is None:
+            raise ValueError("Global step is required to check staleness")
+        self._global_step = global_step
+        dtype = global_step.dtype.base_dtype
+        local_step = Variable(
+            0,
+            trainable=False,
+            collections=[GraphKeys.LOCAL_VARIABLES],
+            dtype=dtype,
+            name="sync_rep_local_step",
+        )
+        self.local_step_init_op = assign(local_step, global_step)
+        self.ready_for_local_init_op = report_uninitialized_variables(global_variables())
+        inits: list[Any] = [self.local_step_init_op]
+        additions, taken, closes = [], [], []
+        for gradient, variable in pairs:
+            average = None
+            if gradient is not None:
+                add, average, init, close = self._accumulated(gradient, variable, local_step)
+                additions.append(add)
+                inits.append(init)
+                closes.append(close)
+            taken.append((average, variable))
+        with device(global_step.device):  # where all workers find the queue
+            update = self._opt.apply_gradients(taken, global_step)
+            self._tokens = FIFOQueue(
+                -1, dtype, shapes=(), name="sync_token_q", shared_name="sync_token_q"
+            )
+            with control_dependencies(additions):
+                train_op = assign(local_step, self._tokens.dequeue())
+            self._chief_runner = self._runner(update, self._tokens, closes)
+        self.chief_init_op = group(*inits)
+        return train_op
+
+    def _accumulated(self, gradient: Any, variable: Any, step: Any) -> tuple[Any, ...]:
+        """What adds a gradient, the average of all workers, what begins at the step, and ends."""
+        name, shape = f"{variable.name}/grad_accum", variable.get_shape()
+        with colocate_with(variable.op):
+            if isinstance(gradient, IndexedSlices):
+                rows = SparseConditionalAccumulator(gradient.dtype, shape, shared_name=name)
+                accumulator: Any = rows
+                add = rows.apply_indexed_slices_grad(gradient, local_step=step)
+                average: Any = rows.take_indexed_slices_grad(self._replicas)
+            else:
+                accumulator = ConditionalAccumulator(gradient.dtype, shape, shared_name=name)
+                add = accumulator.apply_grad(gradient, local_step=step)
+                average = accumulator.take_grad(self._replicas)
+            init = accumulator.set_global_step(self._global_step)
+            return add, average, init, close_accumulator(accumulator)
+
+    def _runner(self, update: Any, tokens: FIFOQueue, closes: Sequence[Operation]) -> QueueRunner:
+        """What changes the variables, step after step, in a thread of the chief.
+
+        Where the session stops, the thread's takes are cancelled, so that it need not be waited
+        for.
+        """
+        count = max(self._total, self._replicas)
+        with control_dependencies([update]):
+            step = self._global_step.read_value()
+            sync = tokens.enqueue_many([fill([count], step)])
+        if self._averages is not None:
+            with control_dependencies([sync]):
+                sync = self._averages.apply(self._averaged)
+        dummy = FIFOQueue(1, "int32", shapes=(), name="dummy_queue", shared_name="dummy_queue")
+        return QueueRunner(
+            dummy,
+            [sync],
+            cancel_op=group(dummy.close(cancel_pending_enqueues=True), *closes),
+            queue_closed_exception_types=(OutOfRangeError, CancelledError),
+        )
+
+    def get_chief_queue_runner(self) -> QueueRunner:
+        """The runner that the chief starts. ValueError before `apply_gradients`."""
+        if self._chief_runner is None:
+            raise ValueError("Should be called after apply_gradients().")
+        return self._chief_runner
+
+    def get_init_tokens_op(self, num_tokens: int = -1) -> Operation:
+        """What hands out the first tokens: `num_tokens`, by default one for each gradient.
+
+        ValueError before `apply_gradients`, and for fewer than the first step needs.
+        """
+        if self._tokens is None:
+            raise ValueError("get_init_tokens_op() should be called after apply_gradients().")
+        needed = self._replicas - self._total
+        if num_tokens == -1:
+            num_tokens = self._replicas
+        elif num_tokens < needed:
+            raise ValueError(
+                f"Too few tokens to finish the first step: {num_tokens} (given) vs {needed} "
+                "(needed)"
+            )
+        if num_tokens <= 0:
+            return no_op(name="no_op")
+        return self._tokens.enqueue_many([fill([num_tokens], self._global_step)])
+
+    def get_slot(self, *args: Any, **kwargs: Any) -> Any:
+        """A slot of `opt`."""
+        return self._opt.get_slot(*args, **kwargs)
+
+    def variables(self) -> list[Variable]:
+        """The variables of `opt`."""
+        return self._opt.variables()
+
+    def get_slot_names(self, *args: Any, **kwargs: Any) -> list[str]:
+        """The names of `opt`'s slots."""
+        return self._opt.get_slot_names(*args, **kwargs)
+
+    def make_session_run_hook(self, is_chief: bool, num_tokens: int = -1) -> SessionRunHook:
+        """The hook that a monitored session of a worker needs; the chief's starts the runner."""
+        return _SyncReplicasHook(self, is_chief, num_tokens)
+
+
+class _SyncReplicasHook(SessionRunHook):
+    """Brings accumulators and the local step to the global one, and starts the chief's runner."""
+
+    def __init__(self, optimizer: SyncReplicasOptimizer, is_chief: bool, num_tokens: int) -> None:
+        self._optimizer, self._is_chief, self._num_tokens = optimizer, is_chief, num_tokens
+        self._init: Sequence[Any] = ()
+        self._first_tokens: Any = None
+        self._is_ready: Tensor | None = None
+
+    def begin(self) -> None:
+        """Adds what a new session runs. ValueError before `apply_gradients`."""
+        optimizer = self._optimizer
+        if optimizer.chief_init_op is None:
+            raise ValueError(
+                "SyncReplicasOptimizer.apply_gradient should be called before using the hook."
+            )
+        self._is_ready = optimizer.ready_for_local_init_op
+        if self._is_chief:
+            self._init = [optimizer.chief_init_op]
+            self._first_tokens = optimizer.get_init_tokens_op(self._num_tokens)
+        else:
+            self._init = [optimizer.local_step_init_op]
+
+    def after_create_session(self, session: Any, coord: Any) -> None:
+        """Runs it, once the variables are initialized; RuntimeError if they are not."""
+        missing = session.run(self._is_ready)
+        if len(missing):
+            names = ", ".join(name.decode() for name in missing)
+            raise RuntimeError(
+                "Init operations did not make model ready for SyncReplicasOptimizer local init: "
+                f"Variables not initialized: {names}"
+            )
+        session.run(self._init)
+        if self._is_chief:
+            session.run(self._first_tokens)
+            runner = self._optimizer.get_chief_queue_runner()
+            runner.create_threads(session, coord=coord, daemon=True, start=True)

@@ -1,6 +1,0 @@
-"""Matrices by what is known of them: `tf.linalg.LinearOperator` and the lower triangular one."""
-
-from gpugraph.linear_operators.linear_operator import LinearOperator as LinearOperator
-from gpugraph.linear_operators.lower_triangular_operator import (
-    LinearOperatorLowerTriangular as LinearOperatorLowerTriangular,
-)

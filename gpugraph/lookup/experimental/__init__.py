@@ -1,3 +1,0 @@
-"""`tf.lookup.experimental`: a table that runs change, by open addressing."""
-
-from gpugraph.lookup.mutable_tables import DenseHashTable as DenseHashTable
