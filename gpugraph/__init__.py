@@ -27,9 +27,7 @@ from gpugraph.tensorflow_import.missing_attributes import missing_attribute
 
 if TYPE_CHECKING:
     from gpugraph import (
-        config as config, devices as devices, distributions as distributions, keras as keras,
-        layers as layers, lookup as lookup, losses as losses, memory as memory,
-        metrics as metrics, session as session, summary as summary, train as train,
+        config as config, devices as devices, memory as memory, session as session,
     )
     from gpugraph.api import (
         bitwise as bitwise, compat as compat, contrib as contrib, debugging as debugging,
@@ -114,6 +112,10 @@ if TYPE_CHECKING:
     from gpugraph.ops.tensor_arrays.tensor_array_spec import TensorArraySpec as TensorArraySpec
     from gpugraph.graph.device_names import DeviceSpec as DeviceSpec
     from gpugraph.graph.op_def import OpDef as OpDef
+    from gpugraph.library import (
+        distributions as distributions, keras as keras, layers as layers, lookup as lookup,
+        losses as losses, metrics as metrics, summary as summary, train as train,
+    )
     from gpugraph.kernel import (
         Call as Call, Elementwise as Elementwise, Reduction as Reduction, Sized as Sized,
         Source as Source,

@@ -2404,7 +2404,7 @@ MORE = {"shape": ["optimize"]}
 
 def face_name(module: types.ModuleType, name: str) -> str:
     path = module.__name__.removeprefix("gpugraph.")
-    for room in ("api.", "base.", "platform."):
+    for room in ("api.", "base.", "library.", "platform."):
         path = path.removeprefix(room)
     paths = {"rnn_cell": "nn.rnn_cell", "gfile_v2": "io.gfile"}
     paths |= {"v2": "compat.v2", "v2.nn_v2": "compat.v2.nn"}

@@ -3,7 +3,8 @@
     python ci/against_tensorflow/keras_architectures.py --tensorflow PYTHON [--only NAME]
 
 Seven are of keras-applications, by which TensorFlow 1.15 builds them: the side of TensorFlow gives
-that package its own `tf.keras`, as 1.15 does. Three are of tests/library/keras/applications. For each it
+that package its own `tf.keras`, as 1.15 does. Three are of
+tests/library/keras/applications. For each it
 compares
 
 - the text of `summary()` at full size, and the number of parameters with the published one;

@@ -6,6 +6,6 @@ from gpugraph.config.process_settings import (
     set_log_device_placement as set_log_device_placement,
 )
 from gpugraph.building.checks import assert_shapes as assert_shapes
-from gpugraph import checks as _checks
+from gpugraph.building import checks as _checks
 
 assert_all_finite = _checks.verify_tensor_all_finite

@@ -37,7 +37,7 @@ _SLIM = """
     nets.inception_v1 nets.inception_v2 nets.inception_v3 nets.overfeat nets.resnet_utils
     nets.resnet_v1 nets.resnet_v2 nets.vgg
 """
-"""Modules of `slim_models`, which are below `contrib.slim`."""
+"""Modules of `library.contrib.slim_models`, which are below `contrib.slim`."""
 
 _ELSEWHERE = """
 app platform.app
@@ -49,12 +49,12 @@ config.threading config.threading_settings
 errors base.errors
 flags platform.flags
 io.gfile platform.gfile_v2
-keras.constraints keras.keras_constraints
-keras.experimental keras.keras_experimental
-keras.initializers keras.keras_initializers
-keras.regularizers keras.keras_regularizers
-keras.utils keras.keras_utils
-layers.experimental layers.keras_style
+keras.constraints library.keras.keras_constraints
+keras.experimental library.keras.keras_experimental
+keras.initializers library.keras.keras_initializers
+keras.regularizers library.keras.keras_regularizers
+keras.utils library.keras.keras_utils
+layers.experimental library.layers.keras_style
 logging platform.logging
 nest base.nest
 nn.rnn_cell api.rnn_cell
@@ -71,11 +71,14 @@ version base.version
 """Public paths, each with the module's own."""
 
 _PACKAGES = """
-    config config.experimental distributions keras keras.activations keras.applications
-    keras.backend keras.callbacks keras.layers keras.losses keras.metrics keras.models
-    keras.optimizers keras.optimizers.schedules keras.preprocessing layers lookup
-    lookup.experimental losses metrics summary train train.experimental
+    distributions keras keras.activations keras.applications keras.backend keras.callbacks
+    keras.layers keras.losses keras.metrics keras.models keras.optimizers
+    keras.optimizers.schedules keras.preprocessing layers lookup lookup.experimental losses
+    metrics summary train train.experimental
 """
+"""Packages of `library`, by their paths there."""
+
+_OWN_PACKAGES = "config config.experimental"
 """Packages that are public by their own paths."""
 
 _APPLICATIONS = """
@@ -87,23 +90,45 @@ _APPLICATIONS = """
 _PREPROCESSING = "image sequence text"
 """Modules of `keras.preprocessing` that are no files."""
 
+_ATTRIBUTES = [
+    *(f"keras.applications.{name}" for name in _APPLICATIONS.split()),
+    *(f"keras.preprocessing.{name}" for name in _PREPROCESSING.split()),
+]
+
+_BUILDING = """
+    checks compatibility control_flow gradients graph_files trackable variable_scope variables
+"""
+_LIBRARY = """
+    crf datasets distributions keras layers linear_operators lookup losses metrics rnn saved_models
+    seq2seq summary testing train
+"""
+
 _OWN = ("ops.", "rnn.", "session.", "shapes")  # TensorFlow has no such modules
 
 MODULE_PATHS = (
     {path: f"api.{path}" for path in _API.split()}
-    | {f"contrib.slim.{path}": f"slim_models.{path}" for path in _SLIM.split()}
+    | {f"contrib.slim.{path}": f"library.contrib.slim_models.{path}" for path in _SLIM.split()}
     | dict(line.split() for line in _ELSEWHERE.strip().splitlines())
-    | {f"keras.applications.{name}": "keras.applications" for name in _APPLICATIONS.split()}
-    | {f"keras.preprocessing.{name}": "keras.preprocessing" for name in _PREPROCESSING.split()}
+    | {path: f"library.{path}" for path in _PACKAGES.split()}
+    | {path: f"library.{path}" for path in _ATTRIBUTES}
 )
 """The own path of each module that is public by another, both below the package."""
 
 TENSORFLOW_PATHS = {
     path: module_path
-    for path, module_path in (MODULE_PATHS | {path: path for path in _PACKAGES.split()}).items()
+    for path, module_path in (MODULE_PATHS | {path: path for path in _OWN_PACKAGES.split()}).items()
     if not path.startswith(_OWN)
 }
 """The own path of each public module of TensorFlow that is here, by its path there."""
+
+_FOLDERS = {
+    **{name: f"building.{name}" for name in _BUILDING.split()},
+    **{name: f"library.{name}" for name in _LIBRARY.split()},
+    "contrib_framework": "library.contrib.framework",
+    "contrib_layers": "library.contrib.layers",
+    "slim_models": "library.contrib.slim_models",
+}
+"""Where folders are that were at the top: pickles name their classes by the paths of then."""
 
 _WHOLE = "compat.v1"
 _PARENTS = {path.rpartition(".")[0] for path in MODULE_PATHS} | {"compat"}
@@ -112,10 +137,11 @@ _PARENTS = {path.rpartition(".")[0] for path in MODULE_PATHS} | {"compat"}
 def public_module(path: str) -> ModuleType:
     """The public module at a path below the package, imported."""
     module_path = MODULE_PATHS.get(path, path)
+    attribute = path.rpartition(".")[2] if path in _ATTRIBUTES else ""
+    module_path = module_path.removesuffix(f".{attribute}")
     with one_import_at_a_time():
         module = import_module(f"{_PACKAGE}.{module_path}" if module_path else _PACKAGE)
-    below = path.removeprefix(f"{module_path}.")
-    return getattr(module, below, module) if module_path and below != path else module
+    return getattr(module, attribute) if attribute else module
 
 
 class _Modules(Mapping[str, ModuleType]):
@@ -186,9 +212,12 @@ class _PublicLoader(SourceFileLoader):
 
 
 def _canonical(path: str) -> str:
-    """The path without `compat.v1`."""
+    """Return the path without `compat.v1`; that of a module of old, which pickles have, anew."""
     while path == _WHOLE or path.startswith(f"{_WHOLE}."):
         path = path[len(_WHOLE) + 1 :]
+    first, dot, rest = path.partition(".")
+    if first in _FOLDERS and path not in MODULE_PATHS:
+        return f"{_FOLDERS[first]}{dot}{rest}"
     return path
 
 

@@ -6,7 +6,7 @@ from gpugraph.ops.random.variable_initializers import (
     lecun_uniform as lecun_uniform,
 )
 from gpugraph.building.variables import tables_initializer as tables_initializer
-from gpugraph import variables as _variables
+from gpugraph.building import variables as _variables
 from gpugraph.ops.random import variable_initializers as _variable_initializers
 
 constant = _variable_initializers.Constant

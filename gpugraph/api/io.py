@@ -25,7 +25,9 @@ from gpugraph.ops.queues.queue_classes import (
 from gpugraph.ops.strings.string_ops import (
     decode_base64 as decode_base64, encode_base64 as encode_base64,
 )
-from gpugraph.library.train.inputs.input_producers import match_filenames_once as match_filenames_once
+from gpugraph.library.train.inputs.input_producers import (
+    match_filenames_once as match_filenames_once,
+)
 from gpugraph.platform import gfile_v2 as _gfile_v2
 
 gfile = _gfile_v2

@@ -1,6 +1,8 @@
 """Cells of recurrent networks, by TensorFlow's names: `tf.nn.rnn_cell`."""
 
-from gpugraph.library.rnn.basic_and_gru_cells import BasicRNNCell as BasicRNNCell, GRUCell as GRUCell
+from gpugraph.library.rnn.basic_and_gru_cells import (
+    BasicRNNCell as BasicRNNCell, GRUCell as GRUCell,
+)
 from gpugraph.library.rnn.cell_wrappers import (
     DeviceWrapper as DeviceWrapper, DropoutWrapper as DropoutWrapper,
     ResidualWrapper as ResidualWrapper,

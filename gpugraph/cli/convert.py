@@ -8,9 +8,9 @@ import sys
 
 from gpugraph.base.errors import OpError
 from gpugraph.formats.variable_files.conversion import convert_variables
-from gpugraph.memory import human_readable_bytes
 from gpugraph.library.saved_models.saved_model_file import maybe_saved_model_directory
 from gpugraph.library.train.savers.checkpoint_reading import checkpoint_path
+from gpugraph.memory import human_readable_bytes
 
 _PATHS = {
     "source": "a checkpoint's prefix or its folder, a SavedModel, or a file of arrays",

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 
-from gpugraph.cli.program_process import Program, add_program, answered, listening, run_program
-from gpugraph.graph.client.client_graph import Graph
 from gpugraph.building.variable_scope import explain_variables
 from gpugraph.building.variables.variable import VARIABLE_LISTENERS, Variable
+from gpugraph.cli.program_process import Program, add_program, answered, listening, run_program
+from gpugraph.graph.client.client_graph import Graph
 
 
 def add_scopes(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -16,9 +16,12 @@ from gpugraph.cli.shown_graphs import ShownGraph, printable
 from gpugraph.formats import messages_pb2
 from gpugraph.formats.variable_files.archived_array import ArchivedArray
 from gpugraph.formats.variable_files.conversion import VariableFile, is_checkpoint
-from gpugraph.memory import human_readable_bytes
-from gpugraph.library.saved_models.saved_model_file import maybe_saved_model_directory, parse_saved_model
+from gpugraph.library.saved_models.saved_model_file import (
+    maybe_saved_model_directory,
+    parse_saved_model,
+)
 from gpugraph.library.train.savers.checkpoint_reading import checkpoint_path
+from gpugraph.memory import human_readable_bytes
 
 _MOST_LINES = 40
 _OP_TYPE = re.compile(r"[A-Za-z_][\w>./-]*")

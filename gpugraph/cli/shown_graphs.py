@@ -9,11 +9,11 @@ from typing import Any
 from gpugraph.base.dtypes import as_dtype
 from gpugraph.base.errors import OpError
 from gpugraph.base.shapes import as_shape
+from gpugraph.building.graph_files.import_graph_def import import_graph_def
 from gpugraph.formats import messages_pb2
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.operation import Operation
-from gpugraph.building.graph_files.import_graph_def import import_graph_def
 from gpugraph.library.saved_models.model_assets import asset_messages
 
 _VARIABLES = frozenset({"Variable", "VariableV2", "VarHandleOp"})

@@ -8,13 +8,13 @@ from weakref import WeakSet
 
 from gpugraph.base.errors import AbortedError, OpError, invalid_argument
 from gpugraph.base.fork_safe_locks import new_lock
+from gpugraph.building.graph_files.graph_extension import extend_graph
 from gpugraph.config import ConfigProto, SessionOptions
 from gpugraph.devices import Device, DeviceAttributes, DeviceFactory, Resources
 from gpugraph.formats import messages_pb2
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.building.graph_files.graph_extension import extend_graph
 from gpugraph.runtime.step_failure import same_kind
 from gpugraph.session import DirectSession
 

@@ -36,7 +36,7 @@ python.client.device_lib: list_local_devices=gpugraph.devices.list_local_devices
 python.client.timeline: gpugraph.inspection.timeline
 python.client.session: tf BaseSession=gpugraph.session.BaseSession
     register_session_run_conversion_functions=gpugraph.session.register_session_run_conversion_functions
-python.eager.context: gpugraph.compatibility.graph_mode tf
+python.eager.context: gpugraph.building.compatibility.graph_mode tf
 python.framework.common_shapes: gpugraph.ops.framework.shape_functions
 python.framework.(constant_op function importer indexed_slices load_library op_def_library
     tensor_spec): tf
@@ -45,12 +45,12 @@ python.framework.device: DeviceSpec=tf.DeviceSpec
 python.framework.dtypes: tf.dtypes tf
 python.framework.(errors errors_impl): tf.errors
 python.framework.graph_util: tf.graph_util tf
-python.framework.meta_graph: gpugraph.graph_files.meta_graph_export
-    gpugraph.graph_files.meta_graph_import tf.train
+python.framework.meta_graph: gpugraph.building.graph_files.meta_graph_export
+    gpugraph.building.graph_files.meta_graph_import tf.train
 python.framework.ops: tf gpugraph.tensorflow_import.private_names
 python.framework.random_seed: tf tf.random
-python.framework.smart_cond: smart_cond=gpugraph.control_flow.smart_cond.smart_cond
-    smart_constant_value=gpugraph.control_flow.smart_cond.static_bool
+python.framework.smart_cond: smart_cond=gpugraph.building.control_flow.smart_cond.smart_cond
+    smart_constant_value=gpugraph.building.control_flow.smart_cond.static_bool
 python.framework.sparse_tensor: tf tf.sparse
 python.framework.tensor_shape: gpugraph.base.shapes gpugraph.base.dimensions tf
 python.framework.tensor_util: tf tf.io constant_value=tf.get_static_value
@@ -63,10 +63,11 @@ python.keras.backend_config: tf.keras.backend
 python.keras.callbacks_v1: tf.keras.callbacks
 python.keras.engine: tf.keras.layers tf.keras
 python.keras.engine.(base_layer base_layer_utils input_layer input_spec): tf.keras.layers
-    Node=gpugraph.keras.engine.layer_nodes.LayerNode
-    TensorFlowOpLayer=gpugraph.keras.engine.operation_layers.TensorFlowOpLayer
+    Node=gpugraph.library.keras.engine.layer_nodes.LayerNode
+    TensorFlowOpLayer=gpugraph.library.keras.engine.operation_layers.TensorFlowOpLayer
 python.keras.engine.(network topology): tf.keras.layers tf.keras
-    Container=gpugraph.keras.engine.network.Network Network=gpugraph.keras.engine.network.Network
+    Container=gpugraph.library.keras.engine.network.Network
+    Network=gpugraph.library.keras.engine.network.Network
 python.keras.engine.(sequential training): tf.keras
 python.keras.layers.(advanced_activations convolutional convolutional_recurrent core cudnn_recurrent
     dense_attention embeddings local merge noise normalization normalization_v2 pooling recurrent
@@ -74,22 +75,24 @@ python.keras.layers.(advanced_activations convolutional convolutional_recurrent 
 python.keras.optimizer_v2: tf.keras.optimizers
 python.keras.optimizer_v2.(adadelta adagrad adam adamax ftrl gradient_descent nadam optimizer_v2
     rmsprop): tf.keras.optimizers
-    OptimizerV2=gpugraph.keras.optimizers.optimizer_v2.OptimizerV2
+    OptimizerV2=gpugraph.library.keras.optimizers.optimizer_v2.OptimizerV2
 python.keras.optimizer_v2.learning_rate_schedule: tf.keras.optimizers.schedules
 python.keras.saving: tf.keras.models
 python.keras.saving.(hdf5_format model_config save): tf.keras.models
     load_model_from_hdf5=tf.keras.models.load_model save_model_to_hdf5=tf.keras.models.save_model
 python.keras.utils.(conv_utils generic_utils layer_utils): tf.keras.utils
-    gpugraph.tensorflow_import.private_keras_names gpugraph.keras.engine.model_summary
+    gpugraph.tensorflow_import.private_keras_names gpugraph.library.keras.engine.model_summary
 python.keras.utils.(data_utils io_utils multi_gpu_utils np_utils vis_utils): tf.keras.utils
-python.keras.utils.losses_utils: gpugraph.keras.losses.loss_class
+python.keras.utils.losses_utils: gpugraph.library.keras.losses.loss_class
 python.keras.utils.tf_utils: gpugraph.tensorflow_import.private_keras_names
-    constant_value=tf.get_static_value smart_cond=gpugraph.control_flow.smart_cond.smart_cond
-    get_reachable_from_inputs=gpugraph.keras.engine.reachable_tensors.get_reachable_from_inputs
+    constant_value=tf.get_static_value
+    smart_cond=gpugraph.building.control_flow.smart_cond.smart_cond
+    get_reachable_from_inputs=gpugraph.library.keras.engine.reachable_tensors.get_reachable_from_inputs
 python.layers.(base convolutional core layers normalization pooling): tf.layers
-python.layers.utils: gpugraph.keras.layers.configured_layer
-    normalize_tuple=gpugraph.keras.layers.configured_layer.numbers
-    constant_value=tf.get_static_value smart_cond=gpugraph.control_flow.smart_cond.smart_cond
+python.layers.utils: gpugraph.library.keras.layers.configured_layer
+    normalize_tuple=gpugraph.library.keras.layers.configured_layer.numbers
+    constant_value=tf.get_static_value
+    smart_cond=gpugraph.building.control_flow.smart_cond.smart_cond
 python.lib.io.file_io: tf.gfile
 python.lib.io.(python_io tf_record): tf.python_io
 python.ops.array_ops: tf tf.manip gen
@@ -116,7 +119,7 @@ python.ops.distributions.(bernoulli beta categorical dirichlet dirichlet_multino
     distributions exponential gamma kullback_leibler laplace multinomial normal student_t uniform
     util): tf.distributions
 python.ops.gradient_checker: tf.test
-python.ops.(gradients gradients_impl): tf gpugraph.gradients
+python.ops.(gradients gradients_impl): tf gpugraph.building.gradients
 python.ops.(image_ops image_ops_impl): tf.image gen
 python.ops.init_ops: tf tf.initializers Constant=tf.initializers.constant
     Identity=tf.initializers.identity
@@ -137,12 +140,12 @@ python.ops.nn: tf.nn tf gen
 python.ops.(nn_impl nn_ops): tf.nn gen
 python.ops.random_ops: tf tf.random gen
 python.ops.resource_variable_ops: gen
-    ResourceVariable=gpugraph.variables.resource_variable.ResourceVariable
+    ResourceVariable=gpugraph.building.variables.resource_variable.ResourceVariable
 python.ops.rnn: tf.nn tf.nn.rnn_cell
 python.ops.rnn_cell: tf.nn.rnn_cell
-python.ops.rnn_cell_impl: tf.nn.rnn_cell LayerRNNCell=gpugraph.rnn.rnn_cell_base.LayerCell
-    assert_like_rnncell=gpugraph.rnn.rnn_cell_base.check_cell
-    _zero_state_tensors=gpugraph.keras.layers.recurrent.state_sizes.zero_state
+python.ops.rnn_cell_impl: tf.nn.rnn_cell LayerRNNCell=gpugraph.library.rnn.rnn_cell_base.LayerCell
+    assert_like_rnncell=gpugraph.library.rnn.rnn_cell_base.check_cell
+    _zero_state_tensors=gpugraph.library.keras.layers.recurrent.state_sizes.zero_state
     _BIAS_VARIABLE_NAME='bias _WEIGHTS_VARIABLE_NAME='kernel
 python.ops.sets: tf.sets
 python.ops.signal.(dct_ops fft_ops mel_ops mfcc_ops reconstruction_ops shape_ops signal
@@ -153,9 +156,9 @@ python.ops.spectral_ops: tf.spectral tf.signal
 python.ops.stateless_random_ops: tf.random
 python.ops.string_ops: tf tf.strings gen
 python.ops.variable_scope: tf
-    _pure_variable_scope=gpugraph.variable_scope.scope_entry_and_reuse.pure_variable_scope
+    _pure_variable_scope=gpugraph.building.variable_scope.scope_entry_and_reuse.pure_variable_scope
 python.ops.variables: tf RefVariable=tf.Variable VariableV1=tf.Variable
-    PartitionedVariable=gpugraph.variables.partitioned_variable.PartitionedVariable
+    PartitionedVariable=gpugraph.building.variables.partitioned_variable.PartitionedVariable
 python.ops.weights_broadcast_ops:
     assert_broadcastable=gpugraph.ops.nn.losses.loss_weights.assert_broadcastable
     broadcast_weights=gpugraph.ops.nn.losses.loss_weights.broadcast_weights
@@ -171,44 +174,45 @@ python.training.(adadelta adagrad adagrad_da adam basic_loops basic_session_run_
     proximal_adagrad proximal_gradient_descent queue_runner queue_runner_impl rmsprop server_lib
     session_manager session_run_hook supervisor sync_replicas_optimizer training training_util
     warm_starting_util): tf.train
-python.training.checkpoint_management: tf.train gpugraph.train.savers.checkpoint_files
-python.training.moving_averages: gpugraph.train.moving_averages
-python.training.saver: tf.train gpugraph.train.savers.saver_builder
-python.training.saving.saveable_object: gpugraph.train.savers.saveable_objects
-python.training.slot_creator: gpugraph.train.optimizers.slot_creator
+python.training.checkpoint_management: tf.train gpugraph.library.train.savers.checkpoint_files
+python.training.moving_averages: gpugraph.library.train.moving_averages
+python.training.saver: tf.train gpugraph.library.train.savers.saver_builder
+python.training.saving.saveable_object: gpugraph.library.train.savers.saveable_objects
+python.training.slot_creator: gpugraph.library.train.optimizers.slot_creator
 python.summary: tf.summary
 python.summary.(summary summary_iterator): tf.summary tf.train
 python.summary.writer.(event_file_writer writer writer_cache): tf.summary
     SummaryWriterCache=tf.summary.FileWriterCache
 python.training.summary_io: tf.summary tf.train SummaryWriterCache=tf.summary.FileWriterCache
     SummaryWriter=tf.summary.FileWriter
-python.training.tracking.base: gpugraph.trackable
+python.training.tracking.base: gpugraph.building.trackable
 python.training.training_ops: gen
 python.util.(all_util deprecation keyword_args tf_decorator):
-    gpugraph.compatibility.deprecation_decorators
+    gpugraph.building.compatibility.deprecation_decorators
 python.util.compat: tf.compat
-python.util.function_utils: gpugraph.compatibility.python_inspection
+python.util.function_utils: gpugraph.building.compatibility.python_inspection
 python.util.nest: tf.nest gpugraph.base.nest_by_depth is_sequence=tf.nest.is_nested
 python.util.tf_contextlib: contextlib
-python.util.tf_export: tf_export=gpugraph.compatibility.deprecation_decorators.unchanged
-    estimator_export=gpugraph.compatibility.deprecation_decorators.unchanged
-    keras_export=gpugraph.compatibility.deprecation_decorators.unchanged
-python.util.tf_inspect: gpugraph.compatibility.python_inspection inspect
+python.util.tf_export: tf_export=gpugraph.building.compatibility.deprecation_decorators.unchanged
+    estimator_export=gpugraph.building.compatibility.deprecation_decorators.unchanged
+    keras_export=gpugraph.building.compatibility.deprecation_decorators.unchanged
+python.util.tf_inspect: gpugraph.building.compatibility.python_inspection inspect
 python.saved_model: tf.saved_model
 python.saved_model.builder: tf.saved_model.builder
 python.saved_model.constants: tf.saved_model.constants
 python.saved_model.loader: tf.saved_model.loader
-python.saved_model.loader_impl: gpugraph.saved_models.model_loader
-    gpugraph.saved_models.saved_model_file tf.saved_model.loader
+python.saved_model.loader_impl: gpugraph.library.saved_models.model_loader
+    gpugraph.library.saved_models.saved_model_file tf.saved_model.loader
 python.saved_model.signature_constants: tf.saved_model.signature_constants
 python.saved_model.signature_def_utils: tf.saved_model.signature_def_utils
 python.saved_model.tag_constants: tf.saved_model.tag_constants
 python.saved_model.utils: tf.saved_model.utils
-python.util.tf_should_use: should_use_result=gpugraph.compatibility.deprecation_decorators.unchanged
+python.util.tf_should_use:
+    should_use_result=gpugraph.building.compatibility.deprecation_decorators.unchanged
 """
 
 _CORE = """
-examples.tutorials.mnist.input_data: gpugraph.datasets.mnist_files
+examples.tutorials.mnist.input_data: gpugraph.library.datasets.mnist_files
 core.protobuf.config_pb2: CallableOptions=gpugraph.config.CallableOptions
     ConfigProto=tf.ConfigProto GPUOptions=tf.GPUOptions
     GraphOptions=tf.GraphOptions OptimizerOptions=tf.OptimizerOptions RunMetadata=tf.RunMetadata
@@ -247,8 +251,8 @@ contrib.layers.python.layers: tf.contrib.layers
 contrib.layers.python.layers.(embedding_ops encoders feature_column initializers layers
     normalization optimizers regularizers summaries utils): tf.contrib.layers
 contrib.layers.python.ops.sparse_ops: tf.contrib.layers tf
-contrib.learn.datasets.mnist: gpugraph.datasets.mnist_files
-contrib.learn.python.learn.datasets.mnist: gpugraph.datasets.mnist_files
+contrib.learn.datasets.mnist: gpugraph.library.datasets.mnist_files
+contrib.learn.python.learn.datasets.mnist: gpugraph.library.datasets.mnist_files
 contrib.legacy_seq2seq.python.ops.seq2seq: tf.contrib.legacy_seq2seq
 contrib.lookup.lookup_ops: tf.contrib.lookup
 contrib.rnn.python.ops.(core_rnn core_rnn_cell core_rnn_cell_impl fused_rnn_cell gru_ops lstm_ops

@@ -12,6 +12,7 @@ from typing import Any
 
 from gpugraph.base.dimensions import Dimension
 from gpugraph.base.shapes import TensorShape
+from gpugraph.building.variables.partitioned_variable import PartitionedVariable
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.node_messages import op_def_message
 from gpugraph.graph.client.operation import Operation
@@ -19,7 +20,6 @@ from gpugraph.graph.client.scope_state import NO_PLACES, controls_of, requested_
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.device_names import DeviceSpec, merge_device
 from gpugraph.graph.op_library import OP_DEFS
-from gpugraph.building.variables.partitioned_variable import PartitionedVariable
 
 
 def _dims(shape: TensorShape) -> list[Dimension] | None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.shapes import TensorShape
+from gpugraph.building.variables import Variable
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.library.keras.layers.configured_layer import (
     format_of as normalize_data_format,  # noqa: F401
@@ -19,7 +20,6 @@ from gpugraph.library.keras.layers.configured_layer import (
     padding_of as normalize_padding,  # noqa: F401
 )
 from gpugraph.ops.sparse.sparse_tensor import SparseTensor
-from gpugraph.building.variables import Variable
 
 # -- conv_utils
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gpugraph.building.variables import Variable
 from gpugraph.graph.client.collection_protos import (
     register_proto_function as register_proto_function,
 )
@@ -17,7 +18,6 @@ from gpugraph.graph.client.scoped_names import (
 )
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.sparse.sparse_tensor import SparseTensor
-from gpugraph.building.variables import Variable
 
 # -- tensorflow.python.framework.ops
 

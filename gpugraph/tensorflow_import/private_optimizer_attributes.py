@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpugraph.tensorflow_import.private_attributes import set_private_attributes
-from gpugraph.library.train.optimizers.adam import AdamOptimizer
-from gpugraph.library.train.optimizers.gradient_descent import GradientDescentOptimizer, MomentumOptimizer
 from gpugraph.building.variables.variable import Variable
+from gpugraph.library.train.optimizers.adam import AdamOptimizer
+from gpugraph.library.train.optimizers.gradient_descent import (
+    GradientDescentOptimizer,
+    MomentumOptimizer,
+)
+from gpugraph.tensorflow_import.private_attributes import set_private_attributes
 
 
 def _get_beta_accumulators(optimizer: AdamOptimizer) -> tuple[Any, ...]:

@@ -12,8 +12,8 @@ import pytest
 import gpugraph as tf
 from gpugraph.base.lfs_pointers import pointer_text, pointer_text_of_file
 from gpugraph.cli.command_line import main
-from gpugraph.library.datasets.mnist_files import read_data_sets
 from gpugraph.formats.variable_files.conversion import VariableFile
+from gpugraph.library.datasets.mnist_files import read_data_sets
 
 OID = "4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393"
 POINTER = f"version https://git-lfs.github.com/spec/v1\noid sha256:{OID}\nsize 12345\n".encode()

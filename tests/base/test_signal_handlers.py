@@ -399,8 +399,8 @@ LEFT = {
     "library/keras/inputs/enqueuers.py": "in a thread, or another process",
     "ops/framework/shape_functions.py": "in `infer_shapes`, which is uninterrupted",
     "runtime/executor.py": "of a fetch, in a run, where no handler is called",
-    "library/train/monitored_sessions/hooked_session.py": "of a thread, asked for in the midst of an error",
-    "library/train/monitored_sessions/supervisor.py": "kept, and raised at the end, as in TensorFlow",
+    "library/train/monitored_sessions/hooked_session.py": "of a thread, in the midst of an error",
+    "library/train/monitored_sessions/supervisor.py": "kept and raised later, as in TensorFlow",
 }
 """Where `except Exception` ends or changes errors, and why none is of a handler."""
 

@@ -11,9 +11,9 @@ import sys
 import pytest
 
 import gpugraph as tf
+from gpugraph.building.variables.variable import VARIABLE_LISTENERS
 from gpugraph.cli import main
 from gpugraph.session.direct_session import PLAN_LISTENERS
-from gpugraph.building.variables.variable import VARIABLE_LISTENERS
 
 
 @pytest.fixture

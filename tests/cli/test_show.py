@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import gpugraph as tf
+from gpugraph.building.graph_files.meta_graph_export import export_scoped_meta_graph
 from gpugraph.cli import main
 from gpugraph.formats import messages_pb2
-from gpugraph.building.graph_files.meta_graph_export import export_scoped_meta_graph
 from gpugraph.library.saved_models.signatures import predict_signature_def
 
 

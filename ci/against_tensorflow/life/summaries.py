@@ -16,7 +16,9 @@ program = adding_to(PROGRAMS)
 def training_module(tf: Any, name: str) -> Any:
     """A module of tensorflow/python/training, which has no public name."""
     own = {"slot_creator": "optimizers.slot_creator"}.get(name, name)
-    package = "gpugraph.library.train." if tf.__name__ == "gpugraph" else "tensorflow.python.training."
+    package = (
+        "gpugraph.library.train." if tf.__name__ == "gpugraph" else "tensorflow.python.training."
+    )
     return importlib.import_module(package + (own if tf.__name__ == "gpugraph" else name))
 
 

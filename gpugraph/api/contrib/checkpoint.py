@@ -1,6 +1,6 @@
 """`tf.contrib.checkpoint`: what a checkpoint of objects follows, and what is in one."""
 
-from gpugraph import trackable as _trackable
+from gpugraph.building import trackable as _trackable
 from gpugraph.building.trackable import (
     List as List, Mapping as Mapping, NoDependency as NoDependency,
     UniqueNameTracker as UniqueNameTracker,

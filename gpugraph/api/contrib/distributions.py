@@ -5,4 +5,6 @@ from gpugraph.library.distributions.multivariate_normal import (
     MultivariateNormalDiag as MultivariateNormalDiag,
     MultivariateNormalTriL as MultivariateNormalTriL,
 )
-from gpugraph.library.distributions.one_hot_categorical import OneHotCategorical as OneHotCategorical
+from gpugraph.library.distributions.one_hot_categorical import (
+    OneHotCategorical as OneHotCategorical,
+)

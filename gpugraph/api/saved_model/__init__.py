@@ -11,7 +11,9 @@ from gpugraph.api.saved_model.signature_constants import *
 from gpugraph.api.saved_model.signature_def_utils import *
 from gpugraph.api.saved_model.tag_constants import *
 from gpugraph.api.saved_model.utils import *
-from gpugraph.library.saved_models.initialization_ops import main_op_with_restore as main_op_with_restore
+from gpugraph.library.saved_models.initialization_ops import (
+    main_op_with_restore as main_op_with_restore,
+)
 from gpugraph.library.saved_models.loaded_function import load_function as load_function
 from gpugraph.library.saved_models.model_builder import simple_save as simple_save
 

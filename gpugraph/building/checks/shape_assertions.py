@@ -6,7 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from gpugraph.building.checks.build_time_values import prefix, shown_shape
-from gpugraph.building.checks.rank_assertions import assert_rank, assert_rank_at_least, assert_rank_in
+from gpugraph.building.checks.rank_assertions import (
+    assert_rank,
+    assert_rank_at_least,
+    assert_rank_in,
+)
 from gpugraph.building.control_flow import Assert, cond
 from gpugraph.graph.client.default_graph_functions import control_dependencies, name_scope
 from gpugraph.graph.client.operation import Operation

@@ -16,8 +16,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from gpugraph.graph.client.tensor import Tensor
 from gpugraph.building.variables import disable_resource_variables
+from gpugraph.graph.client.tensor import Tensor
 
 v1 = sys.modules[__name__.partition(".")[0]]
 """This package: `import gpugraph.compat.v1 as tf` and `from gpugraph.compat import v1 as tf`."""

@@ -5,7 +5,10 @@ of contexts that route what is used inside. This face re-exports; it defines not
 """
 
 from gpugraph.building.control_flow.assertion import Assert as Assert
-from gpugraph.building.control_flow.case_and_switch_case import case as case, switch_case as switch_case
+from gpugraph.building.control_flow.case_and_switch_case import (
+    case as case,
+    switch_case as switch_case,
+)
 from gpugraph.building.control_flow.cond import cond as cond
 from gpugraph.building.control_flow.context_protos import (
     cond_from_proto as cond_from_proto,

@@ -7,9 +7,19 @@ from typing import Any
 
 from gpugraph.base.nest import assert_same_structure, flatten, is_nested
 from gpugraph.base.shapes import TensorShape
-from gpugraph.building.control_flow.composite_flow import check_kinds, flat_tensors, invariant_shapes, packed
+from gpugraph.building.control_flow.composite_flow import (
+    check_kinds,
+    flat_tensors,
+    invariant_shapes,
+    packed,
+)
 from gpugraph.building.control_flow.context_base import within
-from gpugraph.building.control_flow.switch_merge_enter_exit import exit_loop, is_constant_enter, merge, same
+from gpugraph.building.control_flow.switch_merge_enter_exit import (
+    exit_loop,
+    is_constant_enter,
+    merge,
+    same,
+)
 from gpugraph.building.control_flow.while_context import WhileContext
 from gpugraph.graph.client.default_graph_functions import get_default_graph, name_scope
 from gpugraph.graph.client.graph_collections import GraphKeys

@@ -22,7 +22,12 @@ from gpugraph.building.control_flow.gradient_state import (
     is_cond_switch,
     zeros_for_switch,
 )
-from gpugraph.building.gradients.gradient_paths import behind, between, is_trainable, refuse_kept_values
+from gpugraph.building.gradients.gradient_paths import (
+    behind,
+    between,
+    is_trainable,
+    refuse_kept_values,
+)
 from gpugraph.building.gradients.gradient_registry import gradient_function
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_graph_functions import get_default_graph, name_scope

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpugraph.base.dtypes import DType, as_dtype
+from gpugraph.building.graph_files.op_def_text import signature_text, type_text, types_text
 from gpugraph.formats.attr_value_messages import KINDS, as_text, read_attr_value
 from gpugraph.formats.tensor_proto import proto_value_count
 from gpugraph.graph.attr_values import quoted
@@ -18,7 +19,6 @@ from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.default_types import default_of
 from gpugraph.graph.op_def import AttrDef, OpDef
-from gpugraph.building.graph_files.op_def_text import signature_text, type_text, types_text
 
 _LATER: dict[str, list[Any] | None] = {
     "allow_missing_files": [False],

@@ -6,8 +6,12 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from gpugraph.base.dtypes import as_dtype, int32
+from gpugraph.building.graph_files.graph_cutting import (
+    checked_message,
+    extract_sub_graph,
+    node_name,
+)
 from gpugraph.formats import messages_pb2
-from gpugraph.building.graph_files.graph_cutting import checked_message, extract_sub_graph, node_name
 from gpugraph.ops.framework.make_tensor_proto import make_tensor_proto
 from gpugraph.platform import logging
 

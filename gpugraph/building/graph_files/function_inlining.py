@@ -19,17 +19,17 @@ from gpugraph.base.shapes import TensorShape
 from gpugraph.building.control_flow.case_and_switch_case import switch_case
 from gpugraph.building.control_flow.cond import cond
 from gpugraph.building.control_flow.while_loop import while_loop
+from gpugraph.building.gradients.backpropagation import gradients
+from gpugraph.building.graph_files.graph_def_index import GraphDefIndex, Source
+from gpugraph.building.graph_files.node_import import NodeImport
 from gpugraph.formats import messages_pb2
 from gpugraph.formats.attr_value_messages import write_attr
-from gpugraph.building.gradients.backpropagation import gradients
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.inlined_call import InlinedCall
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.op_library import OP_DEFS
-from gpugraph.building.graph_files.graph_def_index import GraphDefIndex, Source
-from gpugraph.building.graph_files.node_import import NodeImport
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.tensor_conversion import constant
 

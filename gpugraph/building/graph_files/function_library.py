@@ -10,12 +10,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from gpugraph.base.errors import NotFoundError
-from gpugraph.formats import messages_pb2
-from gpugraph.graph.op_def import ArgDef, OpDef
-from gpugraph.graph.op_library import OP_DEFS
 from gpugraph.building.graph_files.call_op_types import CALL_OP_DEFS
 from gpugraph.building.graph_files.graph_def_index import Source
 from gpugraph.building.graph_files.op_def_import import op_def_of_message
+from gpugraph.formats import messages_pb2
+from gpugraph.graph.op_def import ArgDef, OpDef
+from gpugraph.graph.op_library import OP_DEFS
 
 
 class FunctionBody(NamedTuple):

@@ -5,11 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from gpugraph.base.errors import AlreadyExistsError
-from gpugraph.graph.client.client_graph import Graph
 from gpugraph.building.graph_files.function_library import FunctionLibrary
 from gpugraph.building.graph_files.graph_def_index import GraphDefIndex, Source, source_of
-from gpugraph.building.graph_files.import_graph_def import enter_nodes, merge_versions, readable_versions
+from gpugraph.building.graph_files.import_graph_def import (
+    enter_nodes,
+    merge_versions,
+    readable_versions,
+)
 from gpugraph.building.graph_files.node_import import NodeImport
+from gpugraph.graph.client.client_graph import Graph
 
 
 def extend_graph(graph: Graph, graph_def: Any) -> None:

@@ -6,6 +6,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from gpugraph.base.version import GRAPH_DEF_VERSION, GRAPH_DEF_VERSION_MIN_PRODUCER, VERSION
+from gpugraph.building.graph_files.function_inlining import inline_calls
+from gpugraph.building.graph_files.function_library import FunctionLibrary
+from gpugraph.building.graph_files.graph_def_index import GraphDefIndex, Source
+from gpugraph.building.graph_files.node_import import NodeImport
 from gpugraph.formats import messages_pb2
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_graph_functions import get_default_graph, name_scope
@@ -13,10 +17,6 @@ from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.op_def import VersionDef
 from gpugraph.graph.op_library import OP_DEFS, as_tensor
-from gpugraph.building.graph_files.function_inlining import inline_calls
-from gpugraph.building.graph_files.function_library import FunctionLibrary
-from gpugraph.building.graph_files.graph_def_index import GraphDefIndex, Source
-from gpugraph.building.graph_files.node_import import NodeImport
 
 
 def import_graph_def(

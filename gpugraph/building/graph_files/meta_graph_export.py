@@ -9,6 +9,8 @@ from typing import Any
 from gpugraph.base.interruptions.signal_handlers import uninterrupted
 from gpugraph.base.version import GIT_VERSION, TENSORFLOW_VERSION
 from gpugraph.base.whole_files import write_whole
+from gpugraph.building.graph_files.call_op_types import CALL_OP_DEFS
+from gpugraph.building.graph_files.graph_cutting import checked_message, node_name
 from gpugraph.formats import messages_pb2
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.collection_protos import collection_protos
@@ -17,8 +19,6 @@ from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.node_messages import graph_def_of, op_def_message
 from gpugraph.graph.client.scoped_names import is_in_scope, strip_name_scope
 from gpugraph.graph.op_library import OP_DEFS
-from gpugraph.building.graph_files.call_op_types import CALL_OP_DEFS
-from gpugraph.building.graph_files.graph_cutting import checked_message, node_name
 from gpugraph.platform import logging
 
 UNBOUND = "$unbound_inputs_"

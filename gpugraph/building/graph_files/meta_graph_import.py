@@ -7,14 +7,14 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from gpugraph.base.interruptions.signal_handlers import uninterrupted
+from gpugraph.building.graph_files.import_graph_def import import_graph_def
+from gpugraph.building.graph_files.meta_graph_export import export_scoped_meta_graph
 from gpugraph.formats import messages_pb2
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.collection_protos import collection_protos
 from gpugraph.graph.client.default_graph_functions import get_default_graph, graph_or_default
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.scoped_names import prepend_name_scope, strip_name_scope
-from gpugraph.building.graph_files.import_graph_def import import_graph_def
-from gpugraph.building.graph_files.meta_graph_export import export_scoped_meta_graph
 from gpugraph.platform import files, logging
 
 _VARIABLES = frozenset(

@@ -7,6 +7,14 @@ from typing import Any
 
 from gpugraph.base.dtypes import as_dtype
 from gpugraph.base.value_text import shown
+from gpugraph.building.graph_files.attr_import import (
+    check_inputs,
+    checked_value_count,
+    complete,
+    read_attrs,
+)
+from gpugraph.building.graph_files.graph_cutting import checked_message
+from gpugraph.building.graph_files.op_type_support import declared_op
 from gpugraph.graph.client.client_graph import Graph, infer_shapes, output_types
 from gpugraph.graph.client.creation_origin import here
 from gpugraph.graph.client.graph_scopes import is_name
@@ -14,9 +22,6 @@ from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.device_names import check_valid
 from gpugraph.graph.op_library import register_of_node_def
-from gpugraph.building.graph_files.attr_import import check_inputs, checked_value_count, complete, read_attrs
-from gpugraph.building.graph_files.graph_cutting import checked_message
-from gpugraph.building.graph_files.op_type_support import declared_op
 
 
 def _make_of_node_def(

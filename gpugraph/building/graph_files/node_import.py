@@ -9,13 +9,6 @@ from typing import Any
 from gpugraph.base.dtypes import DType
 from gpugraph.base.misfit import Misfit
 from gpugraph.base.shapes import TensorShape, as_shape
-from gpugraph.graph.client.client_graph import Graph, infer_shapes, output_types
-from gpugraph.graph.client.creation_origin import here
-from gpugraph.graph.client.operation import Operation
-from gpugraph.graph.client.tensor import Tensor
-from gpugraph.graph.device_names import check_valid
-from gpugraph.graph.op_def import OpDef
-from gpugraph.graph.op_library import OP_DEFS
 from gpugraph.building.graph_files.attr_import import (
     check_inputs,
     check_type,
@@ -29,6 +22,13 @@ from gpugraph.building.graph_files.function_library import FunctionLibrary
 from gpugraph.building.graph_files.graph_def_index import GraphDefIndex, Source
 from gpugraph.building.graph_files.op_type_support import op_type_refusal
 from gpugraph.building.graph_files.undeclared_ops import OutputGuesses, raw_attrs
+from gpugraph.graph.client.client_graph import Graph, infer_shapes, output_types
+from gpugraph.graph.client.creation_origin import here
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.device_names import check_valid
+from gpugraph.graph.op_def import OpDef
+from gpugraph.graph.op_library import OP_DEFS
 
 _MOST_OUTPUTS = 1 << 16
 """Of one node: a file of few bytes could ask for any number."""

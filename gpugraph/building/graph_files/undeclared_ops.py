@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpugraph.base.dtypes import DType, as_dtype, float32
+from gpugraph.building.graph_files.attr_import import input_types
+from gpugraph.building.graph_files.graph_def_index import GraphDefIndex
 from gpugraph.formats.attr_value_messages import read_attr_value
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.op_def import OpDef
-from gpugraph.building.graph_files.attr_import import input_types
-from gpugraph.building.graph_files.graph_def_index import GraphDefIndex
 
 _TYPE_LISTS = ("Tout", "output_types", "out_types", "component_types")
 _TYPES = ("dtype", "T", "out_type", "output_type", "DstT")

@@ -19,7 +19,9 @@ initializer, regularizer, device, dtype, partitioner, getter.
 from gpugraph.building.variable_scope.create_partitioned_variables import (
     create_partitioned_variables as create_partitioned_variables,
 )
-from gpugraph.building.variable_scope.explain_variables import explain_variables as explain_variables
+from gpugraph.building.variable_scope.explain_variables import (
+    explain_variables as explain_variables,
+)
 from gpugraph.building.variable_scope.get_variable import (
     get_local_variable as get_local_variable,
     get_variable as get_variable,

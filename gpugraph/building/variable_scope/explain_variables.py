@@ -19,13 +19,13 @@ from typing import Any
 
 from gpugraph.base import dtypes
 from gpugraph.base.shapes import TensorShape, as_shape
+from gpugraph.building.variable_scope.variable_store import variable_store
+from gpugraph.building.variables import variable_parts
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.creation_origin import Origin
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.memory import human_readable_bytes
-from gpugraph.building.variable_scope.variable_store import variable_store
-from gpugraph.building.variables import variable_parts
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gpugraph.base.named_function import with_parameters_of
-from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.building.variable_scope.scope_settings import get_variable_scope
 from gpugraph.building.variable_scope.variable_store import variable_store
-from gpugraph.building.variables.replication_modes import VariableAggregation, VariableSynchronization
+from gpugraph.building.variables.replication_modes import (
+    VariableAggregation,
+    VariableSynchronization,
+)
+from gpugraph.graph.client.graph_collections import GraphKeys
 
 
 def get_variable(

@@ -24,15 +24,15 @@ from typing import Any
 
 from gpugraph.base.errors import OpError
 from gpugraph.base.fork_safe_locks import new_lock
-from gpugraph.graph.client.client_graph import Graph
-from gpugraph.graph.client.creation_origin import Origin, here
-from gpugraph.graph.client.default_graph_functions import get_default_graph
-from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.building.trackable.trackable import Trackable, TrackableReference
 from gpugraph.building.variable_scope import AUTO_REUSE, VariableScope, variable_scope
 from gpugraph.building.variable_scope.scope_entry_and_reuse import pure_variable_scope
 from gpugraph.building.variable_scope.scope_settings import scope_stack
 from gpugraph.building.variable_scope.variable_store import variable_store
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.creation_origin import Origin, here
+from gpugraph.graph.client.default_graph_functions import get_default_graph
+from gpugraph.graph.client.graph_collections import GraphKeys
 
 _LOG = logging.getLogger("gpugraph")
 

@@ -7,11 +7,11 @@ from typing import Any
 
 from gpugraph.base.dtypes import DType
 from gpugraph.base.shapes import TensorShape, as_shape
+from gpugraph.building.variable_scope.variable_request import VariableSpec
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.indexing.strided_slice import slice as slice_of
-from gpugraph.building.variable_scope.variable_request import VariableSpec
 
 
 def full_shape(spec: VariableSpec) -> TensorShape:

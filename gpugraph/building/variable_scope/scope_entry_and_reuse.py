@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
 
-from gpugraph.graph.client.client_graph import Graph
-from gpugraph.graph.client.default_graph_functions import graph_of
 from gpugraph.building.variable_scope.custom_getters import nested
 from gpugraph.building.variable_scope.scope_settings import VariableScope, scope_stack
 from gpugraph.building.variable_scope.variable_request import AUTO_REUSE
 from gpugraph.building.variable_scope.variable_store import variable_store
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.default_graph_functions import graph_of
 
 _SETTINGS = (
     "initializer", "regularizer", "caching_device", "partitioner", "custom_getter", "dtype",

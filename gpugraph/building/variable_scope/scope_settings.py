@@ -14,16 +14,23 @@ from typing import Any
 
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import as_dtype
+from gpugraph.building.variable_scope.variable_request import VariableSpec
+from gpugraph.building.variable_scope.variable_store import (
+    VariableStore,
+    one_of_graph,
+    variable_store,
+)
+from gpugraph.building.variables import PartitionedVariable
+from gpugraph.building.variables.reference_or_resource import SCOPE_CHOICE
+from gpugraph.building.variables.replication_modes import (
+    VariableAggregation,
+    VariableSynchronization,
+)
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.graph_scopes import as_name
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
-from gpugraph.building.variable_scope.variable_request import VariableSpec
-from gpugraph.building.variable_scope.variable_store import VariableStore, one_of_graph, variable_store
-from gpugraph.building.variables import PartitionedVariable
-from gpugraph.building.variables.reference_or_resource import SCOPE_CHOICE
-from gpugraph.building.variables.replication_modes import VariableAggregation, VariableSynchronization
 
 _KEY = ("__varscope",)  # TensorFlow's name for the collection that holds it
 _ASKED = (

@@ -6,8 +6,8 @@ import difflib
 from collections.abc import Iterable
 from typing import Any
 
-from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.building.variables import PartitionedVariable
+from gpugraph.graph.client.default_graph_functions import get_default_graph
 
 _NEAREST = 3  # so many names are suggested, at most
 

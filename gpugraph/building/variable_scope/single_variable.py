@@ -13,13 +13,13 @@ from typing import Any
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import DType, as_dtype
 from gpugraph.base.shapes import TensorShape, as_shape
-from gpugraph.graph.client.default_graph_functions import get_default_graph
-from gpugraph.graph.client.graph_collections import GraphKeys
-from gpugraph.ops.random.variable_initializers import GlorotUniform, Zeros
 from gpugraph.building.variable_scope.custom_getters import accepts, needs_nothing
 from gpugraph.building.variable_scope.sharing_errors import other_dtype, other_shape
 from gpugraph.building.variable_scope.variable_request import PartitionInfo, VariableSpec
 from gpugraph.building.variables import Variable
+from gpugraph.graph.client.default_graph_functions import get_default_graph
+from gpugraph.graph.client.graph_collections import GraphKeys
+from gpugraph.ops.random.variable_initializers import GlorotUniform, Zeros
 
 
 def check_same(spec: VariableSpec, existing: Any, kind: str = "variable") -> None:

@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpugraph.base import dtypes
-from gpugraph.building.variables.replication_modes import VariableAggregation, VariableSynchronization
+from gpugraph.building.variables.replication_modes import (
+    VariableAggregation,
+    VariableSynchronization,
+)
 
 
 class _ReuseMode(enum.Enum):

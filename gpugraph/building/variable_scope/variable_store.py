@@ -13,9 +13,6 @@ from typing import Any
 
 from gpugraph.base.dtypes import as_dtype
 from gpugraph.base.fork_safe_locks import new_lock, new_rlock
-from gpugraph.graph.client.client_graph import Graph
-from gpugraph.graph.client.creation_origin import Origin, here
-from gpugraph.graph.client.default_graph_functions import get_default_graph, graph_or_default
 from gpugraph.building.variable_scope.custom_getters import passes
 from gpugraph.building.variable_scope.partition_slices import (
     check_count,
@@ -29,6 +26,9 @@ from gpugraph.building.variable_scope.single_variable import check_same, make_si
 from gpugraph.building.variable_scope.variable_request import PartitionInfo, VariableSpec
 from gpugraph.building.variables import PartitionedVariable, SaveSliceInfo
 from gpugraph.building.variables.replication_modes import checked_modes, trains
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.creation_origin import Origin, here
+from gpugraph.graph.client.default_graph_functions import get_default_graph, graph_or_default
 
 _KEY = ("__variable_store",)  # TensorFlow's name for the collection that holds it
 _LOCK = new_lock()

@@ -39,4 +39,6 @@ from gpugraph.building.variables.variable_collections import (
     trainable_variables as trainable_variables,
     variables_initializer as variables_initializer,
 )
-from gpugraph.building.variables.variable_creators import variable_creator_scope as variable_creator_scope
+from gpugraph.building.variables.variable_creators import (
+    variable_creator_scope as variable_creator_scope,
+)

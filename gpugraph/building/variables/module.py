@@ -8,9 +8,9 @@ from contextlib import AbstractContextManager
 from functools import wraps
 from typing import Any
 
-from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.building.trackable.auto_trackable import AutoTrackable
 from gpugraph.building.variables import PartitionedVariable, Variable
+from gpugraph.graph.client.default_graph_functions import get_default_graph
 
 
 class Module(AutoTrackable):

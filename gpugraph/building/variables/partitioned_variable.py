@@ -8,6 +8,7 @@ from typing import Any
 from gpugraph.base.dtypes import DType, as_dtype
 from gpugraph.base.named_function import named, with_parameters_of
 from gpugraph.base.shapes import TensorShape, as_shape
+from gpugraph.building.variables.variable import Variable
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.tensor import OPERATOR_NAMES, Tensor
 from gpugraph.graph.op_library import OPERATORS
@@ -15,7 +16,6 @@ from gpugraph.ops.arrays.concat_and_stack import concat
 from gpugraph.ops.arrays.split_and_unstack import split
 from gpugraph.ops.framework.identity_and_shape import identity
 from gpugraph.ops.framework.tensor_conversion import register_tensor_conversion_function
-from gpugraph.building.variables.variable import Variable
 
 
 def _by_parts(kind: str, doc: str) -> Callable[..., list[Any]]:

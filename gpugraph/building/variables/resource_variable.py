@@ -13,13 +13,13 @@ from typing import Any
 
 from gpugraph.base.dtypes import DType
 from gpugraph.base.shapes import TensorShape
+from gpugraph.building.variables.variable import KINDS, Variable
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.framework.identity_and_shape import identity
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.state.change_by_handle import change
-from gpugraph.building.variables.variable import KINDS, Variable
 
 
 class ResourceVariable(Variable):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from gpugraph.building.variables.variable_collections import is_tensor
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.framework.constant_value import value_for_programs
-from gpugraph.building.variables.variable_collections import is_tensor
 
 
 def get_static_value(tensor: Any, partial: bool = False) -> Any:

@@ -14,6 +14,23 @@ from typing import Any, NoReturn
 from gpugraph.base.dtypes import DType, as_dtype
 from gpugraph.base.shapes import TensorShape, as_shape
 from gpugraph.building.control_flow import cond
+from gpugraph.building.variables.change_methods import (
+    by_coordinates,
+    by_difference,
+    by_rows,
+    count_up_to,
+)
+from gpugraph.building.variables.initial_value_checks import check_outside, check_shape
+from gpugraph.building.variables.reference_or_resource import uses_resource
+from gpugraph.building.variables.replication_modes import (
+    VariableAggregation,
+    VariableSynchronization,
+    checked_modes,
+    trains,
+)
+from gpugraph.building.variables.save_slice_info import SaveSliceInfo as _SaveSliceInfo
+from gpugraph.building.variables.variable_creators import CreatedByScopes
+from gpugraph.building.variables.variable_protos import VariableInProto, register_variable_protos
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.default_stacks import session_for
@@ -32,18 +49,6 @@ from gpugraph.ops.indexing.gather import gather
 from gpugraph.ops.state.assign_to_slice import sliced_variable
 from gpugraph.ops.state.change_by_handle import change
 from gpugraph.ops.state.reference_variable_ops import initialized_value, with_initialized_reads
-from gpugraph.building.variables.change_methods import by_coordinates, by_difference, by_rows, count_up_to
-from gpugraph.building.variables.initial_value_checks import check_outside, check_shape
-from gpugraph.building.variables.reference_or_resource import uses_resource
-from gpugraph.building.variables.replication_modes import (
-    VariableAggregation,
-    VariableSynchronization,
-    checked_modes,
-    trains,
-)
-from gpugraph.building.variables.save_slice_info import SaveSliceInfo as _SaveSliceInfo
-from gpugraph.building.variables.variable_creators import CreatedByScopes
-from gpugraph.building.variables.variable_protos import VariableInProto, register_variable_protos
 
 VARIABLE_LISTENERS: list[Callable[[Variable], None]] = []
 """What is called with each variable that is made, for tools that watch a program."""

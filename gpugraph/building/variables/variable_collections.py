@@ -7,6 +7,7 @@ from typing import Any
 
 from gpugraph.base.dtypes import resource
 from gpugraph.base.value_text import shown
+from gpugraph.building.variables.variable import Variable
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.indexed_slices import IndexedSlices
@@ -17,7 +18,6 @@ from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.indexing.gather import boolean_mask
 from gpugraph.ops.sparse.sparse_tensor import SparseTensor
-from gpugraph.building.variables.variable import Variable
 
 
 def global_variables(scope: str | None = None) -> list[Any]:

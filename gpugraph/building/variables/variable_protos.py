@@ -5,6 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from gpugraph.building.trackable.trackable import Trackable
+from gpugraph.building.variables.private_variable_state import PrivateVariableState
+from gpugraph.building.variables.replication_modes import ReplicatedState, checked_modes, trains
+from gpugraph.building.variables.save_slice_info import SaveSliceInfo
 from gpugraph.formats import messages_pb2
 from gpugraph.graph.client.collection_protos import register_proto_function
 from gpugraph.graph.client.default_graph_functions import get_default_graph
@@ -15,10 +19,6 @@ from gpugraph.graph.client.scoped_names import (
     strip_name_scope,
     tensor_in_scope,
 )
-from gpugraph.building.trackable.trackable import Trackable
-from gpugraph.building.variables.private_variable_state import PrivateVariableState
-from gpugraph.building.variables.replication_modes import ReplicatedState, checked_modes, trains
-from gpugraph.building.variables.save_slice_info import SaveSliceInfo
 
 VARIABLE_VALUE = "VARIABLE_VALUE"
 """The name of a variable's value in checkpoints of objects."""

@@ -8,8 +8,10 @@ import numpy as np
 
 from gpugraph.base.dtypes import int32
 from gpugraph.building.control_flow.smart_cond import smart_cond
-from gpugraph.library.crf.sequence_scores import has_one_step, size_of
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.crf.sequence_scores import has_one_step, size_of
+from gpugraph.library.rnn.dynamic_rnn import dynamic_rnn
+from gpugraph.library.rnn.rnn_cell_base import RNNCell
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.concat_and_stack import concat, stack
 from gpugraph.ops.arrays.reshape_and_transpose import expand_dims, squeeze
@@ -21,8 +23,6 @@ from gpugraph.ops.indexing.coordinate_gather_scatter import gather_nd
 from gpugraph.ops.reductions.argmax_and_argmin import argmax
 from gpugraph.ops.reductions.ranges_and_running_sums import range as range_of
 from gpugraph.ops.reductions.reduction_functions import reduce_max
-from gpugraph.library.rnn.dynamic_rnn import dynamic_rnn
-from gpugraph.library.rnn.rnn_cell_base import RNNCell
 
 
 class CrfDecodeForwardRnnCell(RNNCell):

@@ -13,7 +13,10 @@ import numpy as np
 
 from gpugraph.base.dtypes import bool as boolean, int32
 from gpugraph.building.control_flow.smart_cond import smart_cond
+from gpugraph.building.variable_scope import get_variable
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.rnn.dynamic_rnn import dynamic_rnn
+from gpugraph.library.rnn.rnn_cell_base import RNNCell
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.concat_and_stack import concat
 from gpugraph.ops.arrays.constants_and_placeholders import fill, zeros_like
@@ -27,9 +30,6 @@ from gpugraph.ops.indexing.coordinate_gather_scatter import gather_nd
 from gpugraph.ops.indexing.gather import gather
 from gpugraph.ops.reductions.ranges_and_running_sums import range as range_of
 from gpugraph.ops.reductions.reduction_functions import reduce_logsumexp, reduce_sum
-from gpugraph.library.rnn.dynamic_rnn import dynamic_rnn
-from gpugraph.library.rnn.rnn_cell_base import RNNCell
-from gpugraph.building.variable_scope import get_variable
 
 
 def size_of(tensor: Tensor, axis: int) -> Any:

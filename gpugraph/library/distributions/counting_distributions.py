@@ -9,13 +9,18 @@ from typing import Any, ClassVar
 
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import DType
-from gpugraph.building.checks import assert_equal, assert_less_equal, assert_near, assert_non_negative
+from gpugraph.building.checks import (
+    assert_equal,
+    assert_less_equal,
+    assert_near,
+    assert_non_negative,
+)
 from gpugraph.building.control_flow.map_fold_scan import map_fn
+from gpugraph.graph.client.default_graph_functions import name_scope
+from gpugraph.graph.client.tensor import Tensor
 from gpugraph.library.distributions.distribution import Distribution, derived_seed, tensor_parameter
 from gpugraph.library.distributions.distribution_parameters import NOT_REPARAMETERIZED
 from gpugraph.library.distributions.kullback_leibler import RegisterKL
-from gpugraph.graph.client.default_graph_functions import name_scope
-from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.concat_and_stack import concat
 from gpugraph.ops.arrays.constants_and_placeholders import ones_like, zeros_like

@@ -18,10 +18,10 @@ import numpy as np
 from gpugraph.base import dtypes
 from gpugraph.base.shapes import TensorShape
 from gpugraph.building.checks import assert_less
-from gpugraph.library.distributions.distribution_parameters import DistributionParameters
-from gpugraph.library.distributions.kullback_leibler import kl_divergence
 from gpugraph.graph.client.default_graph_functions import name_scope
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.distributions.distribution_parameters import DistributionParameters
+from gpugraph.library.distributions.kullback_leibler import kl_divergence
 from gpugraph.ops.arrays.concat_and_stack import concat
 from gpugraph.ops.arrays.constants_and_placeholders import fill
 from gpugraph.ops.arrays.masks_and_coordinates import (

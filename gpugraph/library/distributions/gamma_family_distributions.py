@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gpugraph.building.checks import assert_less, assert_near, assert_positive
+from gpugraph.graph.client.default_graph_functions import name_scope
+from gpugraph.graph.client.tensor import Tensor
 from gpugraph.library.distributions.distribution import Distribution, derived_seed, tensor_parameter
 from gpugraph.library.distributions.distribution_parameters import FULLY_REPARAMETERIZED
 from gpugraph.library.distributions.kullback_leibler import RegisterKL
-from gpugraph.graph.client.default_graph_functions import name_scope
-from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.constants_and_placeholders import ones, ones_like
 from gpugraph.ops.control.group_and_no_op import with_dependencies

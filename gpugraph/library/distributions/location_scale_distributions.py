@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gpugraph.building.checks import assert_less
+from gpugraph.graph.client.default_graph_functions import control_dependencies, name_scope
+from gpugraph.graph.client.tensor import Tensor
 from gpugraph.library.distributions.distribution import Distribution, derived_seed, tensor_parameter
 from gpugraph.library.distributions.distribution_parameters import FULLY_REPARAMETERIZED
 from gpugraph.library.distributions.kullback_leibler import RegisterKL
 from gpugraph.library.distributions.normal_tail_functions import log_normal_cdf, normal_cdf
-from gpugraph.graph.client.default_graph_functions import control_dependencies, name_scope
-from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.arrays.constants_and_placeholders import ones, zeros_like
 from gpugraph.ops.arrays.masks_and_coordinates import broadcast_dynamic_shape
 from gpugraph.ops.elementwise.comparison_and_select import logical_or, where_v2

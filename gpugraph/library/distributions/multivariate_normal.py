@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
+from gpugraph.graph.client.default_graph_functions import name_scope
+from gpugraph.graph.client.tensor import Tensor
 from gpugraph.library.distributions.distribution import Distribution, tensor_parameter
 from gpugraph.library.distributions.distribution_parameters import FULLY_REPARAMETERIZED
 from gpugraph.library.distributions.kullback_leibler import RegisterKL
-from gpugraph.graph.client.default_graph_functions import name_scope
-from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.concat_and_stack import concat
 from gpugraph.ops.arrays.constants_and_placeholders import ones, zeros_like

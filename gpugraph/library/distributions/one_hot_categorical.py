@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 
 from gpugraph.base import dtypes
 from gpugraph.building.checks import assert_equal, assert_non_negative
+from gpugraph.graph.client.tensor import Tensor
 from gpugraph.library.distributions.counting_distributions import ClassDistribution
 from gpugraph.library.distributions.kullback_leibler import RegisterKL
-from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.control.group_and_no_op import with_dependencies
 from gpugraph.ops.framework.identity_and_shape import identity

@@ -18,12 +18,12 @@ from gpugraph.library.keras.backend.learning_phase_scopes import learning_phase_
 from gpugraph.library.keras.keras_objects import custom_object_scope
 from gpugraph.library.keras.model_cloning import clone_model
 from gpugraph.library.keras.saving.model_json import model_from_json
-from gpugraph.platform import files
 from gpugraph.library.saved_models import model_names
 from gpugraph.library.saved_models.model_builder import SavedModelBuilder
 from gpugraph.library.saved_models.signatures import predict_signature_def
 from gpugraph.library.train.object_checkpoints.object_graph import ObjectGraph
 from gpugraph.library.train.savers.saver import Saver
+from gpugraph.platform import files
 
 _CONFIGURATION = "saved_model.json"
 

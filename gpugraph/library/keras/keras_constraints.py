@@ -6,7 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph.library.keras.backend import cast, clip, epsilon, greater_equal, sqrt, square, sum as sum_of
+from gpugraph.library.keras.backend import (
+    cast,
+    clip,
+    epsilon,
+    greater_equal,
+    sqrt,
+    square,
+    sum as sum_of,
+)
 from gpugraph.library.keras.keras_objects import deserialize_keras_object, serialize_keras_object
 from gpugraph.ops.arrays.reshape_and_transpose import reshape
 from gpugraph.ops.indexing.gather import gather

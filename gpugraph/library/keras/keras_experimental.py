@@ -4,7 +4,9 @@ from gpugraph.library.keras.exported_models import (
     export_saved_model as export_saved_model,
     load_from_saved_model as load_from_saved_model,
 )
-from gpugraph.library.keras.layers.recurrent.recurrent_cells import PeepholeLSTMCell as PeepholeLSTMCell
+from gpugraph.library.keras.layers.recurrent.recurrent_cells import (
+    PeepholeLSTMCell as PeepholeLSTMCell,
+)
 from gpugraph.library.keras.optimizers.learning_rate_schedules import (
     CosineDecay as CosineDecay,
     CosineDecayRestarts as CosineDecayRestarts,

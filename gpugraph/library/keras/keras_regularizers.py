@@ -5,7 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from gpugraph.library.keras.backend.backend_config import cast_to_floatx
-from gpugraph.library.keras.keras_objects import deserialize_keras_object, object_of, serialize_keras_object
+from gpugraph.library.keras.keras_objects import (
+    deserialize_keras_object,
+    object_of,
+    serialize_keras_object,
+)
 from gpugraph.ops.elementwise.unary_functions import abs as absolute, square
 from gpugraph.ops.framework.tensor_conversion import constant
 from gpugraph.ops.reductions.reduction_functions import reduce_sum

@@ -4,7 +4,10 @@ from gpugraph.library.keras import keras_experimental, layers
 from gpugraph.library.keras.engine.keras_layer import Layer
 from gpugraph.library.keras.keras_objects import LAYER_CLASSES
 from gpugraph.library.keras.model_cloning import clone_model as clone_model
-from gpugraph.library.keras.saving.model_files import load_model as load_model, save_model as save_model
+from gpugraph.library.keras.saving.model_files import (
+    load_model as load_model,
+    save_model as save_model,
+)
 from gpugraph.library.keras.saving.model_json import (
     model_from_config as model_from_config,
     model_from_json as model_from_json,

@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
+from gpugraph.building.variable_scope import VariableScope, get_variable, variable_scope
 from gpugraph.graph.client.default_graph_functions import get_default_graph, get_default_session
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.library.keras.engine.keras_layer import Layer as KerasLayer
 from gpugraph.library.keras.engine.layer_configs import from_plain
 from gpugraph.library.layers.keras_style import is_keras_style
-from gpugraph.building.variable_scope import VariableScope, get_variable, variable_scope
 
 _NAMES = ("__layer_names",)  # the collection that counts the layers of a graph by class
 

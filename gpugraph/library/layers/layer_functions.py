@@ -8,8 +8,8 @@ from inspect import Parameter
 from typing import Any
 
 from gpugraph.base.named_function import named, with_signature
-from gpugraph.library.layers.base_layer import Layer
 from gpugraph.building.variables.module import snake_case
+from gpugraph.library.layers.base_layer import Layer
 
 
 def layer_function(

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from gpugraph.base.dtypes import DType, as_dtype
+from gpugraph.building.trackable import Trackable
 from gpugraph.graph.client.default_graph_functions import name_scope
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.sparse.sparse_tensor import SparseTensor
-from gpugraph.building.trackable import Trackable
 
 
 class LookupInterface(Trackable):

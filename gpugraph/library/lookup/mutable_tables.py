@@ -14,9 +14,9 @@ from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.library.lookup.lookup_interface import LookupInterface, size_of
+from gpugraph.library.train.savers.saveable_objects import SaveableObject, SaveSpec
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
-from gpugraph.library.train.savers.saveable_objects import SaveableObject, SaveSpec
 
 
 class MutableHashTable(LookupInterface):

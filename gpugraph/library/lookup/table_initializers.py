@@ -6,6 +6,7 @@ from typing import Any
 
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import DType, as_dtype
+from gpugraph.building.trackable import Trackable
 from gpugraph.graph.client.default_graph_functions import (
     add_to_collection,
     device,
@@ -18,7 +19,6 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.tables.table_files import LINE_NUMBER, WHOLE_LINE
-from gpugraph.building.trackable import Trackable
 
 
 class TableInitializerBase(Trackable):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gpugraph.base import dtypes
+from gpugraph.building.variable_scope import variable_scope
 from gpugraph.graph.attr_values import real_number, whole_number
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.library.metrics.metric_variables import Pair, collect, measure_both, metric
@@ -19,7 +20,6 @@ from gpugraph.ops.elementwise.unary_functions import abs as absolute, log
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.reductions.argmax_and_argmin import argmax, argmin
 from gpugraph.ops.reductions.reduction_functions import reduce_max, reduce_sum
-from gpugraph.building.variable_scope import variable_scope
 
 _ALL = ("tp", "fn", "tn", "fp")
 _BEYOND = 1e-7  # thresholds below 0 and above 1, so that every prediction is between

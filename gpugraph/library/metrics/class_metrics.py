@@ -9,6 +9,7 @@ import numpy as np
 
 from gpugraph.base import dtypes
 from gpugraph.base.named_function import named
+from gpugraph.building.variable_scope import variable_scope
 from gpugraph.graph.attr_values import whole_number
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.library.metrics.metric_variables import Pair, alike, keep, metric
@@ -38,7 +39,6 @@ from gpugraph.ops.reductions.reduction_functions import reduce_any, reduce_sum
 from gpugraph.ops.sparse.sparse_functions import sparse_tensor_to_dense
 from gpugraph.ops.sparse.sparse_tensor import SparseTensor, SparseTensorValue, expect_sparse
 from gpugraph.ops.state.reference_variable_ops import assign_add
-from gpugraph.building.variable_scope import variable_scope
 
 
 @metric

@@ -6,9 +6,17 @@ from collections.abc import Callable
 from typing import Any
 
 from gpugraph.base import dtypes
+from gpugraph.building.variable_scope import variable_scope
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.library.metrics.metric_variables import Pair, alike, binary_metric, keep, measure_both, metric
+from gpugraph.library.metrics.metric_variables import (
+    Pair,
+    alike,
+    binary_metric,
+    keep,
+    measure_both,
+    metric,
+)
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.constants_and_placeholders import ones, ones_like
 from gpugraph.ops.arrays.reshape_and_transpose import reshape
@@ -27,7 +35,6 @@ from gpugraph.ops.nn.losses.loss_weights import broadcast_weights, squeezed_weig
 from gpugraph.ops.reductions.reduction_functions import reduce_mean, reduce_sum
 from gpugraph.ops.state.reference_variable_ops import assign_add
 from gpugraph.ops.state.scatter_updates import scatter_add
-from gpugraph.building.variable_scope import variable_scope
 
 
 def _quotient(total: Any, count: Any, name: str | None = None) -> Tensor:

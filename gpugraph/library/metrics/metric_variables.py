@@ -7,6 +7,7 @@ from typing import Any
 
 from gpugraph.base import dtypes
 from gpugraph.base.named_function import add_parameters, named
+from gpugraph.building.variables import Variable
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.tensor import Tensor
@@ -19,7 +20,6 @@ from gpugraph.ops.nn.losses.loss_weights import (
     remove_squeezable_dimensions,
     squeezed_weights,
 )
-from gpugraph.building.variables import Variable
 
 Pair = tuple[Tensor, Tensor]
 """The value so far, and the tensor that adds this batch and is the new value."""

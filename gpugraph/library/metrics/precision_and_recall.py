@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from gpugraph.base import dtypes
+from gpugraph.building.variable_scope import variable_scope
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.library.metrics.metric_variables import (
     Pair,
@@ -21,7 +22,6 @@ from gpugraph.ops.elementwise.comparison_and_select import equal, greater, logic
 from gpugraph.ops.framework.identity_and_shape import identity
 from gpugraph.ops.reductions.reduction_functions import reduce_sum
 from gpugraph.ops.state.reference_variable_ops import assign_add
-from gpugraph.building.variable_scope import variable_scope
 
 
 def _count(

@@ -9,6 +9,7 @@ import numpy as np
 
 from gpugraph.base import dtypes
 from gpugraph.base.named_function import named
+from gpugraph.building.variable_scope import variable_scope
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.library.metrics.metric_variables import Pair, alike, keep, metric
@@ -23,7 +24,6 @@ from gpugraph.ops.framework.tensor_conversion import constant
 from gpugraph.ops.nn.losses.loss_weights import broadcast_weights
 from gpugraph.ops.reductions.reduction_functions import reduce_sum
 from gpugraph.ops.state.reference_variable_ops import assign_add
-from gpugraph.building.variable_scope import variable_scope
 
 Counts = dict[str, Any]
 """By "tp", "fn", "tn", "fp": how many there are at each threshold."""

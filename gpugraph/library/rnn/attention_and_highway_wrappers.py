@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from gpugraph.base.nest import assert_same_structure, flatten, is_nested, map_structure
+from gpugraph.building.variable_scope import get_variable, variable_scope
+from gpugraph.library.rnn.projection_wrappers import SameStateWrapper, linear
+from gpugraph.library.rnn.rnn_cell_base import RNNCell, check_cell
 from gpugraph.ops.arrays.concat_and_stack import concat
 from gpugraph.ops.arrays.reshape_and_transpose import expand_dims, reshape
 from gpugraph.ops.arrays.split_and_unstack import split
@@ -14,9 +17,6 @@ from gpugraph.ops.nn.convolution.conv2d_functions import conv2d
 from gpugraph.ops.nn.normalization.bias_and_moments import xw_plus_b
 from gpugraph.ops.random.variable_initializers import Constant
 from gpugraph.ops.reductions.reduction_functions import reduce_sum
-from gpugraph.library.rnn.projection_wrappers import SameStateWrapper, linear
-from gpugraph.library.rnn.rnn_cell_base import RNNCell, check_cell
-from gpugraph.building.variable_scope import get_variable, variable_scope
 
 
 class AttentionCellWrapper(RNNCell):

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from gpugraph.base.shapes import as_shape
+from gpugraph.library.rnn.rnn_cell_base import LayerCell
 from gpugraph.ops.arrays.concat_and_stack import concat
 from gpugraph.ops.arrays.split_and_unstack import split
 from gpugraph.ops.elementwise.unary_functions import sigmoid, tanh
 from gpugraph.ops.linalg.matmul import matmul
 from gpugraph.ops.nn.normalization.bias_and_moments import bias_add
 from gpugraph.ops.random.variable_initializers import Constant, Zeros
-from gpugraph.library.rnn.rnn_cell_base import LayerCell
 
 
 def depth_of(input_shape: Any) -> int:

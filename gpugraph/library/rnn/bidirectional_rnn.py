@@ -7,14 +7,14 @@ from typing import Any
 
 from gpugraph.base.nest import flatten, map_structure, pack_sequence_as
 from gpugraph.base.shapes import unknown_shape
+from gpugraph.building.variable_scope import variable_scope
+from gpugraph.library.rnn.dynamic_rnn import dynamic_rnn
+from gpugraph.library.rnn.rnn_cell_base import check_cell
+from gpugraph.library.rnn.static_rnn import check_inputs, static_rnn
 from gpugraph.ops.arrays.concat_and_stack import concat, stack
 from gpugraph.ops.arrays.reverse import reverse
 from gpugraph.ops.arrays.reverse_sequence import reverse_sequence
 from gpugraph.ops.arrays.split_and_unstack import unstack
-from gpugraph.library.rnn.dynamic_rnn import dynamic_rnn
-from gpugraph.library.rnn.rnn_cell_base import check_cell
-from gpugraph.library.rnn.static_rnn import check_inputs, static_rnn
-from gpugraph.building.variable_scope import variable_scope
 
 
 def bidirectional_dynamic_rnn(

@@ -8,7 +8,11 @@ from collections.abc import Callable, Iterator, Mapping
 from types import FunctionType
 from typing import Any
 
-from gpugraph.library.keras.layers.function_configs import bytecode_of, check_bytecode, function_of_bytecode
+from gpugraph.library.keras.layers.function_configs import (
+    bytecode_of,
+    check_bytecode,
+    function_of_bytecode,
+)
 from gpugraph.library.rnn.rnn_cell_base import RNNCell
 
 

@@ -17,13 +17,6 @@ from gpugraph.base.nest import (
 from gpugraph.base.shapes import as_shape
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.ops.elementwise.division import divide
-from gpugraph.ops.elementwise.unary_functions import floor
-from gpugraph.ops.framework.constant_value import constant_value
-from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
-from gpugraph.ops.nn.activations.dropout import dropout
-from gpugraph.ops.random.random_ops import random_uniform
-from gpugraph.ops.tensor_arrays.tensor_array import TensorArray
 from gpugraph.library.rnn.cell_configs import (
     cell_of_config,
     config_of_cell,
@@ -32,6 +25,13 @@ from gpugraph.library.rnn.cell_configs import (
 )
 from gpugraph.library.rnn.lstm_cells import LSTMStateTuple
 from gpugraph.library.rnn.rnn_cell_base import RNNCell, check_cell
+from gpugraph.ops.elementwise.division import divide
+from gpugraph.ops.elementwise.unary_functions import floor
+from gpugraph.ops.framework.constant_value import constant_value
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.nn.activations.dropout import dropout
+from gpugraph.ops.random.random_ops import random_uniform
+from gpugraph.ops.tensor_arrays.tensor_array import TensorArray
 
 
 class _Wrapper(RNNCell):

@@ -9,9 +9,18 @@ from gpugraph.base import dtypes
 from gpugraph.base.nest import flatten, map_structure, pack_sequence_as
 from gpugraph.base.shapes import TensorShape
 from gpugraph.building.control_flow import Assert, while_loop
+from gpugraph.building.variable_scope import variable_scope
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.library.keras.layers.recurrent.state_sizes import known_shape, shape_tensor
+from gpugraph.library.rnn.rnn_cell_base import check_cell
+from gpugraph.library.rnn.rnn_step import (
+    Lengths,
+    cache_reads,
+    initial_state,
+    limited_step,
+    state_dtype,
+)
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.concat_and_stack import concat, stack
 from gpugraph.ops.arrays.constants_and_placeholders import zeros
@@ -23,9 +32,6 @@ from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 from gpugraph.ops.reductions.ranges_and_running_sums import range as range_of
 from gpugraph.ops.reductions.reduction_functions import reduce_all, reduce_max, reduce_min
 from gpugraph.ops.tensor_arrays.tensor_array import TensorArray
-from gpugraph.library.rnn.rnn_cell_base import check_cell
-from gpugraph.library.rnn.rnn_step import Lengths, cache_reads, initial_state, limited_step, state_dtype
-from gpugraph.building.variable_scope import variable_scope
 
 
 def dynamic_rnn(

@@ -9,16 +9,16 @@ from __future__ import annotations
 from typing import Any
 
 from gpugraph.library.keras.engine.input_spec import InputSpec
+from gpugraph.library.rnn.basic_and_gru_cells import GRUCell, depth_of
+from gpugraph.library.rnn.dynamic_rnn import dynamic_rnn
+from gpugraph.library.rnn.lstm_cells import LSTMCell, LSTMStateTuple, TwoStateCell
+from gpugraph.library.rnn.static_rnn import static_rnn
 from gpugraph.ops.arrays.concat_and_stack import stack
 from gpugraph.ops.arrays.reverse import reverse
 from gpugraph.ops.arrays.reverse_sequence import reverse_sequence
 from gpugraph.ops.arrays.split_and_unstack import unstack
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.random.variable_initializers import Constant, Zeros
-from gpugraph.library.rnn.basic_and_gru_cells import GRUCell, depth_of
-from gpugraph.library.rnn.dynamic_rnn import dynamic_rnn
-from gpugraph.library.rnn.lstm_cells import LSTMCell, LSTMStateTuple, TwoStateCell
-from gpugraph.library.rnn.static_rnn import static_rnn
 
 
 class LSTMBlockCell(LSTMCell):

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from gpugraph.building.variable_scope import get_variable_scope, variable_scope
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.rnn.basic_and_gru_cells import OneState, depth_of
+from gpugraph.library.rnn.lstm_cells import LSTMStateTuple
+from gpugraph.library.rnn.projection_wrappers import linear
+from gpugraph.library.rnn.rnn_cell_base import LayerCell, RNNCell
 from gpugraph.ops.arrays.concat_and_stack import concat
 from gpugraph.ops.arrays.split_and_unstack import split
 from gpugraph.ops.elementwise.unary_functions import sigmoid, tanh
@@ -13,11 +18,6 @@ from gpugraph.ops.linalg.matmul import matmul
 from gpugraph.ops.nn.activations.relu_and_elu import relu
 from gpugraph.ops.nn.normalization.bias_and_moments import bias_add
 from gpugraph.ops.random.variable_initializers import Zeros
-from gpugraph.library.rnn.basic_and_gru_cells import OneState, depth_of
-from gpugraph.library.rnn.lstm_cells import LSTMStateTuple
-from gpugraph.library.rnn.projection_wrappers import linear
-from gpugraph.library.rnn.rnn_cell_base import LayerCell, RNNCell
-from gpugraph.building.variable_scope import get_variable_scope, variable_scope
 
 
 class _GatedCell(OneState, RNNCell):

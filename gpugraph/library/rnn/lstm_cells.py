@@ -9,6 +9,9 @@ from typing import Any, NamedTuple
 
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import DType
+from gpugraph.building.variable_scope import fixed_size_partitioner
+from gpugraph.library.rnn.basic_and_gru_cells import depth_of
+from gpugraph.library.rnn.rnn_cell_base import LayerCell, RNNCell
 from gpugraph.ops.arrays.concat_and_stack import concat
 from gpugraph.ops.arrays.split_and_unstack import split
 from gpugraph.ops.elementwise.arithmetic_functions import add, multiply
@@ -19,9 +22,6 @@ from gpugraph.ops.linalg.matmul import matmul
 from gpugraph.ops.nn.normalization.bias_and_moments import bias_add
 from gpugraph.ops.random.variable_initializers import Zeros
 from gpugraph.ops.reductions.clip_by_norm import clip_by_value
-from gpugraph.library.rnn.basic_and_gru_cells import depth_of
-from gpugraph.library.rnn.rnn_cell_base import LayerCell, RNNCell
-from gpugraph.building.variable_scope import fixed_size_partitioner
 
 
 class LSTMStateTuple(NamedTuple):

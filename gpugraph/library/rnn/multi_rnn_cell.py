@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpugraph.base.nest import is_nested
-from gpugraph.graph.client.default_graph_functions import get_default_graph
-from gpugraph.ops.arrays.concat_and_stack import concat
-from gpugraph.ops.indexing.strided_slice import slice as slice_of
-from gpugraph.library.rnn.cell_configs import cell_of_config, config_of_cell
-from gpugraph.library.rnn.rnn_cell_base import RNNCell, check_cell
 from gpugraph.building.trackable.trackable import Trackable, TrackableReference
 from gpugraph.building.variable_scope import variable_scope
+from gpugraph.graph.client.default_graph_functions import get_default_graph
+from gpugraph.library.rnn.cell_configs import cell_of_config, config_of_cell
+from gpugraph.library.rnn.rnn_cell_base import RNNCell, check_cell
+from gpugraph.ops.arrays.concat_and_stack import concat
+from gpugraph.ops.indexing.strided_slice import slice as slice_of
 
 _log = logging.getLogger("gpugraph")
 

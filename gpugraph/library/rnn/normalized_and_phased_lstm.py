@@ -7,8 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 from gpugraph.base import dtypes
-from gpugraph.library.contrib.layers import layer_norm
+from gpugraph.building.variable_scope import get_variable, variable_scope
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.contrib.layers import layer_norm
+from gpugraph.library.rnn.lstm_cells import LSTMStateTuple, TwoStateCell
+from gpugraph.library.rnn.projection_wrappers import linear
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.concat_and_stack import concat
 from gpugraph.ops.arrays.split_and_unstack import split
@@ -19,9 +22,6 @@ from gpugraph.ops.framework.identity_and_shape import stop_gradient
 from gpugraph.ops.nn.activations.dropout import dropout
 from gpugraph.ops.random.random_ops import random_uniform
 from gpugraph.ops.random.variable_initializers import Constant, RandomUniform
-from gpugraph.library.rnn.lstm_cells import LSTMStateTuple, TwoStateCell
-from gpugraph.library.rnn.projection_wrappers import linear
-from gpugraph.building.variable_scope import get_variable, variable_scope
 
 
 class LayerNormBasicLSTMCell(TwoStateCell):

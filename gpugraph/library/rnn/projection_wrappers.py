@@ -7,8 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 from gpugraph.base.nest import flatten
+from gpugraph.building.variable_scope import get_variable, get_variable_scope
 from gpugraph.graph.client.default_graph_functions import device
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.rnn.rnn_cell_base import RNNCell, check_cell
 from gpugraph.ops.arrays.concat_and_stack import concat
 from gpugraph.ops.arrays.reshape_and_transpose import reshape
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
@@ -16,8 +18,6 @@ from gpugraph.ops.indexing.embedding_lookup import embedding_lookup
 from gpugraph.ops.linalg.matmul import matmul
 from gpugraph.ops.nn.normalization.bias_and_moments import bias_add
 from gpugraph.ops.random.variable_initializers import RandomUniform, Zeros
-from gpugraph.library.rnn.rnn_cell_base import RNNCell, check_cell
-from gpugraph.building.variable_scope import get_variable, get_variable_scope
 
 
 def linear(args: Any, output_size: int, bias: bool = True) -> Tensor:

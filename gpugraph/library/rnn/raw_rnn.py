@@ -8,16 +8,16 @@ from typing import Any
 from gpugraph.base import dtypes
 from gpugraph.base.nest import assert_same_structure, flatten, map_structure, pack_sequence_as
 from gpugraph.building.control_flow import while_loop
+from gpugraph.building.variable_scope import variable_scope
 from gpugraph.library.keras.layers.recurrent.state_sizes import known_shape, shape_tensor
+from gpugraph.library.rnn.rnn_cell_base import check_cell
+from gpugraph.library.rnn.rnn_step import cache_reads, keep_where
 from gpugraph.ops.arrays.constants_and_placeholders import zeros
 from gpugraph.ops.elementwise.comparison_and_select import logical_not, logical_or
 from gpugraph.ops.framework.identity_and_shape import shape
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 from gpugraph.ops.reductions.reduction_functions import reduce_all
 from gpugraph.ops.tensor_arrays.tensor_array import TensorArray
-from gpugraph.library.rnn.rnn_cell_base import check_cell
-from gpugraph.library.rnn.rnn_step import cache_reads, keep_where
-from gpugraph.building.variable_scope import variable_scope
 
 
 def raw_rnn(

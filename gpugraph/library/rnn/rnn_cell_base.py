@@ -7,6 +7,7 @@ from typing import Any
 
 from gpugraph.base.dtypes import DType
 from gpugraph.base.nest import flatten
+from gpugraph.building.variable_scope import get_variable_scope, variable_scope
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.library.keras.engine.input_spec import InputSpec
@@ -16,7 +17,6 @@ from gpugraph.library.layers.base_layer import Layer
 from gpugraph.ops.framework.constant_value import constant_value
 from gpugraph.ops.framework.identity_and_shape import shape
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
-from gpugraph.building.variable_scope import get_variable_scope, variable_scope
 
 
 class RNNCell(Layer):

@@ -13,12 +13,12 @@ from gpugraph.base.dtypes import DType
 from gpugraph.base.nest import assert_same_structure, flatten, map_structure, pack_sequence_as
 from gpugraph.building.control_flow import cond
 from gpugraph.building.control_flow.context_base import current, loop_of
+from gpugraph.building.variable_scope import VariableScope
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.elementwise.comparison_and_select import where
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.tensor_arrays.tensor_array import TensorArray
-from gpugraph.building.variable_scope import VariableScope
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gpugraph.ops.arrays.concat_and_stack import concat
-from gpugraph.library.rnn.bidirectional_rnn import bidirectional_dynamic_rnn, static_bidirectional_rnn
 from gpugraph.building.variable_scope import variable_scope
+from gpugraph.library.rnn.bidirectional_rnn import (
+    bidirectional_dynamic_rnn,
+    static_bidirectional_rnn,
+)
+from gpugraph.ops.arrays.concat_and_stack import concat
 
 
 def stack_bidirectional_rnn(

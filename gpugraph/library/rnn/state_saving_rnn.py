@@ -8,9 +8,9 @@ from typing import Any
 from gpugraph.base.nest import flatten, is_nested, map_structure, pack_sequence_as
 from gpugraph.base.value_text import shown
 from gpugraph.graph.client.default_graph_functions import control_dependencies
-from gpugraph.ops.framework.identity_and_shape import identity
 from gpugraph.library.rnn.rnn_cell_base import check_cell
 from gpugraph.library.rnn.static_rnn import static_rnn
+from gpugraph.ops.framework.identity_and_shape import identity
 
 
 def static_state_saving_rnn(

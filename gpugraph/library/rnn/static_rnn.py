@@ -8,15 +8,21 @@ from typing import Any
 from gpugraph.base import dtypes
 from gpugraph.base.nest import flatten, is_nested, map_structure
 from gpugraph.base.value_text import shown
+from gpugraph.building.variable_scope import variable_scope
 from gpugraph.library.keras.layers.recurrent.state_sizes import known_shape, shape_tensor
+from gpugraph.library.rnn.rnn_cell_base import check_cell
+from gpugraph.library.rnn.rnn_step import (
+    Lengths,
+    cache_reads,
+    initial_state,
+    limited_step,
+    state_dtype,
+)
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.constants_and_placeholders import zeros
 from gpugraph.ops.framework.identity_and_shape import shape
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.reductions.reduction_functions import reduce_max, reduce_min
-from gpugraph.library.rnn.rnn_cell_base import check_cell
-from gpugraph.library.rnn.rnn_step import Lengths, cache_reads, initial_state, limited_step, state_dtype
-from gpugraph.building.variable_scope import variable_scope
 
 
 def static_rnn(

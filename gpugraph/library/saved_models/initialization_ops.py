@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpugraph.graph.client.default_graph_functions import control_dependencies
-from gpugraph.graph.client.operation import Operation
-from gpugraph.ops.control.group_and_no_op import group
 from gpugraph.building.variables import (
     global_variables_initializer,
     local_variables_initializer,
     tables_initializer,
 )
+from gpugraph.graph.client.default_graph_functions import control_dependencies
+from gpugraph.graph.client.operation import Operation
+from gpugraph.ops.control.group_and_no_op import group
 
 
 def main_op() -> Operation:

@@ -10,10 +10,10 @@ from gpugraph.base.dtypes import as_dtype
 from gpugraph.config import ConfigProto
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.tensor_spec import TensorSpec
-from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 from gpugraph.library.saved_models import model_names
 from gpugraph.library.saved_models.model_loader import SavedModelLoader
 from gpugraph.library.saved_models.tensor_infos import get_tensor_from_tensor_info
+from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 from gpugraph.session import Session
 
 

@@ -17,9 +17,9 @@ from gpugraph.formats import messages_pb2
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.scoped_names import prepend_name_scope
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.saved_models import model_names
 from gpugraph.ops.framework.constant_value import constant_value
 from gpugraph.platform import files, logging
-from gpugraph.library.saved_models import model_names
 
 _TYPE_URL = "type.googleapis.com/tensorflow.AssetFileDef"
 

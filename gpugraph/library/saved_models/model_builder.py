@@ -13,11 +13,11 @@ from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.platform import files, logging
 from gpugraph.library.saved_models import model_names
 from gpugraph.library.saved_models.model_assets import add_assets
 from gpugraph.library.saved_models.signatures import check_signatures, predict_signature_def
 from gpugraph.library.train.savers.saver import Saver
+from gpugraph.platform import files, logging
 
 _RESERVED = (model_names.INIT_OP_SIGNATURE_KEY, model_names.TRAIN_OP_SIGNATURE_KEY)
 

@@ -9,14 +9,14 @@ from typing import Any
 from gpugraph.base.errors import NotFoundError, PermissionDeniedError
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.graph_collections import GraphKeys
-from gpugraph.ops.framework.op_declaration import DECLARATIONS
-from gpugraph.platform import logging
 from gpugraph.library.saved_models import model_names
 from gpugraph.library.saved_models.model_assets import asset_feeds
 from gpugraph.library.saved_models.saved_model_file import parse_saved_model
 from gpugraph.library.saved_models.tensor_infos import element_of_tensor_info
 from gpugraph.library.train.savers.saver import Saver
 from gpugraph.library.train.savers.saver_of_meta_graph import import_meta_graph_with_return_elements
+from gpugraph.ops.framework.op_declaration import DECLARATIONS
+from gpugraph.platform import logging
 
 _VARIABLES = (GraphKeys.GLOBAL_VARIABLES, GraphKeys.SAVEABLE_OBJECTS)
 _INIT_COLLECTIONS = (model_names.MAIN_OP_KEY, model_names.LEGACY_INIT_OP_KEY)

@@ -6,8 +6,8 @@ import os
 from typing import Any
 
 from gpugraph.formats import messages_pb2
-from gpugraph.platform import files
 from gpugraph.library.saved_models import model_names
+from gpugraph.platform import files
 
 
 def maybe_saved_model_directory(export_dir: Any) -> bool:

@@ -3,7 +3,6 @@
 `tf.contrib.seq2seq`, by TensorFlow 1.15's names. This face re-exports; it defines nothing.
 """
 
-from gpugraph.ops.indexing.gather_tree import gather_tree as gather_tree
 from gpugraph.library.seq2seq.attention_mechanisms import (
     AttentionMechanism as AttentionMechanism,
     BahdanauAttention as BahdanauAttention,
@@ -43,3 +42,4 @@ from gpugraph.library.seq2seq.scheduled_sampling import (
     ScheduledOutputTrainingHelper as ScheduledOutputTrainingHelper,
 )
 from gpugraph.library.seq2seq.sequence_loss import sequence_loss as sequence_loss
+from gpugraph.ops.indexing.gather_tree import gather_tree as gather_tree

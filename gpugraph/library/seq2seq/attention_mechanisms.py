@@ -11,6 +11,7 @@ import numpy as np
 from gpugraph.base import dtypes
 from gpugraph.base.nest import flatten, map_structure
 from gpugraph.building.checks import assert_positive
+from gpugraph.building.variable_scope import get_variable, variable_scope
 from gpugraph.graph.client.default_graph_functions import control_dependencies, name_scope
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.library.keras.layers.recurrent.state_sizes import zero_state
@@ -27,7 +28,6 @@ from gpugraph.ops.linalg.matmul import matmul
 from gpugraph.ops.nn.activations.softmax import softmax
 from gpugraph.ops.random.variable_initializers import Constant, Ones, Zeros
 from gpugraph.ops.reductions.reduction_functions import reduce_sum
-from gpugraph.building.variable_scope import get_variable, variable_scope
 
 
 class AttentionMechanism:

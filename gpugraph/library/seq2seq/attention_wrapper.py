@@ -13,6 +13,9 @@ from gpugraph.graph.client.default_graph_functions import control_dependencies, 
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.library.keras.layers.recurrent.state_sizes import zero_state
 from gpugraph.library.layers.layer_classes import Dense
+from gpugraph.library.rnn.rnn_cell_base import RNNCell, check_cell
+from gpugraph.library.rnn.rnn_step import initial_state as first_state
+from gpugraph.library.seq2seq.attention_mechanisms import AttentionMechanism
 from gpugraph.ops.arrays.concat_and_stack import concat
 from gpugraph.ops.arrays.constants_and_placeholders import zeros
 from gpugraph.ops.arrays.reshape_and_transpose import expand_dims, squeeze
@@ -22,9 +25,6 @@ from gpugraph.ops.indexing.one_hot_where_unique import one_hot
 from gpugraph.ops.linalg.matmul import matmul
 from gpugraph.ops.reductions.argmax_and_argmin import argmax
 from gpugraph.ops.tensor_arrays.tensor_array import TensorArray
-from gpugraph.library.rnn.rnn_cell_base import RNNCell, check_cell
-from gpugraph.library.rnn.rnn_step import initial_state as first_state
-from gpugraph.library.seq2seq.attention_mechanisms import AttentionMechanism
 
 
 class AttentionWrapperState(NamedTuple):

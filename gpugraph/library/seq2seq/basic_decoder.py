@@ -9,20 +9,20 @@ from gpugraph.base import dtypes
 from gpugraph.base.nest import assert_same_structure, flatten, map_structure
 from gpugraph.base.shapes import TensorShape, as_shape
 from gpugraph.building.control_flow import while_loop
+from gpugraph.building.variable_scope import variable_scope
 from gpugraph.graph.client.default_graph_functions import name_scope
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.library.keras.layers.recurrent.state_sizes import known_shape, zero_state
 from gpugraph.library.layers import Layer
+from gpugraph.library.rnn.dynamic_rnn import transpose_batch_time
+from gpugraph.library.rnn.rnn_cell_base import check_cell
+from gpugraph.library.rnn.rnn_step import cache_reads
+from gpugraph.library.seq2seq.decoding_helpers import Helper
 from gpugraph.ops.arrays.constants_and_placeholders import zeros_like
 from gpugraph.ops.elementwise.comparison_and_select import logical_not, logical_or, where
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 from gpugraph.ops.reductions.reduction_functions import reduce_all
 from gpugraph.ops.tensor_arrays.tensor_array import TensorArray
-from gpugraph.library.rnn.dynamic_rnn import transpose_batch_time
-from gpugraph.library.rnn.rnn_cell_base import check_cell
-from gpugraph.library.rnn.rnn_step import cache_reads
-from gpugraph.library.seq2seq.decoding_helpers import Helper
-from gpugraph.building.variable_scope import variable_scope
 
 
 class Decoder:

@@ -13,6 +13,11 @@ from gpugraph.building.control_flow import cond
 from gpugraph.graph.client.default_graph_functions import name_scope
 from gpugraph.library.keras.engine.keras_layer import Layer
 from gpugraph.library.keras.layers.recurrent.state_sizes import known_shape
+from gpugraph.library.rnn.rnn_cell_base import check_cell
+from gpugraph.library.seq2seq.attention_wrapper import AttentionWrapperState
+from gpugraph.library.seq2seq.basic_decoder import Decoder, sizes_after
+from gpugraph.library.seq2seq.beam_tensors import is_whole, reordered
+from gpugraph.library.seq2seq.decoding_helpers import embedding_function
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.concat_and_stack import concat, stack
 from gpugraph.ops.arrays.constants_and_placeholders import fill, ones_like, zeros
@@ -35,11 +40,6 @@ from gpugraph.ops.reductions.reduction_functions import (
     reduce_mean,
     reduce_sum,
 )
-from gpugraph.library.rnn.rnn_cell_base import check_cell
-from gpugraph.library.seq2seq.attention_wrapper import AttentionWrapperState
-from gpugraph.library.seq2seq.basic_decoder import Decoder, sizes_after
-from gpugraph.library.seq2seq.beam_tensors import is_whole, reordered
-from gpugraph.library.seq2seq.decoding_helpers import embedding_function
 
 
 class BeamSearchDecoderState(NamedTuple):

@@ -14,6 +14,7 @@ from gpugraph.base.shapes import TensorShape
 from gpugraph.building.control_flow import cond
 from gpugraph.graph.client.default_graph_functions import name_scope
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.rnn.dynamic_rnn import transpose_batch_time
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.constants_and_placeholders import zeros, zeros_like
 from gpugraph.ops.elementwise.comparison_and_select import equal
@@ -24,7 +25,6 @@ from gpugraph.ops.random.multinomial_and_shuffle import categorical
 from gpugraph.ops.reductions.argmax_and_argmin import argmax
 from gpugraph.ops.reductions.reduction_functions import reduce_all
 from gpugraph.ops.tensor_arrays.tensor_array import TensorArray
-from gpugraph.library.rnn.dynamic_rnn import transpose_batch_time
 
 
 class Helper:

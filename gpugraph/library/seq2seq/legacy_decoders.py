@@ -12,7 +12,14 @@ from typing import Any
 from gpugraph.base import dtypes
 from gpugraph.base.nest import flatten, pack_sequence_as
 from gpugraph.building.control_flow import cond
+from gpugraph.building.variable_scope import get_variable, get_variable_scope, variable_scope
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.rnn import static_rnn
+from gpugraph.library.rnn.projection_wrappers import (
+    EmbeddingWrapper,
+    OutputProjectionWrapper,
+    linear,
+)
 from gpugraph.ops.arrays.concat_and_stack import concat
 from gpugraph.ops.arrays.constants_and_placeholders import zeros
 from gpugraph.ops.arrays.reshape_and_transpose import reshape
@@ -25,9 +32,6 @@ from gpugraph.ops.nn.activations.softmax import softmax
 from gpugraph.ops.nn.convolution.conv2d_functions import conv2d
 from gpugraph.ops.reductions.argmax_and_argmin import argmax
 from gpugraph.ops.reductions.reduction_functions import reduce_sum
-from gpugraph.library.rnn import static_rnn
-from gpugraph.library.rnn.projection_wrappers import EmbeddingWrapper, OutputProjectionWrapper, linear
-from gpugraph.building.variable_scope import get_variable, get_variable_scope, variable_scope
 
 Outputs = tuple[list[Any], Any]
 LoopFunction = Callable[[Any, int], Any]

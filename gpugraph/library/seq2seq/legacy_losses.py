@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from gpugraph.building.variable_scope import get_variable_scope, variable_scope
 from gpugraph.graph.client.default_graph_functions import name_scope
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.arrays.cast import cast
@@ -13,7 +14,6 @@ from gpugraph.ops.elementwise.arithmetic_functions import add_n
 from gpugraph.ops.framework.identity_and_shape import shape
 from gpugraph.ops.nn.losses.cross_entropy_ops import sparse_softmax_cross_entropy_with_logits
 from gpugraph.ops.reductions.reduction_functions import reduce_sum
-from gpugraph.building.variable_scope import get_variable_scope, variable_scope
 
 
 def sequence_loss_by_example(

@@ -10,6 +10,8 @@ from gpugraph.base.nest import map_structure
 from gpugraph.building.control_flow import cond
 from gpugraph.graph.client.default_graph_functions import name_scope
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.rnn.dynamic_rnn import transpose_batch_time
+from gpugraph.library.seq2seq.decoding_helpers import TrainingHelper, embedding_function, unstacked
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.concat_and_stack import concat
 from gpugraph.ops.arrays.constants_and_placeholders import fill, zeros_like
@@ -19,8 +21,6 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.random.multinomial_and_shuffle import categorical
 from gpugraph.ops.random.random_ops import random_uniform
 from gpugraph.ops.reductions.reduction_functions import reduce_all
-from gpugraph.library.rnn.dynamic_rnn import transpose_batch_time
-from gpugraph.library.seq2seq.decoding_helpers import TrainingHelper, embedding_function, unstacked
 
 
 class _ScheduledHelper(TrainingHelper):

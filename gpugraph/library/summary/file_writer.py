@@ -8,6 +8,7 @@ import warnings
 import weakref
 from typing import Any
 
+from gpugraph.building.graph_files.meta_graph_export import export_scoped_meta_graph
 from gpugraph.formats import messages_pb2
 from gpugraph.formats.summary_bytes import (
     event_message,
@@ -18,7 +19,6 @@ from gpugraph.formats.summary_bytes import (
 )
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.creation_origin import stack_level
-from gpugraph.building.graph_files.meta_graph_export import export_scoped_meta_graph
 from gpugraph.library.summary.event_file_writer import EventFileWriter
 
 _OF_SESSIONS: weakref.WeakKeyDictionary[Any, dict[tuple[str, str], EventFileWriter]] = (

@@ -6,8 +6,8 @@ import os
 from typing import Any, ClassVar
 
 from gpugraph.base.fork_safe_locks import new_lock
-from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.building.graph_files.meta_graph_export import export_scoped_meta_graph
+from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.library.summary.file_writer import FileWriter
 
 

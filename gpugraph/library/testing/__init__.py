@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from gpugraph.library.testing.benchmarks import Benchmark as Benchmark, benchmark_config as benchmark_config
+from gpugraph.library.testing.benchmarks import (
+    Benchmark as Benchmark,
+    benchmark_config as benchmark_config,
+)
 from gpugraph.library.testing.gradient_checks import (
     compute_gradient as compute_gradient,
     compute_gradient_error as compute_gradient_error,
 )
-from gpugraph.library.testing.graph_def_comparison import assert_equal_graph_def as assert_equal_graph_def
+from gpugraph.library.testing.graph_def_comparison import (
+    assert_equal_graph_def as assert_equal_graph_def,
+)
 from gpugraph.library.testing.lazy_mock import mock as mock
 from gpugraph.library.testing.local_clusters import create_local_cluster as create_local_cluster
 from gpugraph.library.testing.session_test_case import TestCase as TestCase, main as main

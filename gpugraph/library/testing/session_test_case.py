@@ -24,11 +24,11 @@ from gpugraph.config import ConfigProto
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.default_stacks import graph_stack, session_stack
 from gpugraph.graph.device_names import canonical_name
-from gpugraph.ops.random.seeds_and_streams import DEFAULT_GRAPH_SEED
-from gpugraph.session import Session
 from gpugraph.library.testing.array_comparisons import Comparisons
 from gpugraph.library.testing.benchmarks import requested_benchmarks, run_benchmarks
 from gpugraph.library.testing.temp_dir_and_devices import get_temp_dir, gpu_device_name
+from gpugraph.ops.random.seeds_and_streams import DEFAULT_GRAPH_SEED
+from gpugraph.session import Session
 
 
 class TestCase(Comparisons):

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 from gpugraph.base.deferred_names import deferred_names
 
 if TYPE_CHECKING:
+    from gpugraph.building.graph_files.write_graph import write_graph as write_graph
     from gpugraph.cluster.cluster_spec import ClusterSpec as ClusterSpec
     from gpugraph.cluster.grpc_server import Server as Server
-    from gpugraph.building.graph_files.write_graph import write_graph as write_graph
     from gpugraph.library.summary.summary_iterator import summary_iterator as summary_iterator
     from gpugraph.library.train import experimental as experimental
     from gpugraph.library.train.coordination import queue_runner as queue_runner
@@ -93,9 +93,13 @@ if TYPE_CHECKING:
         SessionCreator as SessionCreator,
         WorkerSessionCreator as WorkerSessionCreator,
     )
-    from gpugraph.library.train.monitored_sessions.session_manager import SessionManager as SessionManager
+    from gpugraph.library.train.monitored_sessions.session_manager import (
+        SessionManager as SessionManager,
+    )
     from gpugraph.library.train.monitored_sessions.supervisor import Supervisor as Supervisor
-    from gpugraph.library.train.moving_averages import ExponentialMovingAverage as ExponentialMovingAverage
+    from gpugraph.library.train.moving_averages import (
+        ExponentialMovingAverage as ExponentialMovingAverage,
+    )
     from gpugraph.library.train.object_checkpoints.checkpoint_manager import (
         CheckpointManager as CheckpointManager,
     )
@@ -117,7 +121,9 @@ if TYPE_CHECKING:
         ProximalGradientDescentOptimizer as ProximalGradientDescentOptimizer,
     )
     from gpugraph.library.train.optimizers.rmsprop import RMSPropOptimizer as RMSPropOptimizer
-    from gpugraph.library.train.replica_devices import replica_device_setter as replica_device_setter
+    from gpugraph.library.train.replica_devices import (
+        replica_device_setter as replica_device_setter,
+    )
     from gpugraph.library.train.savers.checkpoint_files import (
         checkpoint_exists as checkpoint_exists,
         generate_checkpoint_state_proto as generate_checkpoint_state_proto,
@@ -139,9 +145,13 @@ if TYPE_CHECKING:
     from gpugraph.library.train.savers.checkpoints_iterator import (
         checkpoints_iterator as checkpoints_iterator,
     )
-    from gpugraph.library.train.savers.meta_graph_with_saver import export_meta_graph as export_meta_graph
+    from gpugraph.library.train.savers.meta_graph_with_saver import (
+        export_meta_graph as export_meta_graph,
+    )
     from gpugraph.library.train.savers.saver import Saver as Saver
-    from gpugraph.library.train.savers.saver_of_meta_graph import import_meta_graph as import_meta_graph
+    from gpugraph.library.train.savers.saver_of_meta_graph import (
+        import_meta_graph as import_meta_graph,
+    )
     from gpugraph.library.train.savers.warm_start import warm_start as warm_start
     from gpugraph.library.train.sync_replicas_optimizer import (
         SyncReplicasOptimizer as SyncReplicasOptimizer,

@@ -6,13 +6,13 @@ from typing import Any
 
 from gpugraph.base import dtypes
 from gpugraph.base.value_text import shown
+from gpugraph.building.variables import Variable
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_graph_functions import graph_or_default
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.arrays.constants_and_placeholders import zeros
 from gpugraph.platform import logging
-from gpugraph.building.variables import Variable
 
 
 def get_global_step(graph: Graph | None = None) -> Any:

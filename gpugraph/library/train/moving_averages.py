@@ -7,11 +7,20 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpugraph.base import dtypes
+from gpugraph.building.variable_scope import get_variable, variable_scope
+from gpugraph.building.variables import (
+    ResourceVariable,
+    Variable,
+    global_variables,
+    moving_average_variables,
+    trainable_variables,
+)
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.train.optimizers.slot_creator import name_in_variable_scope
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.constants_and_placeholders import zeros
 from gpugraph.ops.control.group_and_no_op import group
@@ -21,15 +30,6 @@ from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.random.variable_initializers import Zeros
 from gpugraph.ops.state.reference_variable_ops import assign, assign_add, assign_sub
-from gpugraph.library.train.optimizers.slot_creator import name_in_variable_scope
-from gpugraph.building.variable_scope import get_variable, variable_scope
-from gpugraph.building.variables import (
-    ResourceVariable,
-    Variable,
-    global_variables,
-    moving_average_variables,
-    trainable_variables,
-)
 
 
 def assign_moving_average(

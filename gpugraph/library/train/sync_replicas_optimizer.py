@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpugraph.base.errors import CancelledError, OutOfRangeError
+from gpugraph.building.variables import Variable, global_variables, report_uninitialized_variables
 from gpugraph.graph.client.default_graph_functions import (
     colocate_with,
     control_dependencies,
@@ -20,6 +21,9 @@ from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.train.coordination.queue_runner import QueueRunner
+from gpugraph.library.train.hooks.session_run_hook import SessionRunHook
+from gpugraph.library.train.optimizers.optimizer import Optimizer
 from gpugraph.ops.arrays.constants_and_placeholders import fill
 from gpugraph.ops.control.group_and_no_op import group, no_op
 from gpugraph.ops.queues.accumulator_classes import (
@@ -29,10 +33,6 @@ from gpugraph.ops.queues.accumulator_classes import (
 )
 from gpugraph.ops.queues.queue_classes import FIFOQueue
 from gpugraph.ops.state.reference_variable_ops import assign
-from gpugraph.library.train.coordination.queue_runner import QueueRunner
-from gpugraph.library.train.hooks.session_run_hook import SessionRunHook
-from gpugraph.library.train.optimizers.optimizer import Optimizer
-from gpugraph.building.variables import Variable, global_variables, report_uninitialized_variables
 
 
 class SyncReplicasOptimizer(Optimizer):

@@ -7,7 +7,12 @@ from typing import Any
 import pytest
 
 import gpugraph as tf
-from gpugraph.building.control_flow import cond_from_proto, cond_to_proto, while_from_proto, while_to_proto
+from gpugraph.building.control_flow import (
+    cond_from_proto,
+    cond_to_proto,
+    while_from_proto,
+    while_to_proto,
+)
 
 
 def flat(message: Any) -> str:

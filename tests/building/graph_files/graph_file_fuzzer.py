@@ -18,9 +18,9 @@ from collections import Counter
 from typing import Any
 
 import gpugraph as tf
-from gpugraph.formats import messages_pb2
 from gpugraph.building.graph_files.meta_graph_export import export_scoped_meta_graph
 from gpugraph.building.graph_files.meta_graph_import import import_scoped_meta_graph
+from gpugraph.formats import messages_pb2
 
 REFUSALS = (ValueError, TypeError, KeyError, tf.errors.OpError)
 NUMBERS = (-(1 << 63), -1, 0, 1, 2, 3, 255, 1 << 20, 1 << 31, 1 << 40, (1 << 63) - 1)

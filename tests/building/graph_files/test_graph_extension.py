@@ -7,8 +7,8 @@ import itertools
 import pytest
 
 import gpugraph as tf
-from gpugraph.graph.client.node_messages import graph_def_of
 from gpugraph.building.graph_files.graph_extension import extend_graph
+from gpugraph.graph.client.node_messages import graph_def_of
 
 
 def parts(graph: tf.Graph, *versions: int) -> list[tf.GraphDef]:

@@ -10,8 +10,8 @@ import pytest
 from google.protobuf import text_format
 
 import gpugraph as tf
-from gpugraph.formats import messages_pb2
 from gpugraph.building.graph_files import import_graph_def as importing
+from gpugraph.formats import messages_pb2
 
 FLOAT, INT = {"type": 1}, {"type": 3}
 

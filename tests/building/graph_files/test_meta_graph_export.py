@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import gpugraph as tf
-from gpugraph.formats import messages_pb2
 from gpugraph.building.graph_files.meta_graph_export import export_scoped_meta_graph
+from gpugraph.formats import messages_pb2
 
 
 def model() -> Any:

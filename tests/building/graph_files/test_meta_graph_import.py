@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 import gpugraph as tf
-from gpugraph.formats import messages_pb2
 from gpugraph.building.graph_files.meta_graph_export import export_scoped_meta_graph
 from gpugraph.building.graph_files.meta_graph_import import (
     copy_scoped_meta_graph,
     import_scoped_meta_graph,
     import_scoped_meta_graph_with_return_elements,
 )
+from gpugraph.formats import messages_pb2
 
 
 def model(use_resource: bool = False) -> Any:

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 import gpugraph as tf
+from gpugraph.building.graph_files.meta_graph_export import export_scoped_meta_graph
+from gpugraph.building.graph_files.meta_graph_import import import_scoped_meta_graph
 from gpugraph.formats import messages_pb2
 from gpugraph.graph.client import collection_protos
 from gpugraph.graph.client.collection_protos import register_proto_function
-from gpugraph.building.graph_files.meta_graph_export import export_scoped_meta_graph
-from gpugraph.building.graph_files.meta_graph_import import import_scoped_meta_graph
 
 
 def test_a_program_registers_messages(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-import gpugraph as tf
 from tests.rnn.networks import BATCH, DEPTH, close, numbers, run
 from tests.rnn.reference import sigmoid
+
+import gpugraph as tf
 
 rnn = tf.contrib.rnn
 UNITS = 3

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-import gpugraph as tf
 from tests.rnn.networks import BATCH, DEPTH, LENGTHS, STEPS, X, close, numbers, run
 from tests.rnn.reference import GRU, LSTM, unrolled
+
+import gpugraph as tf
 
 rnn = tf.contrib.rnn
 UNITS = 3

@@ -6,7 +6,13 @@ has conditions that may be known while the graph is built, `graph_names` names a
 `tensor_checks` checks and shapes, `bounded_tensor_spec` a TensorSpec with bounds.
 """
 
-from gpugraph.library.contrib.framework.bounded_tensor_spec import BoundedTensorSpec as BoundedTensorSpec
+from gpugraph.graph.client.scoped_names import (
+    prepend_name_scope as prepend_name_scope,
+    strip_name_scope as strip_name_scope,
+)
+from gpugraph.library.contrib.framework.bounded_tensor_spec import (
+    BoundedTensorSpec as BoundedTensorSpec,
+)
 from gpugraph.library.contrib.framework.checkpoint_functions import (
     assign_from_checkpoint as assign_from_checkpoint,
     assign_from_checkpoint_fn as assign_from_checkpoint_fn,
@@ -17,7 +23,9 @@ from gpugraph.library.contrib.framework.checkpoint_functions import (
     load_variable as load_variable,
     load_variable_slot_initializer as load_variable_slot_initializer,
 )
-from gpugraph.library.contrib.framework.device_chooser import VariableDeviceChooser as VariableDeviceChooser
+from gpugraph.library.contrib.framework.device_chooser import (
+    VariableDeviceChooser as VariableDeviceChooser,
+)
 from gpugraph.library.contrib.framework.graph_names import (
     get_graph_from_inputs as get_graph_from_inputs,
     get_name_scope as get_name_scope,
@@ -46,8 +54,4 @@ from gpugraph.library.contrib.framework.tensor_checks import (
     remove_squeezable_dimensions as remove_squeezable_dimensions,
     with_same_shape as with_same_shape,
     with_shape as with_shape,
-)
-from gpugraph.graph.client.scoped_names import (
-    prepend_name_scope as prepend_name_scope,
-    strip_name_scope as strip_name_scope,
 )

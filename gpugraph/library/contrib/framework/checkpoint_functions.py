@@ -6,12 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from gpugraph.base import dtypes
-from gpugraph.library.contrib.framework.restorable_variables import get_variable_full_name
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.ops.arrays.constants_and_placeholders import placeholder
-from gpugraph.ops.control.group_and_no_op import group
-from gpugraph.platform import logging
+from gpugraph.library.contrib.framework.restorable_variables import get_variable_full_name
 from gpugraph.library.train.savers.checkpoint_initializers import (
     init_from_checkpoint as initialize_from_checkpoint,
 )
@@ -24,6 +21,9 @@ from gpugraph.library.train.savers.checkpoint_reading import (
 )
 from gpugraph.library.train.savers.remapped_matrices import load_and_remap_matrix_initializer
 from gpugraph.library.train.savers.saver import Saver
+from gpugraph.ops.arrays.constants_and_placeholders import placeholder
+from gpugraph.ops.control.group_and_no_op import group
+from gpugraph.platform import logging
 
 
 def load_checkpoint(filepattern: Any) -> CheckpointReader:

@@ -10,15 +10,15 @@ import numpy as np
 
 from gpugraph.base.value_text import shown
 from gpugraph.building.checks import assert_equal
-from gpugraph.library.contrib.layers import get_variables
+from gpugraph.building.variables import Variable, is_variable_initialized
 from gpugraph.graph.client.default_graph_functions import get_default_graph, name_scope
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.contrib.layers import get_variables
 from gpugraph.ops.arrays.constants_and_placeholders import placeholder, zeros
 from gpugraph.ops.control.group_and_no_op import group
 from gpugraph.ops.state.reference_variable_ops import assign
-from gpugraph.building.variables import Variable, is_variable_initialized
 
 
 def local_variable(

@@ -8,9 +8,9 @@ from typing import Any
 from gpugraph.building.control_flow.case_and_switch_case import case
 from gpugraph.building.control_flow.cond import cond
 from gpugraph.building.control_flow.smart_cond import static_bool
+from gpugraph.building.variables import Variable
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
-from gpugraph.building.variables import Variable
 
 Action = Callable[[], Any]
 

@@ -10,13 +10,13 @@ from gpugraph.building.checks import assert_equal, assert_scalar as check_scalar
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_graph_functions import get_default_graph, name_scope
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.train import assert_global_step, get_global_step
 from gpugraph.ops.elementwise.arithmetic_functions import add_n
 from gpugraph.ops.framework.constant_value import constant_value
 from gpugraph.ops.framework.identity_and_shape import identity, shape
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.nn.losses import loss_weights
 from gpugraph.ops.reductions.reduction_functions import reduce_sum
-from gpugraph.library.train import assert_global_step, get_global_step
 
 
 def assert_scalar(tensor: Any, name: str | None = None) -> Tensor:

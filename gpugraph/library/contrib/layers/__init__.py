@@ -20,7 +20,10 @@ from gpugraph.library.contrib.layers.fully_connected import (
     relu as relu,
     relu6 as relu6,
 )
-from gpugraph.library.contrib.layers.generalized_divisive_normalization import GDN as GDN, gdn as gdn
+from gpugraph.library.contrib.layers.generalized_divisive_normalization import (
+    GDN as GDN,
+    gdn as gdn,
+)
 from gpugraph.library.contrib.layers.legacy_fully_connected import (
     legacy_fully_connected as legacy_fully_connected,
     legacy_linear as legacy_linear,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpugraph.library.contrib.layers.model_variables import model_variable
-from gpugraph.library.contrib.layers.slim_transformations import dense_to_sparse
+from gpugraph.building.variable_scope import variable_scope
 from gpugraph.graph.client.default_graph_functions import name_scope
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.contrib.layers.model_variables import model_variable
+from gpugraph.library.contrib.layers.slim_transformations import dense_to_sparse
 from gpugraph.ops.arrays.concat_and_stack import concat
 from gpugraph.ops.arrays.reshape_and_transpose import reshape
 from gpugraph.ops.framework.identity_and_shape import shape
@@ -18,7 +19,6 @@ from gpugraph.ops.indexing.gather import gather
 from gpugraph.ops.reductions.reduction_functions import reduce_mean
 from gpugraph.ops.sparse import embedding_lookup_sparse as sparse_lookups
 from gpugraph.ops.sparse.sparse_tensor import SparseTensor
-from gpugraph.building.variable_scope import variable_scope
 
 
 def embed_sequence(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from gpugraph.library.contrib.layers.layer_options import LayerOptions, apply_layer, with_options
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.contrib.layers.layer_options import LayerOptions, apply_layer, with_options
 from gpugraph.library.layers import Dense
 from gpugraph.ops.nn.activations import relu_and_elu
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.building.variables import variable_parts
+from gpugraph.graph.client.default_graph_functions import get_default_graph
 
 
 def collections_of(variables_collections: Any, name: str) -> list[str]:

@@ -12,15 +12,15 @@ from inspect import Parameter
 from typing import Any, NamedTuple
 
 from gpugraph.base.named_function import with_signature
+from gpugraph.building.variable_scope import variable_scope
+from gpugraph.building.variable_scope.arg_scope import add_arg_scope
+from gpugraph.graph.client.tensor import Tensor
 from gpugraph.library.contrib.layers.layer_collections import collect_outputs, collect_variable
 from gpugraph.library.contrib.layers.model_variables import model_variable
 from gpugraph.library.contrib.layers.xavier_initializers import xavier_initializer
-from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.nn.activations.relu_and_elu import relu
 from gpugraph.ops.random.variable_initializers import Zeros
-from gpugraph.building.variable_scope import variable_scope
-from gpugraph.building.variable_scope.arg_scope import add_arg_scope
 
 XAVIER = xavier_initializer()
 ZEROS = Zeros()

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from gpugraph.library.contrib.layers.layer_options import XAVIER, ZEROS
+from gpugraph.building.variable_scope import get_variable, variable_scope
+from gpugraph.building.variable_scope.arg_scope import add_arg_scope
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.contrib.layers.layer_options import XAVIER, ZEROS
 from gpugraph.ops.arrays.concat_and_stack import concat
 from gpugraph.ops.arrays.reshape_and_transpose import reshape
 from gpugraph.ops.framework.identity_and_shape import shape
@@ -17,8 +19,6 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.linalg.matmul import matmul
 from gpugraph.ops.nn.activations import relu_and_elu
 from gpugraph.ops.nn.normalization.bias_and_moments import bias_add
-from gpugraph.building.variable_scope import get_variable, variable_scope
-from gpugraph.building.variable_scope.arg_scope import add_arg_scope
 
 
 @add_arg_scope

@@ -6,12 +6,15 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+from gpugraph.building.variable_scope import VariableScope, get_variable, get_variable_scope
+from gpugraph.building.variable_scope.arg_scope import add_arg_scope
+from gpugraph.building.variables.replication_modes import (
+    VariableAggregation,
+    VariableSynchronization,
+)
 from gpugraph.graph.attr_values import text_of
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.graph_collections import GraphKeys
-from gpugraph.building.variable_scope import VariableScope, get_variable, get_variable_scope
-from gpugraph.building.variable_scope.arg_scope import add_arg_scope
-from gpugraph.building.variables.replication_modes import VariableAggregation, VariableSynchronization
 
 
 @add_arg_scope

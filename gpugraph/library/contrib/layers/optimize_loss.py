@@ -7,16 +7,12 @@ from typing import Any
 
 from gpugraph.base import dtypes
 from gpugraph.building.checks import assert_scalar
+from gpugraph.building.variable_scope import get_variable, variable_scope
+from gpugraph.building.variables import trainable_variables
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.ops.control.group_and_no_op import with_dependencies
-from gpugraph.ops.framework.identity_and_shape import identity, shape
-from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
-from gpugraph.ops.random.random_ops import truncated_normal
-from gpugraph.ops.random.variable_initializers import Constant
-from gpugraph.ops.reductions.clip_by_norm import clip_by_global_norm, global_norm
 from gpugraph.library.summary import histogram, scalar
 from gpugraph.library.train import (
     AdagradOptimizer,
@@ -29,8 +25,12 @@ from gpugraph.library.train import (
     assert_global_step,
     get_global_step,
 )
-from gpugraph.building.variable_scope import get_variable, variable_scope
-from gpugraph.building.variables import trainable_variables
+from gpugraph.ops.control.group_and_no_op import with_dependencies
+from gpugraph.ops.framework.identity_and_shape import identity, shape
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.random.random_ops import truncated_normal
+from gpugraph.ops.random.variable_initializers import Constant
+from gpugraph.ops.reductions.clip_by_norm import clip_by_global_norm, global_norm
 
 OPTIMIZER_CLS_NAMES: dict[str, Callable[..., Any]] = {
     "Adagrad": AdagradOptimizer,

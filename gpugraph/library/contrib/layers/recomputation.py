@@ -15,13 +15,13 @@ from typing import Any
 from gpugraph.base.nest import flatten
 from gpugraph.building.control_flow.context_base import current, loop_of
 from gpugraph.building.gradients import custom_gradient, gradients, recompute_grad as called_again
+from gpugraph.building.variable_scope import get_variable_scope, variable_scope
+from gpugraph.building.variable_scope.arg_scope import arg_scope, current_arg_scope
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.op_def import RECOMPUTED, RECOMPUTES
 from gpugraph.ops.control.group_and_no_op import tuple as gated
 from gpugraph.ops.framework.identity_and_shape import identity
-from gpugraph.building.variable_scope import get_variable_scope, variable_scope
-from gpugraph.building.variable_scope.arg_scope import arg_scope, current_arg_scope
 
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 

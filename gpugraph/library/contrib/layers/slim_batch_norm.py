@@ -8,21 +8,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpugraph.library.contrib.layers.layer_collections import collect_outputs, collect_variable
-from gpugraph.library.contrib.layers.layer_options import model_variable_getter
 from gpugraph.building.control_flow.smart_cond import static_bool
+from gpugraph.building.variable_scope import variable_scope
+from gpugraph.building.variable_scope.arg_scope import add_arg_scope
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.contrib.layers.layer_collections import collect_outputs, collect_variable
+from gpugraph.library.contrib.layers.layer_options import model_variable_getter
 from gpugraph.library.layers import BatchNormalization
+from gpugraph.library.train.moving_averages import assign_moving_average
 from gpugraph.ops.arrays.reshape_and_transpose import reshape
 from gpugraph.ops.framework.identity_and_shape import identity, shape
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.nn.normalization.l2_normalize import weighted_moments
 from gpugraph.ops.random.variable_initializers import Ones, Zeros
-from gpugraph.library.train.moving_averages import assign_moving_average
-from gpugraph.building.variable_scope import variable_scope
-from gpugraph.building.variable_scope.arg_scope import add_arg_scope
 
 _VARIABLES = {
     "beta": Zeros(), "gamma": Ones(), "moving_mean": Zeros(), "moving_variance": Ones(),

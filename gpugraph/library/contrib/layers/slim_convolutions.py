@@ -6,10 +6,16 @@ from collections.abc import Callable
 from typing import Any
 
 from gpugraph.base.named_function import named
-from gpugraph.library.contrib.layers.layer_collections import collections_of, pair
-from gpugraph.library.contrib.layers.layer_options import LayerOptions, apply_layer, finish, with_options
-from gpugraph.library.contrib.layers.model_variables import model_variable
+from gpugraph.building.variable_scope import variable_scope
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.contrib.layers.layer_collections import collections_of, pair
+from gpugraph.library.contrib.layers.layer_options import (
+    LayerOptions,
+    apply_layer,
+    finish,
+    with_options,
+)
+from gpugraph.library.contrib.layers.model_variables import model_variable
 from gpugraph.library.layers import (
     Conv1D,
     Conv2D,
@@ -22,7 +28,6 @@ from gpugraph.ops.arrays.tile_and_pad import tile
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.nn.convolution.conv2d_functions import depthwise_conv2d
 from gpugraph.ops.nn.normalization.bias_and_moments import bias_add
-from gpugraph.building.variable_scope import variable_scope
 
 _LAYERS = {
     3: (Conv1D, ("NWC", "NCW")),

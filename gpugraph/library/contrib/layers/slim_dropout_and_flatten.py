@@ -6,16 +6,16 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from gpugraph.library.contrib.layers.layer_collections import collect_outputs
 from gpugraph.building.control_flow.smart_cond import smart_cond
+from gpugraph.building.variable_scope import get_variable_scope, variable_scope
+from gpugraph.building.variable_scope.arg_scope import add_arg_scope
 from gpugraph.graph.client.default_graph_functions import name_scope
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.contrib.layers.layer_collections import collect_outputs
 from gpugraph.library.layers import flatten as flatten_layer
 from gpugraph.ops.framework.identity_and_shape import identity
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.nn.activations import dropout as dropout_ops
-from gpugraph.building.variable_scope import get_variable_scope, variable_scope
-from gpugraph.building.variable_scope.arg_scope import add_arg_scope
 
 
 @add_arg_scope

@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpugraph.base.dtypes import float16
-from gpugraph.library.contrib.layers.layer_collections import collect_outputs, collections_of
-from gpugraph.library.contrib.layers.model_variables import model_variable
+from gpugraph.building.variable_scope import variable_scope
+from gpugraph.building.variable_scope.arg_scope import add_arg_scope
 from gpugraph.graph.client.default_graph_functions import name_scope
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.contrib.layers.layer_collections import collect_outputs, collections_of
+from gpugraph.library.contrib.layers.model_variables import model_variable
 from gpugraph.ops.arrays.reshape_and_transpose import reshape
 from gpugraph.ops.elementwise.unary_functions import sqrt, square
 from gpugraph.ops.framework.identity_and_shape import shape
@@ -21,8 +23,6 @@ from gpugraph.ops.nn.normalization.bias_and_moments import (
 )
 from gpugraph.ops.random.variable_initializers import Ones, Zeros
 from gpugraph.ops.reductions.reduction_functions import reduce_sum
-from gpugraph.building.variable_scope import variable_scope
-from gpugraph.building.variable_scope.arg_scope import add_arg_scope
 
 ZEROS, ONES = Zeros(), Ones()
 

@@ -6,15 +6,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gpugraph.base.named_function import named
-from gpugraph.library.contrib.layers.layer_collections import collect_outputs
-from gpugraph.library.contrib.layers.slim_convolutions import checked_format
+from gpugraph.building.variable_scope.arg_scope import add_arg_scope
 from gpugraph.graph.attr_values import text_of
 from gpugraph.graph.client.default_graph_functions import name_scope
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.contrib.layers.layer_collections import collect_outputs
+from gpugraph.library.contrib.layers.slim_convolutions import checked_format
 from gpugraph.library.layers import AveragePooling2D, AveragePooling3D, MaxPooling2D, MaxPooling3D
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.nn.pooling.pool_functions import pool as pool_of_any_rank
-from gpugraph.building.variable_scope.arg_scope import add_arg_scope
 
 _FORMATS = {2: ("NHWC", "NCHW"), 3: ("NDHWC", "NCDHW")}
 

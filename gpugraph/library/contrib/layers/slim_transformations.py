@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from gpugraph.base import dtypes
-from gpugraph.library.contrib.layers.layer_collections import collect_outputs, collections_of
-from gpugraph.library.contrib.layers.model_variables import model_variable
 from gpugraph.building.gradients import custom_gradient
+from gpugraph.building.variable_scope import variable_scope
+from gpugraph.building.variable_scope.arg_scope import add_arg_scope
 from gpugraph.graph.client.default_graph_functions import name_scope
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.contrib.layers.layer_collections import collect_outputs, collections_of
+from gpugraph.library.contrib.layers.model_variables import model_variable
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.concat_and_stack import concat
 from gpugraph.ops.arrays.masks_and_coordinates import meshgrid
@@ -25,8 +27,6 @@ from gpugraph.ops.nn.activations.softmax import softmax as softmax_of
 from gpugraph.ops.random.variable_initializers import Ones
 from gpugraph.ops.reductions.reduction_functions import reduce_max, reduce_sum
 from gpugraph.ops.sparse.sparse_tensor import SparseTensor
-from gpugraph.building.variable_scope import variable_scope
-from gpugraph.building.variable_scope.arg_scope import add_arg_scope
 
 
 def _known_sizes(tensor: Tensor) -> list[Any]:

@@ -11,11 +11,11 @@ from gpugraph.base import dtypes
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.summary import histogram, scalar
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.reductions.reduction_functions import reduce_mean
-from gpugraph.library.summary import histogram, scalar
 
 _WITH_ZEROS = ("Relu", "Relu6", "Softplus")
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from gpugraph.building.variables import trainable_variables
 from gpugraph.graph.client.default_graph_functions import (
     control_dependencies,
     get_default_graph,
@@ -14,15 +15,14 @@ from gpugraph.graph.client.default_graph_functions import (
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.summary import histogram, scalar
+from gpugraph.library.train import Optimizer, get_or_create_global_step
 from gpugraph.ops.control.group_and_no_op import no_op, with_dependencies
 from gpugraph.ops.debugging import check_numerics as numeric_checks
 from gpugraph.ops.elementwise.arithmetic_functions import multiply
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.reductions.clip_by_norm import clip_by_norm, global_norm
 from gpugraph.platform import logging
-from gpugraph.library.summary import histogram, scalar
-from gpugraph.library.train import Optimizer, get_or_create_global_step
-from gpugraph.building.variables import trainable_variables
 
 USE_GLOBAL_STEP: Any = 0
 """Stands for the graph's global step, which is made where there is none."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from gpugraph.graph.client.tensor import Tensor
 from gpugraph.library.contrib.layers import train_op_creation
 from gpugraph.library.contrib.layers.train_op_creation import (
     USE_GLOBAL_STEP,
@@ -13,7 +14,6 @@ from gpugraph.library.contrib.layers.train_op_creation import (
     clip_gradient_norms as clip_gradient_norms,
     multiply_gradients as multiply_gradients,
 )
-from gpugraph.graph.client.tensor import Tensor
 from gpugraph.library.train import Optimizer
 
 

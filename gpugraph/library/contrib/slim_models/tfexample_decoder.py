@@ -15,6 +15,7 @@ from gpugraph.base.dtypes import DType, int64, uint8
 from gpugraph.building.control_flow.cond import cond
 from gpugraph.building.control_flow.map_fold_scan import map_fn
 from gpugraph.graph.client import tensor as client_tensor
+from gpugraph.library.contrib.slim_models.data_decoder import DataDecoder
 from gpugraph.ops.arrays.concat_and_stack import concat, stack
 from gpugraph.ops.arrays.reshape_and_transpose import reshape, transpose
 from gpugraph.ops.files.decode_raw import decode_raw
@@ -23,7 +24,6 @@ from gpugraph.ops.image.png_and_bmp_ops import decode_image
 from gpugraph.ops.parsing.feature_kinds import FixedLenFeature
 from gpugraph.ops.parsing.parsing_functions import parse_single_example
 from gpugraph.ops.sparse import sparse_functions, sparse_tensor
-from gpugraph.library.contrib.slim_models.data_decoder import DataDecoder
 
 Tensors = Mapping[str, Any]
 

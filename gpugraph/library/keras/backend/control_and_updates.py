@@ -13,6 +13,7 @@ from gpugraph.graph.client.default_graph_functions import name_scope as graph_na
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.library.keras.backend.keras_variables import ndim
 from gpugraph.library.keras.backend.learning_phase_scopes import learning_phase
+from gpugraph.library.train.moving_averages import assign_moving_average
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.concat_and_stack import concat
 from gpugraph.ops.arrays.constants_and_placeholders import ones_like
@@ -22,7 +23,6 @@ from gpugraph.ops.elementwise.comparison_and_select import where
 from gpugraph.ops.framework import identity_and_shape
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.state import reference_variable_ops
-from gpugraph.library.train.moving_averages import assign_moving_average
 
 name_scope = graph_name_scope
 

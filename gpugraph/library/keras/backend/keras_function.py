@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.nest import flatten, map_structure
+from gpugraph.building.variables import Variable
 from gpugraph.config import CallableOptions
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_graph_functions import control_dependencies
@@ -21,7 +22,6 @@ from gpugraph.ops.framework.identity_and_shape import identity
 from gpugraph.ops.sparse.sparse_tensor import SparseTensor, SparseTensorValue
 from gpugraph.ops.state.reference_variable_ops import assign
 from gpugraph.session import Session
-from gpugraph.building.variables import Variable
 
 
 class GraphExecutionFunction:

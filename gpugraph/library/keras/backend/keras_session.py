@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
+from gpugraph.building.variables import Variable, is_variable_initialized, variables_initializer
 from gpugraph.config import ConfigProto
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.creation_origin import here
@@ -22,9 +23,8 @@ from gpugraph.graph.client.default_graph_functions import (
     reset_default_graph,
 )
 from gpugraph.library.keras.backend.learning_phase_scopes import reset_learning_phases
-from gpugraph.session import Session
 from gpugraph.library.train.object_checkpoints.load_status import register_session_provider
-from gpugraph.building.variables import Variable, is_variable_initialized, variables_initializer
+from gpugraph.session import Session
 
 
 class _State(threading.local):

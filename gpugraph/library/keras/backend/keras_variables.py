@@ -10,6 +10,7 @@ import numpy as np
 from gpugraph.base.dtypes import DType, as_dtype
 from gpugraph.base.errors import UnimplementedError
 from gpugraph.base.shapes import as_shape
+from gpugraph.building.variables import ResourceVariable, Variable
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.library.keras.backend.backend_config import floatx
 from gpugraph.library.keras.backend.keras_session import get_graph, get_session, track_variable
@@ -17,7 +18,6 @@ from gpugraph.ops.arrays.constants_and_placeholders import placeholder as graph_
 from gpugraph.ops.framework import tensor_conversion
 from gpugraph.ops.sparse.sparse_functions import sparse_tensor_to_dense
 from gpugraph.ops.sparse.sparse_tensor import SparseTensor, sparse_placeholder
-from gpugraph.building.variables import ResourceVariable, Variable
 
 # -- made
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from gpugraph.base.dtypes import as_dtype
+from gpugraph.building.variables import Variable
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.library.keras.backend.backend_config import floatx
 from gpugraph.library.keras.backend.keras_session import get_uid
 from gpugraph.library.keras.backend.keras_variables import is_keras_tensor, placeholder
 from gpugraph.library.keras.engine.keras_layer import Layer
 from gpugraph.library.keras.engine.layer_nodes import KerasHistory, LayerNode
-from gpugraph.building.variables import Variable
 
 
 class InputLayer(Layer):

@@ -16,6 +16,9 @@ from typing import Any
 from gpugraph.base.dtypes import DType, as_dtype
 from gpugraph.base.nest import flatten, map_structure
 from gpugraph.base.shapes import as_shape
+from gpugraph.building.variable_scope.single_variable import default_initializer
+from gpugraph.building.variables import Variable
+from gpugraph.building.variables.module import Module, snake_case
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_graph_functions import get_default_graph, graph_of
 from gpugraph.graph.client.tensor_spec import TensorSpec
@@ -36,9 +39,6 @@ from gpugraph.library.keras.engine.operation_history import record_operations
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.constants_and_placeholders import placeholder
 from gpugraph.ops.framework.identity_and_shape import shape as shape_of
-from gpugraph.building.variable_scope.single_variable import default_initializer
-from gpugraph.building.variables import Variable
-from gpugraph.building.variables.module import Module, snake_case
 
 
 class Layer(LayerWeights, LayerNodes, Module):

@@ -11,7 +11,12 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
-from gpugraph.library.keras import activations, keras_constraints, keras_initializers, keras_regularizers
+from gpugraph.library.keras import (
+    activations,
+    keras_constraints,
+    keras_initializers,
+    keras_regularizers,
+)
 
 _KINDS: dict[str, ModuleType] = {
     "activation": activations,

@@ -10,6 +10,18 @@ import numpy as np
 
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import DType, as_dtype
+from gpugraph.building.trackable.trackable import Trackable
+from gpugraph.building.variables import (
+    PartitionedVariable,
+    Variable,
+    is_created_since,
+    variable_parts,
+)
+from gpugraph.building.variables.module import leaves
+from gpugraph.building.variables.replication_modes import (
+    VariableAggregation,
+    VariableSynchronization,
+)
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.library.keras import keras_constraints, keras_initializers, keras_regularizers
@@ -17,10 +29,6 @@ from gpugraph.library.keras.backend.keras_session import get_session, track_vari
 from gpugraph.library.keras.backend.keras_variables import batch_set_value
 from gpugraph.library.keras.engine.layer_losses import LayerLosses
 from gpugraph.library.keras.engine.layer_paths import layer_text
-from gpugraph.building.trackable.trackable import Trackable
-from gpugraph.building.variables import PartitionedVariable, Variable, is_created_since, variable_parts
-from gpugraph.building.variables.module import leaves
-from gpugraph.building.variables.replication_modes import VariableAggregation, VariableSynchronization
 
 UNSEARCHED = (
     *("_trainable_weights", "_non_trainable_weights", "_inbound_nodes"),

@@ -12,6 +12,8 @@ from typing import Any
 from gpugraph.base.errors import InvalidArgumentError
 from gpugraph.base.nest import flatten, map_structure, pack_sequence_as
 from gpugraph.base.shapes import TensorShape, as_shape
+from gpugraph.building.trackable.trackable import TrackableReference
+from gpugraph.building.variables.module import leaves
 from gpugraph.library.keras.backend.backend_config import floatx
 from gpugraph.library.keras.backend.learning_phase_scopes import is_learning_phase
 from gpugraph.library.keras.engine.input_spec import check_input_count
@@ -35,8 +37,6 @@ from gpugraph.library.keras.engine.operation_history import record_operations
 from gpugraph.library.keras.pictures.model_picture import PictureOptions, model_svg
 from gpugraph.library.keras.saving.network_files import NetworkFiles
 from gpugraph.ops.arrays.constants_and_placeholders import placeholder
-from gpugraph.building.trackable.trackable import TrackableReference
-from gpugraph.building.variables.module import leaves
 
 
 class Network(NetworkFiles, NetworkLosses, Layer):

@@ -13,16 +13,20 @@ from gpugraph.base.dtypes import HANDLES, DType, complex64, int64
 from gpugraph.base.errors import InaccessibleTensorError, OpError
 from gpugraph.base.nest import flatten
 from gpugraph.base.shapes import as_shape
+from gpugraph.building.graph_files.attr_import import complete, input_types, read_attrs
+from gpugraph.building.graph_files.op_type_support import declared_op
 from gpugraph.formats import messages_pb2
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.op_library import OP_DEFS
-from gpugraph.building.graph_files.attr_import import complete, input_types, read_attrs
-from gpugraph.building.graph_files.op_type_support import declared_op
 from gpugraph.library.keras.backend.keras_variables import get_value
 from gpugraph.library.keras.engine.keras_layer import Layer
-from gpugraph.library.keras.keras_objects import LAYER_CLASSES, check_code_of_files, remember_own_code
+from gpugraph.library.keras.keras_objects import (
+    LAYER_CLASSES,
+    check_code_of_files,
+    remember_own_code,
+)
 from gpugraph.ops.arrays.constants_and_placeholders import placeholder
 from gpugraph.ops.framework.constant_value import constant_value
 from gpugraph.ops.framework.tensor_conversion import constant as constant_tensor

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from gpugraph.base.nest import flatten
+from gpugraph.building.variables import Variable
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.sparse.sparse_tensor import SparseTensor
-from gpugraph.building.variables import Variable
 
 
 def get_reachable_from_inputs(inputs: Any, targets: Any = None) -> set[Any]:

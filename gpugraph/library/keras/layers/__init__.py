@@ -19,7 +19,9 @@ from gpugraph.library.keras.layers.attention_layers import (
     AdditiveAttention as AdditiveAttention,
     Attention as Attention,
 )
-from gpugraph.library.keras.layers.batch_normalization_layer import BatchNormalization as BatchNormalization
+from gpugraph.library.keras.layers.batch_normalization_layer import (
+    BatchNormalization as BatchNormalization,
+)
 from gpugraph.library.keras.layers.convolution_layers import (
     Conv1D as Conv1D,
     Conv2D as Conv2D,
@@ -54,7 +56,9 @@ from gpugraph.library.keras.layers.global_pooling_layers import (
     GlobalMaxPooling3D as GlobalMaxPooling3D,
 )
 from gpugraph.library.keras.layers.lambda_layer import Lambda as Lambda
-from gpugraph.library.keras.layers.layer_normalization import LayerNormalization as LayerNormalization
+from gpugraph.library.keras.layers.layer_normalization import (
+    LayerNormalization as LayerNormalization,
+)
 from gpugraph.library.keras.layers.locally_connected_layers import (
     LocallyConnected1D as LocallyConnected1D,
     LocallyConnected2D as LocallyConnected2D,
@@ -85,8 +89,12 @@ from gpugraph.library.keras.layers.pooling_layers import (
     MaxPooling2D as MaxPooling2D,
     MaxPooling3D as MaxPooling3D,
 )
-from gpugraph.library.keras.layers.recurrent.bidirectional_layer import Bidirectional as Bidirectional
-from gpugraph.library.keras.layers.recurrent.convolutional_recurrent_layers import ConvLSTM2D as ConvLSTM2D
+from gpugraph.library.keras.layers.recurrent.bidirectional_layer import (
+    Bidirectional as Bidirectional,
+)
+from gpugraph.library.keras.layers.recurrent.convolutional_recurrent_layers import (
+    ConvLSTM2D as ConvLSTM2D,
+)
 from gpugraph.library.keras.layers.recurrent.cudnn_recurrent_layers import (
     CuDNNGRU as CuDNNGRU,
     CuDNNLSTM as CuDNNLSTM,

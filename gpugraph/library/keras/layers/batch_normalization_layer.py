@@ -14,6 +14,10 @@ from typing import Any
 from gpugraph.base import dtypes
 from gpugraph.base.shapes import as_shape
 from gpugraph.building.control_flow.smart_cond import smart_cond, static_bool
+from gpugraph.building.variables.replication_modes import (
+    VariableAggregation,
+    VariableSynchronization,
+)
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.library.keras.backend.learning_phase_scopes import learning_phase
 from gpugraph.library.keras.engine.input_spec import InputSpec
@@ -24,6 +28,7 @@ from gpugraph.library.keras.layers.batch_renormalization import (
     corrected,
 )
 from gpugraph.library.keras.layers.configured_layer import SameShape
+from gpugraph.library.train.moving_averages import assign_moving_average
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.concat_and_stack import concat
 from gpugraph.ops.arrays.constants_and_placeholders import ones_like, zeros_like
@@ -39,8 +44,6 @@ from gpugraph.ops.nn.normalization.bias_and_moments import (
 from gpugraph.ops.nn.normalization.fused_batch_norm import fused_batch_norm
 from gpugraph.ops.reductions.reduction_functions import reduce_mean
 from gpugraph.ops.state.reference_variable_ops import assign
-from gpugraph.library.train.moving_averages import assign_moving_average
-from gpugraph.building.variables.replication_modes import VariableAggregation, VariableSynchronization
 
 _NARROW = (dtypes.float16, dtypes.bfloat16)
 """Inputs whose means and variances are float32."""

@@ -9,7 +9,12 @@ from gpugraph.base.shapes import TensorShape, as_shape
 from gpugraph.graph.attr_values import whole_number
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.library.keras.engine.input_spec import InputSpec
-from gpugraph.library.keras.layers.configured_layer import ConfiguredLayer, format_of, numbers, padding_of
+from gpugraph.library.keras.layers.configured_layer import (
+    ConfiguredLayer,
+    format_of,
+    numbers,
+    padding_of,
+)
 from gpugraph.ops.arrays.tile_and_pad import pad
 from gpugraph.ops.nn.convolution.conv1d import conv1d as conv1d_of
 from gpugraph.ops.nn.convolution.conv2d_functions import conv2d as conv2d_of

@@ -6,7 +6,11 @@ from typing import Any
 
 from gpugraph.base.shapes import TensorShape, as_shape
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.library.keras.backend.elementwise_and_reductions import max as max_of, mean, sum as sum_of
+from gpugraph.library.keras.backend.elementwise_and_reductions import (
+    max as max_of,
+    mean,
+    sum as sum_of,
+)
 from gpugraph.library.keras.engine.input_spec import InputSpec
 from gpugraph.library.keras.layers.configured_layer import ConfiguredLayer, format_of
 from gpugraph.ops.arrays.cast import cast

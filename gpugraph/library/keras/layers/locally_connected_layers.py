@@ -11,7 +11,12 @@ from gpugraph.base.shapes import TensorShape, as_shape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.library.keras.backend.keras_convolutions import bias_add, local_conv
 from gpugraph.library.keras.engine.input_spec import InputSpec
-from gpugraph.library.keras.layers.configured_layer import ConfiguredLayer, format_of, numbers, padding_of
+from gpugraph.library.keras.layers.configured_layer import (
+    ConfiguredLayer,
+    format_of,
+    numbers,
+    padding_of,
+)
 from gpugraph.ops.arrays.reshape_and_transpose import reshape, transpose
 from gpugraph.ops.linalg.matmul import matmul
 from gpugraph.ops.sparse.sparse_functions import sparse_tensor_dense_matmul

@@ -8,7 +8,12 @@ from typing import Any
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.library.keras.engine.input_spec import InputSpec
-from gpugraph.library.keras.layers.configured_layer import ConfiguredLayer, format_of, numbers, padding_of
+from gpugraph.library.keras.layers.configured_layer import (
+    ConfiguredLayer,
+    format_of,
+    numbers,
+    padding_of,
+)
 from gpugraph.ops.arrays.reshape_and_transpose import expand_dims, squeeze
 from gpugraph.ops.nn.pooling.pool_functions import avg_pool, avg_pool3d, max_pool, max_pool3d
 

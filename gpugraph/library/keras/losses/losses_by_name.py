@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpugraph.library.keras.keras_objects import deserialize_keras_object, object_of, serialize_keras_object
+from gpugraph.library.keras.keras_objects import (
+    deserialize_keras_object,
+    object_of,
+    serialize_keras_object,
+)
 from gpugraph.library.keras.losses import loss_classes, loss_functions
 from gpugraph.library.keras.losses.loss_class import Loss
 

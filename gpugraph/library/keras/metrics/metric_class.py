@@ -9,6 +9,10 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.dtypes import as_dtype
+from gpugraph.building.variables.replication_modes import (
+    VariableAggregation,
+    VariableSynchronization,
+)
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.operation import Operation
 from gpugraph.library.keras.backend.backend_config import floatx
@@ -18,7 +22,6 @@ from gpugraph.ops.control.group_and_no_op import group
 from gpugraph.ops.framework.identity_and_shape import identity
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.random.variable_initializers import Ones, Zeros
-from gpugraph.building.variables.replication_modes import VariableAggregation, VariableSynchronization
 
 _OURS = __name__.split(".", 1)[0] + "."
 _INITIALIZERS = {None: Zeros, "zeros": Zeros, "ones": Ones}

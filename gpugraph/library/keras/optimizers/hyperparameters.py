@@ -5,14 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from gpugraph.base.dtypes import float32
+from gpugraph.building.trackable.trackable import Trackable
+from gpugraph.building.variables import ResourceVariable, Variable
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.library.keras.backend.keras_session import track_variable
 from gpugraph.library.keras.backend.keras_variables import get_value, set_value
-from gpugraph.library.keras.optimizers.learning_rate_schedules import LearningRateSchedule, serialize
+from gpugraph.library.keras.optimizers.learning_rate_schedules import (
+    LearningRateSchedule,
+    serialize,
+)
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
-from gpugraph.building.trackable.trackable import Trackable
-from gpugraph.building.variables import ResourceVariable, Variable
 
 _OTHER_NAMES = {"lr": "learning_rate"}
 

@@ -1,6 +1,7 @@
 """Learning rates that change with the steps of an optimizer: `tf.keras.optimizers.schedules`.
 
-Each is a function of `tf.train`'s decays (`library/train/learning_rate_decay.py`) with its settings.
+Each is a function of `tf.train`'s decays (`library/train/learning_rate_decay.py`) with its
+settings.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ from typing import Any, ClassVar
 
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.library.keras.keras_objects import deserialize_keras_object, serialize_keras_object
+from gpugraph.library.train import learning_rate_decay
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
-from gpugraph.library.train import learning_rate_decay
 
 
 class LearningRateSchedule:

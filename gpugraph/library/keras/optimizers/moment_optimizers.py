@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
+from gpugraph.building.variables import Variable
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.library.keras.optimizers.learning_rate_schedules import LearningRateSchedule
 from gpugraph.library.keras.optimizers.optimizer_v2 import OptimizerV2, apply_op, assign_all
@@ -15,7 +16,6 @@ from gpugraph.ops.elementwise.arithmetic_functions import maximum, pow
 from gpugraph.ops.elementwise.unary_functions import abs as absolute, sqrt, square
 from gpugraph.ops.indexing.gather import gather
 from gpugraph.ops.state.scatter_updates import scatter_add, scatter_update
-from gpugraph.building.variables import Variable
 
 
 class _Moments(OptimizerV2):

@@ -15,13 +15,20 @@ import numpy as np
 from gpugraph.base.dtypes import float32, int64
 from gpugraph.base.nest import flatten
 from gpugraph.building.gradients import gradients
+from gpugraph.building.trackable.trackable import Trackable, TrackableReference
+from gpugraph.building.variables import Variable
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.library.keras.backend.keras_session import track_variable
 from gpugraph.library.keras.backend.keras_variables import batch_get_value, batch_set_value
 from gpugraph.library.keras.optimizers.hyperparameters import Hyperparameters, scalar_variable
-from gpugraph.library.keras.optimizers.learning_rate_schedules import LearningRateSchedule, deserialize
+from gpugraph.library.keras.optimizers.learning_rate_schedules import (
+    LearningRateSchedule,
+    deserialize,
+)
+from gpugraph.library.train.optimizers.optimizer import summed_by_row
+from gpugraph.library.train.optimizers.slot_creator import create_slot, initial_of_shape
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.control.group_and_no_op import group
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
@@ -30,10 +37,6 @@ from gpugraph.ops.reductions.clip_by_norm import clip_by_norm, clip_by_value
 from gpugraph.ops.state.change_by_handle import change
 from gpugraph.ops.state.scatter_updates import scatter_add
 from gpugraph.platform import logging
-from gpugraph.building.trackable.trackable import Trackable, TrackableReference
-from gpugraph.library.train.optimizers.optimizer import summed_by_row
-from gpugraph.library.train.optimizers.slot_creator import create_slot, initial_of_shape
-from gpugraph.building.variables import Variable
 
 _KEYWORDS = ("clipnorm", "clipvalue", "lr", "decay")
 

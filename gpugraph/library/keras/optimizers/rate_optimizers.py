@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 from gpugraph.graph.client.default_graph_functions import control_dependencies
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.library.keras.optimizers.optimizer_v2 import OptimizerV2, apply_op, assign_all
+from gpugraph.library.train.optimizers.optimizer_settings import at_least_zero
 from gpugraph.ops.control.group_and_no_op import group
 from gpugraph.ops.elementwise.unary_functions import sqrt, square
 from gpugraph.ops.indexing.gather import gather
 from gpugraph.ops.state.scatter_updates import scatter_add, scatter_update
-from gpugraph.library.train.optimizers.optimizer_settings import at_least_zero
 
 
 class SGD(OptimizerV2):

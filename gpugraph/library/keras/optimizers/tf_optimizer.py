@@ -6,9 +6,9 @@ from typing import Any
 
 from gpugraph.base.dtypes import int64
 from gpugraph.base.nest import flatten
+from gpugraph.building.trackable.trackable import Trackable
 from gpugraph.library.keras.backend.keras_session import track_variable
 from gpugraph.library.keras.optimizers.hyperparameters import scalar_variable
-from gpugraph.building.trackable.trackable import Trackable
 
 
 class TFOptimizer(Trackable):

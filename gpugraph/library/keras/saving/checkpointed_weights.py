@@ -9,9 +9,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from gpugraph.library.keras.backend.keras_session import get_session, restore_later
-from gpugraph.platform import logging
 from gpugraph.building.trackable.trackable import Trackable
+from gpugraph.library.keras.backend.keras_session import get_session, restore_later
 from gpugraph.library.train.object_checkpoints.load_status import (
     CheckpointLoadStatus,
     LoadStatus,
@@ -19,6 +18,7 @@ from gpugraph.library.train.object_checkpoints.load_status import (
 )
 from gpugraph.library.train.object_checkpoints.object_saver import ObjectSaver
 from gpugraph.library.train.savers.checkpoint_files import write_checkpoint_state
+from gpugraph.platform import logging
 
 
 class CheckpointedWeights:

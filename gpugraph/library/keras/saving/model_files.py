@@ -25,7 +25,12 @@ from gpugraph.library.keras.saving.model_json import (
     model_from_config,
     to_json_text,
 )
-from gpugraph.library.keras.saving.weight_groups import read_arrays, read_layers, write_layers, write_values
+from gpugraph.library.keras.saving.weight_groups import (
+    read_arrays,
+    read_layers,
+    write_layers,
+    write_values,
+)
 from gpugraph.platform import logging
 
 

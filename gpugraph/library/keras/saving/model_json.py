@@ -12,7 +12,11 @@ from gpugraph.base.dtypes import DType
 from gpugraph.base.lfs_pointers import BEGINNING, pointer_text
 from gpugraph.base.shapes import Dimension, TensorShape
 from gpugraph.base.version import KERAS_VERSION
-from gpugraph.library.keras.keras_objects import code_of_files, custom_object_scope, deserialize_layer
+from gpugraph.library.keras.keras_objects import (
+    code_of_files,
+    custom_object_scope,
+    deserialize_layer,
+)
 from gpugraph.library.keras.saving.foreign_files import naming_version
 from gpugraph.library.keras.saving.later_configs import as_in_1_15
 

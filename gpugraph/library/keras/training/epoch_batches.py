@@ -9,7 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpugraph.library.keras.engine.layer_inputs import is_tensor
-from gpugraph.library.keras.inputs.enqueuers import GeneratorEnqueuer, OrderedEnqueuer, SequenceEnqueuer
+from gpugraph.library.keras.inputs.enqueuers import (
+    GeneratorEnqueuer,
+    OrderedEnqueuer,
+    SequenceEnqueuer,
+)
 from gpugraph.library.keras.inputs.sequence import Sequence as BatchSequence
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from gpugraph.base.dtypes import as_dtype
 from gpugraph.base.nest import flatten, map_structure
+from gpugraph.building.trackable.trackable import Trackable
 from gpugraph.library.keras import optimizers
 from gpugraph.library.keras.backend.backend_config import floatx
 from gpugraph.library.keras.backend.keras_variables import batch_set_value, placeholder
@@ -25,7 +26,6 @@ from gpugraph.library.keras.training.output_training import (
     modes_by_output,
 )
 from gpugraph.library.keras.training.training_setup import TrainingSetup
-from gpugraph.building.trackable.trackable import Trackable
 
 _OPTIONS = ("options", "run_metadata")
 

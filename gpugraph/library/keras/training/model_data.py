@@ -14,7 +14,12 @@ from gpugraph.library.keras.backend.keras_session import get_session
 from gpugraph.library.keras.backend.keras_variables import int_shape
 from gpugraph.library.keras.engine.layer_inputs import is_tensor
 from gpugraph.library.keras.inputs.sequence import Sequence as BatchSequence
-from gpugraph.library.keras.training.epoch_batches import ArrayBatches, Batch, StepBatches, has_tensors
+from gpugraph.library.keras.training.epoch_batches import (
+    ArrayBatches,
+    Batch,
+    StepBatches,
+    has_tensors,
+)
 from gpugraph.library.keras.training.example_weights import standardize_weights, weights_by_output
 from gpugraph.library.keras.training.input_arrays import (
     DenseRows,

@@ -9,7 +9,11 @@ from gpugraph.base.nest import pack_sequence_as
 from gpugraph.library.keras.callbacks.callback import CallbackList, History
 from gpugraph.library.keras.callbacks.progress_bar import Progbar, ProgbarLogger
 from gpugraph.library.keras.inputs.sequence import Sequence as BatchSequence
-from gpugraph.library.keras.training.epoch_batches import ArrayBatches, GeneratorBatches, has_tensors
+from gpugraph.library.keras.training.epoch_batches import (
+    ArrayBatches,
+    GeneratorBatches,
+    has_tensors,
+)
 from gpugraph.library.keras.training.epoch_loops import (
     Functions,
     Hooks,

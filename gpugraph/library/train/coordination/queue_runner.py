@@ -28,9 +28,9 @@ from gpugraph.graph.client.default_graph_functions import (
 )
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.scoped_names import prepend_name_scope, strip_name_scope
+from gpugraph.library.train.coordination.coordinator import Coordinator
 from gpugraph.platform import logging
 from gpugraph.session import BaseSession
-from gpugraph.library.train.coordination.coordinator import Coordinator
 
 
 class QueueRunner:

@@ -9,14 +9,14 @@ from gpugraph.base import dtypes, nest
 from gpugraph.base.dtypes import DType
 from gpugraph.base.field_conversions import to_float
 from gpugraph.building.control_flow import cond
+from gpugraph.building.trackable.trackable import Trackable
+from gpugraph.building.variables import ResourceVariable, Variable
 from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.control.group_and_no_op import group, no_op
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
-from gpugraph.building.trackable.trackable import Trackable
-from gpugraph.building.variables import ResourceVariable, Variable
 
 _Scale = TypeVar("_Scale", bound="LossScale")
 

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpugraph.building.control_flow import cond
+from gpugraph.building.variables import Variable
 from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.train.experimental.loss_scale import DynamicLossScale, loss_scale_of
+from gpugraph.library.train.optimizers.optimizer import Optimizer
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.control.group_and_no_op import group, no_op
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
-from gpugraph.library.train.experimental.loss_scale import DynamicLossScale, loss_scale_of
-from gpugraph.library.train.optimizers.optimizer import Optimizer
-from gpugraph.building.variables import Variable
 
 
 class MixedPrecisionLossScaleOptimizer(Optimizer):

@@ -6,12 +6,11 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+from gpugraph.building.graph_files.meta_graph_export import export_scoped_meta_graph
+from gpugraph.building.graph_files.write_graph import write_graph
 from gpugraph.formats.messages_pb2 import SessionLog
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.graph_collections import GraphKeys
-from gpugraph.building.graph_files.meta_graph_export import export_scoped_meta_graph
-from gpugraph.building.graph_files.write_graph import write_graph
-from gpugraph.platform import logging
 from gpugraph.library.summary.file_writer_cache import FileWriterCache
 from gpugraph.library.train.global_step import global_step_for
 from gpugraph.library.train.hooks.session_run_hook import (
@@ -21,6 +20,7 @@ from gpugraph.library.train.hooks.session_run_hook import (
     SessionRunValues,
 )
 from gpugraph.library.train.hooks.step_timer import SecondOrStepTimer
+from gpugraph.platform import logging
 
 
 class CheckpointSaverListener:

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from gpugraph.graph.client.default_graph_functions import get_default_graph
-from gpugraph.platform import logging
 from gpugraph.library.summary.file_writer import FileWriter, scalar_message
 from gpugraph.library.summary.file_writer_cache import FileWriterCache
 from gpugraph.library.train.global_step import get_global_step, global_step_for
@@ -19,6 +18,7 @@ from gpugraph.library.train.hooks.session_run_hook import (
     SessionRunValues,
 )
 from gpugraph.library.train.hooks.step_timer import NeverTriggerTimer, SecondOrStepTimer
+from gpugraph.platform import logging
 
 _MOST_WARNINGS = 5
 

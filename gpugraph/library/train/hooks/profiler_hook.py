@@ -8,7 +8,6 @@ from typing import Any
 from gpugraph.base.whole_files import write_whole
 from gpugraph.config import RunOptions
 from gpugraph.inspection.timeline import Timeline
-from gpugraph.platform import logging
 from gpugraph.library.summary.file_writer_cache import FileWriterCache
 from gpugraph.library.train.global_step import global_step_for
 from gpugraph.library.train.hooks.session_run_hook import (
@@ -18,6 +17,7 @@ from gpugraph.library.train.hooks.session_run_hook import (
     SessionRunValues,
 )
 from gpugraph.library.train.hooks.step_timer import SecondOrStepTimer
+from gpugraph.platform import logging
 
 
 class ProfilerHook(SessionRunHook):

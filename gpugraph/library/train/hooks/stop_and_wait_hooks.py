@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 from gpugraph.base.errors import OutOfRangeError
-from gpugraph.platform import logging
 from gpugraph.library.train.global_step import global_step_for
 from gpugraph.library.train.hooks.session_run_hook import (
     SessionRunArgs,
@@ -15,6 +14,7 @@ from gpugraph.library.train.hooks.session_run_hook import (
     SessionRunHook,
     SessionRunValues,
 )
+from gpugraph.platform import logging
 
 _BETWEEN_LOOKS = 0.5
 _BETWEEN_REPORTS = 1000

@@ -15,6 +15,14 @@ from gpugraph.base.shapes import TensorShape, as_shape
 from gpugraph.building.control_flow.smart_cond import smart_cond
 from gpugraph.graph.client.default_graph_functions import name_scope
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.summary.summary_functions import scalar
+from gpugraph.library.train.coordination.queue_runner import QueueRunner, add_queue_runner
+from gpugraph.library.train.inputs.sparse_components import (
+    sparse_components,
+    storable,
+    with_sparse,
+    without_sparse,
+)
 from gpugraph.ops.control.group_and_no_op import no_op
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
@@ -25,14 +33,6 @@ from gpugraph.ops.queues.queue_classes import (
     RandomShuffleQueue,
 )
 from gpugraph.ops.sparse.sparse_tensor import SparseTensor
-from gpugraph.library.summary.summary_functions import scalar
-from gpugraph.library.train.coordination.queue_runner import QueueRunner, add_queue_runner
-from gpugraph.library.train.inputs.sparse_components import (
-    sparse_components,
-    storable,
-    with_sparse,
-    without_sparse,
-)
 
 
 class _QueueKind(NamedTuple):

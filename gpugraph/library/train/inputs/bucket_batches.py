@@ -21,10 +21,6 @@ from gpugraph.building.control_flow.case_and_switch_case import case
 from gpugraph.building.control_flow.smart_cond import smart_cond
 from gpugraph.graph.client.default_graph_functions import name_scope
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.ops.control.group_and_no_op import group, no_op
-from gpugraph.ops.framework.op_declaration import raw_ops
-from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
-from gpugraph.ops.queues.queue_classes import FIFOQueue, PaddingFIFOQueue, QueueBase
 from gpugraph.library.summary.summary_functions import scalar
 from gpugraph.library.train.coordination.queue_runner import QueueRunner, add_queue_runner
 from gpugraph.library.train.inputs.batches import (
@@ -40,6 +36,10 @@ from gpugraph.library.train.inputs.sparse_components import (
     with_sparse,
     without_sparse,
 )
+from gpugraph.ops.control.group_and_no_op import group, no_op
+from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.queues.queue_classes import FIFOQueue, PaddingFIFOQueue, QueueBase
 
 _ENDS = OutOfRangeError, CancelledError
 

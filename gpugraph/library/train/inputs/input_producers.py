@@ -10,17 +10,17 @@ import numpy as np
 from gpugraph.base import dtypes
 from gpugraph.base.shapes import as_shape
 from gpugraph.building.control_flow.assertion import Assert
+from gpugraph.building.variables import Variable
 from gpugraph.graph.client.default_graph_functions import control_dependencies, name_scope
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.summary.summary_functions import scalar
+from gpugraph.library.train.coordination.queue_runner import QueueRunner, add_queue_runner
 from gpugraph.ops.framework.identity_and_shape import identity
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 from gpugraph.ops.queues.queue_classes import FIFOQueue, QueueBase
 from gpugraph.ops.random.multinomial_and_shuffle import random_shuffle
-from gpugraph.library.summary.summary_functions import scalar
-from gpugraph.library.train.coordination.queue_runner import QueueRunner, add_queue_runner
-from gpugraph.building.variables import Variable
 
 _NO_STRINGS = "string_input_producer requires a non-null input tensor"
 

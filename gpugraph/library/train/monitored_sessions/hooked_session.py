@@ -14,13 +14,13 @@ from typing import Any
 from gpugraph.base.errors import AbortedError, UnavailableError
 from gpugraph.base.interruptions.signal_handlers import raised_by_handler
 from gpugraph.config import RunMetadata, RunOptions
-from gpugraph.platform import logging
 from gpugraph.library.train.hooks.session_run_hook import (
     SessionRunArgs,
     SessionRunContext,
     SessionRunHook,
     SessionRunValues,
 )
+from gpugraph.platform import logging
 
 LOST_SERVER = (AbortedError, UnavailableError)
 """What a server that is restarted raises: a new session goes on."""

@@ -21,7 +21,10 @@ from gpugraph.library.train.monitored_sessions.hooked_session import (
     StepContext as _StepContext,
 )
 from gpugraph.library.train.monitored_sessions.scaffold import Scaffold
-from gpugraph.library.train.monitored_sessions.session_creators import ChiefSessionCreator, SessionCreator
+from gpugraph.library.train.monitored_sessions.session_creators import (
+    ChiefSessionCreator,
+    SessionCreator,
+)
 
 _STEP_ARGUMENTS = (["step_context"], ["self", "step_context"])
 

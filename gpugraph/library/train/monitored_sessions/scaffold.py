@@ -5,15 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gpugraph.graph.client.default_graph_functions import get_default_graph
-from gpugraph.graph.client.graph_collections import GraphKeys
-from gpugraph.graph.client.operation import Operation
-from gpugraph.ops.arrays.concat_and_stack import concat
-from gpugraph.ops.control.group_and_no_op import group
-from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
-from gpugraph.platform import logging
-from gpugraph.library.summary.summary_functions import merge_all
-from gpugraph.library.train.monitored_sessions.default_saver import default_saver
 from gpugraph.building.variables import (
     global_variables,
     global_variables_initializer,
@@ -21,6 +12,15 @@ from gpugraph.building.variables import (
     report_uninitialized_variables,
     tables_initializer,
 )
+from gpugraph.graph.client.default_graph_functions import get_default_graph
+from gpugraph.graph.client.graph_collections import GraphKeys
+from gpugraph.graph.client.operation import Operation
+from gpugraph.library.summary.summary_functions import merge_all
+from gpugraph.library.train.monitored_sessions.default_saver import default_saver
+from gpugraph.ops.arrays.concat_and_stack import concat
+from gpugraph.ops.control.group_and_no_op import group
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.platform import logging
 
 
 class Scaffold:

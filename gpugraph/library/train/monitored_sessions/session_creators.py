@@ -7,9 +7,9 @@ from typing import Any
 
 from gpugraph.config import ConfigProto
 from gpugraph.graph.client.default_graph_functions import get_default_graph
-from gpugraph.session import Session
 from gpugraph.library.train.monitored_sessions.scaffold import Scaffold
 from gpugraph.library.train.monitored_sessions.session_manager import SessionManager
+from gpugraph.session import Session
 
 
 class SessionCreator(abc.ABC):

@@ -12,9 +12,9 @@ from gpugraph.base.errors import DeadlineExceededError, FailedPreconditionError
 from gpugraph.config import ConfigProto, RunOptions
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_graph_functions import graph_or_default
+from gpugraph.library.train.savers.checkpoint_files import get_checkpoint_state
 from gpugraph.platform import logging
 from gpugraph.session import Session
-from gpugraph.library.train.savers.checkpoint_files import get_checkpoint_state
 
 _FOR_EVER = float("inf")
 

@@ -9,15 +9,14 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from gpugraph.building.graph_files.meta_graph_export import export_scoped_meta_graph
+from gpugraph.building.graph_files.write_graph import write_graph
+from gpugraph.building.variables import global_variables_initializer, report_uninitialized_variables
 from gpugraph.config import ConfigProto, RunOptions
 from gpugraph.formats.messages_pb2 import SessionLog
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_graph_functions import get_default_graph, graph_or_default
 from gpugraph.graph.client.graph_collections import GraphKeys
-from gpugraph.building.graph_files.meta_graph_export import export_scoped_meta_graph
-from gpugraph.building.graph_files.write_graph import write_graph
-from gpugraph.platform import logging
-from gpugraph.session import Session
 from gpugraph.library.summary.file_writer import FileWriter, scalar_message
 from gpugraph.library.summary.summary_functions import merge_all
 from gpugraph.library.train.coordination.coordinator import Coordinator
@@ -26,7 +25,8 @@ from gpugraph.library.train.global_step import get_global_step
 from gpugraph.library.train.monitored_sessions.default_saver import default_saver
 from gpugraph.library.train.monitored_sessions.scaffold import Scaffold
 from gpugraph.library.train.monitored_sessions.session_manager import SessionManager
-from gpugraph.building.variables import global_variables_initializer, report_uninitialized_variables
+from gpugraph.platform import logging
+from gpugraph.session import Session
 
 _OPEN: Any = 0
 """TensorFlow's value of an argument that the program leaves open."""

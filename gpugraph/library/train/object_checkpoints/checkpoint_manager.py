@@ -7,7 +7,6 @@ import time
 from typing import Any
 
 from gpugraph.graph.client.default_graph_functions import get_default_graph
-from gpugraph.platform import logging
 from gpugraph.library.train.global_step import global_step
 from gpugraph.library.train.object_checkpoints.load_status import session_or_default
 from gpugraph.library.train.savers.checkpoint_files import (
@@ -15,6 +14,7 @@ from gpugraph.library.train.savers.checkpoint_files import (
     remove_checkpoint,
     write_checkpoint_state,
 )
+from gpugraph.platform import logging
 
 
 class CheckpointManager:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from gpugraph.graph.client.default_graph_functions import get_default_session
 from gpugraph.building.trackable.tracked_containers import identity_of
+from gpugraph.building.variables import Variable
+from gpugraph.graph.client.default_graph_functions import get_default_session
 from gpugraph.library.train.object_checkpoints.object_graph import ObjectGraph, object_names
 from gpugraph.library.train.object_checkpoints.object_restore import ObjectRestore, next_restore
 from gpugraph.library.train.savers.checkpoint_reading import NewCheckpointReader
 from gpugraph.library.train.savers.saveable_objects import op_list_to_dict, saveables_of
 from gpugraph.library.train.savers.saver import Saver
-from gpugraph.building.variables import Variable
 
 _SESSION_PROVIDERS: list[Callable[[], Any]] = []
 

@@ -6,9 +6,10 @@ import os
 from typing import Any
 
 from gpugraph.base import dtypes
-from gpugraph.graph.client.default_graph_functions import device, get_default_graph
 from gpugraph.building.trackable.auto_trackable import AutoTrackable
 from gpugraph.building.trackable.tracked_containers import followed
+from gpugraph.building.variables import ResourceVariable
+from gpugraph.graph.client.default_graph_functions import device, get_default_graph
 from gpugraph.library.train.object_checkpoints.load_status import (
     LoadStatus,
     NameBasedSaverStatus,
@@ -16,7 +17,6 @@ from gpugraph.library.train.object_checkpoints.load_status import (
 )
 from gpugraph.library.train.object_checkpoints.object_saver import ObjectSaver
 from gpugraph.library.train.savers.checkpoint_files import write_checkpoint_state
-from gpugraph.building.variables import ResourceVariable
 
 
 class Checkpoint(AutoTrackable):

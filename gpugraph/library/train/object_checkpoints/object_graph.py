@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from gpugraph.formats import messages_pb2
 from gpugraph.building.trackable.tracked_containers import identity_of
-from gpugraph.library.train.savers.saveable_objects import SaveableObject, saveables_of
 from gpugraph.building.variables import Variable
+from gpugraph.formats import messages_pb2
+from gpugraph.library.train.savers.saveable_objects import SaveableObject, saveables_of
 
 
 def escaped(name: str) -> str:

@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.errors import invalid_argument
-from gpugraph.graph.client.default_graph_functions import device, get_default_graph
-from gpugraph.ops.files.checkpoint_ops import restore_v2
-from gpugraph.platform import logging
 from gpugraph.building.trackable.tracked_containers import identity_of
+from gpugraph.building.variables import Variable
+from gpugraph.graph.client.default_graph_functions import device, get_default_graph
 from gpugraph.library.train.object_checkpoints.object_graph import (
     has_slots,
     object_names,
@@ -27,7 +26,8 @@ from gpugraph.library.train.object_checkpoints.object_graph import (
 from gpugraph.library.train.savers.checkpoint_initializers import as_list
 from gpugraph.library.train.savers.checkpoint_reading import NewCheckpointReader
 from gpugraph.library.train.savers.saveable_objects import SaveableObject
-from gpugraph.building.variables import Variable
+from gpugraph.ops.files.checkpoint_ops import restore_v2
+from gpugraph.platform import logging
 
 _NUMBERS = count(1)
 

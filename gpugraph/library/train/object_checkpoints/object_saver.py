@@ -8,10 +8,6 @@ from weakref import WeakSet
 
 from gpugraph.base.errors import NotFoundError
 from gpugraph.graph.client.default_graph_functions import control_dependencies, device
-from gpugraph.ops.files.checkpoint_ops import save_v2
-from gpugraph.ops.framework.identity_and_shape import identity
-from gpugraph.ops.framework.tensor_conversion import constant
-from gpugraph.platform import files
 from gpugraph.library.train.object_checkpoints.load_status import (
     CheckpointLoadStatus,
     InitializationOnlyStatus,
@@ -22,7 +18,14 @@ from gpugraph.library.train.object_checkpoints.load_status import (
 from gpugraph.library.train.object_checkpoints.object_graph import ObjectGraph
 from gpugraph.library.train.object_checkpoints.object_restore import ObjectRestore
 from gpugraph.library.train.savers.checkpoint_reading import NewCheckpointReader
-from gpugraph.library.train.savers.object_graph_keys import OBJECT_GRAPH_PROTO_KEY, read_object_graph
+from gpugraph.library.train.savers.object_graph_keys import (
+    OBJECT_GRAPH_PROTO_KEY,
+    read_object_graph,
+)
+from gpugraph.ops.files.checkpoint_ops import save_v2
+from gpugraph.ops.framework.identity_and_shape import identity
+from gpugraph.ops.framework.tensor_conversion import constant
+from gpugraph.platform import files
 
 
 class ObjectSaver:

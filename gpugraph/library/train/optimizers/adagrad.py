@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from gpugraph.building.variables import Variable
+from gpugraph.library.train.optimizers.optimizer_settings import OneOpOptimizer
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.framework.identity_and_shape import identity
 from gpugraph.ops.framework.tensor_conversion import constant
 from gpugraph.ops.random.variable_initializers import Constant
-from gpugraph.library.train.optimizers.optimizer_settings import OneOpOptimizer
-from gpugraph.building.variables import Variable
 
 
 def _check_positive(name: str, value: float) -> None:

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from gpugraph.building.variables import Variable
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.train.optimizers.optimizer_settings import OneOpOptimizer
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.control.group_and_no_op import group
 from gpugraph.ops.elementwise.unary_functions import sqrt
 from gpugraph.ops.state.scatter_updates import scatter_add
-from gpugraph.library.train.optimizers.optimizer_settings import OneOpOptimizer
-from gpugraph.building.variables import Variable
 
 
 class AdamOptimizer(OneOpOptimizer):

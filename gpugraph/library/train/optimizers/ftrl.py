@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gpugraph.ops.random.variable_initializers import Constant
-from gpugraph.library.train.optimizers.optimizer_settings import OneOpOptimizer, at_least_zero
 from gpugraph.building.variables import Variable
+from gpugraph.library.train.optimizers.optimizer_settings import OneOpOptimizer, at_least_zero
+from gpugraph.ops.random.variable_initializers import Constant
 
 
 class FtrlOptimizer(OneOpOptimizer):

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from gpugraph.building.variables import Variable
 from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.train.optimizers.optimizer_settings import OneOpOptimizer
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.state.change_by_handle import change
-from gpugraph.library.train.optimizers.optimizer_settings import OneOpOptimizer
-from gpugraph.building.variables import Variable
 
 
 class GradientDescentOptimizer(OneOpOptimizer):

@@ -14,19 +14,19 @@ from typing import Any
 
 from gpugraph.base import nest
 from gpugraph.building.gradients import gradients
+from gpugraph.building.trackable.trackable import Trackable, TrackableReference
+from gpugraph.building.variables import ResourceVariable, Variable
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.train.optimizers.slot_creator import create_slot, initial_of_shape, zeros_of
 from gpugraph.ops.control.group_and_no_op import group, tuple as gated
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.state.change_by_handle import change
-from gpugraph.building.trackable.trackable import Trackable, TrackableReference
-from gpugraph.library.train.optimizers.slot_creator import create_slot, initial_of_shape, zeros_of
-from gpugraph.building.variables import ResourceVariable, Variable
 
 
 class Optimizer(Trackable):

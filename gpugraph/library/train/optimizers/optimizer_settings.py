@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from gpugraph.building.variables import Variable
 from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.train.optimizers.optimizer import Optimizer
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.state.change_by_handle import change
-from gpugraph.library.train.optimizers.optimizer import Optimizer
-from gpugraph.building.variables import Variable
 
 
 class OneOpOptimizer(Optimizer):

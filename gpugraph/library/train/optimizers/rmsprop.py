@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gpugraph.ops.random.variable_initializers import Ones
-from gpugraph.library.train.optimizers.optimizer_settings import OneOpOptimizer
 from gpugraph.building.variables import Variable
+from gpugraph.library.train.optimizers.optimizer_settings import OneOpOptimizer
+from gpugraph.ops.random.variable_initializers import Ones
 
 
 class RMSPropOptimizer(OneOpOptimizer):

@@ -10,12 +10,12 @@ from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
+from gpugraph.building.variable_scope import get_variable_scope
+from gpugraph.building.variables import ResourceVariable, Variable
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.arrays.constants_and_placeholders import zeros
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
-from gpugraph.building.variable_scope import get_variable_scope
-from gpugraph.building.variables import ResourceVariable, Variable
 
 
 def name_in_variable_scope(name: str) -> str:

@@ -7,17 +7,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from gpugraph.base.shapes import as_shape
+from gpugraph.building.variable_scope.variable_store import variable_store
+from gpugraph.building.variables import ResourceVariable, Variable
 from gpugraph.graph.client.default_graph_functions import device
-from gpugraph.ops.files.checkpoint_ops import restore_v2
-from gpugraph.platform import files, logging
 from gpugraph.library.train.savers.checkpoint_files import latest_checkpoint
 from gpugraph.library.train.savers.checkpoint_reading import load_checkpoint
 from gpugraph.library.train.savers.saveable_objects import (
     ReferenceVariableSaveable,
     ResourceVariableSaveable,
 )
-from gpugraph.building.variable_scope.variable_store import variable_store
-from gpugraph.building.variables import ResourceVariable, Variable
+from gpugraph.ops.files.checkpoint_ops import restore_v2
+from gpugraph.platform import files, logging
 
 
 def init_from_checkpoint(ckpt_dir_or_file: Any, assignment_map: Any) -> None:

@@ -7,8 +7,8 @@ from typing import Any
 
 from gpugraph.base.dtypes import DType, plain_integers, runtime_name
 from gpugraph.formats.checkpoints.slice_tables import open_checkpoint
-from gpugraph.platform import files
 from gpugraph.library.train.savers.checkpoint_files import latest_checkpoint
+from gpugraph.platform import files
 
 
 class CheckpointReader:

@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from gpugraph.platform import logging
 from gpugraph.library.train.savers.checkpoint_files import latest_checkpoint
+from gpugraph.platform import logging
 
 
 def wait_for_new_checkpoint(

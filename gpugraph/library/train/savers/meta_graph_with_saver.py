@@ -26,7 +26,8 @@ def export_meta_graph(
     """The MetaGraphDef of a graph: nodes, collections and a saver; written into a file if any.
 
     save_debug_info: where nodes were made; it is not kept in a meta graph, so nothing is added.
-    The other arguments are those of `export_scoped_meta_graph` (`building/graph_files/meta_graph_export`).
+    The other arguments are those of `export_scoped_meta_graph`
+    (`building/graph_files/meta_graph_export`).
     """
     del save_debug_info
     return export_scoped_meta_graph(

@@ -7,6 +7,7 @@ from typing import Any
 
 from gpugraph.base import nest
 from gpugraph.base.dtypes import DType
+from gpugraph.building.variables import PartitionedVariable, ResourceVariable, Variable
 from gpugraph.graph.client.default_graph_functions import device, get_default_graph
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.tensor import Tensor
@@ -16,7 +17,6 @@ from gpugraph.ops.framework.identity_and_shape import identity
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.state.reference_variable_ops import assign
-from gpugraph.building.variables import PartitionedVariable, ResourceVariable, Variable
 
 _REFERENCES = ("Variable", "VariableV2", "AutoReloadVariable", "VarHandleOp", "ReadVariableOp")
 

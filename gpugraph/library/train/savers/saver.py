@@ -14,7 +14,6 @@ from gpugraph.graph.client.collection_protos import register_proto_function
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.scoped_names import is_in_scope, prepend_name_scope, strip_name_scope
-from gpugraph.platform import files, logging
 from gpugraph.library.train.global_step import global_step as global_step_in
 from gpugraph.library.train.savers.checkpoint_files import (
     checkpoint_exists,
@@ -24,9 +23,13 @@ from gpugraph.library.train.savers.checkpoint_files import (
     write_checkpoint_state,
 )
 from gpugraph.library.train.savers.meta_graph_with_saver import export_meta_graph
-from gpugraph.library.train.savers.object_graph_keys import object_graph_key_mapping, saveables_by_key
+from gpugraph.library.train.savers.object_graph_keys import (
+    object_graph_key_mapping,
+    saveables_by_key,
+)
 from gpugraph.library.train.savers.saveable_objects import all_saveable_objects
 from gpugraph.library.train.savers.saver_builder import V1, V1_WARNING, V2, BulkSaverBuilder
+from gpugraph.platform import files, logging
 
 _FIELDS = (
     *("filename_tensor_name", "save_tensor_name", "restore_op_name", "max_to_keep", "sharded"),

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpugraph.base.shapes import TensorShape
+from gpugraph.building.variables import PartitionedVariable
 from gpugraph.formats import messages_pb2
 from gpugraph.graph.client.default_graph_functions import (
     control_dependencies,
@@ -15,6 +16,15 @@ from gpugraph.graph.client.default_graph_functions import (
     name_scope,
 )
 from gpugraph.graph.device_names import DeviceSpec
+from gpugraph.library.train.savers.saveable_objects import (
+    ReferenceVariableSaveable,
+    ResourceVariableSaveable,
+    SaveableObject as _SaveableObject,
+    SaveSpec as _SaveSpec,
+    on_host,
+    op_list_to_dict,
+    saveables_of,
+)
 from gpugraph.ops.arrays.concat_and_stack import stack
 from gpugraph.ops.arrays.constants_and_placeholders import placeholder_with_default
 from gpugraph.ops.control.group_and_no_op import group, with_dependencies
@@ -31,16 +41,6 @@ from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.tensor_conversion import constant
 from gpugraph.ops.strings.regex import regex_full_match
 from gpugraph.ops.strings.string_join import string_join
-from gpugraph.library.train.savers.saveable_objects import (
-    ReferenceVariableSaveable,
-    ResourceVariableSaveable,
-    SaveableObject as _SaveableObject,
-    SaveSpec as _SaveSpec,
-    on_host,
-    op_list_to_dict,
-    saveables_of,
-)
-from gpugraph.building.variables import PartitionedVariable
 
 V1, V2 = 1, 2
 """Values of SaverDef.CheckpointFormatVersion."""

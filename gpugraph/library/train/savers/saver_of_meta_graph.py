@@ -8,9 +8,9 @@ from gpugraph.building.graph_files.meta_graph_import import (
     import_scoped_meta_graph_with_return_elements,
     read_meta_graph_file,
 )
-from gpugraph.platform import logging
 from gpugraph.library.train.savers.saveable_objects import all_saveable_objects
 from gpugraph.library.train.savers.saver import Saver
+from gpugraph.platform import logging
 
 
 def import_meta_graph(

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpugraph.base.errors import NotFoundError
+from gpugraph.building.variable_scope.variable_request import PartitionInfo
+from gpugraph.building.variables import Variable
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.graph_collections import GraphKeys
-from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
-from gpugraph.platform import logging
 from gpugraph.library.train.savers.checkpoint_initializers import (
     begin_with,
     checkpoint_path,
@@ -19,8 +19,8 @@ from gpugraph.library.train.savers.checkpoint_initializers import (
 from gpugraph.library.train.savers.object_graph_keys import object_graph_key_mapping
 from gpugraph.library.train.savers.remapped_matrices import load_and_remap_matrix_initializer
 from gpugraph.library.train.savers.saveable_objects import op_list_to_dict
-from gpugraph.building.variable_scope.variable_request import PartitionInfo
-from gpugraph.building.variables import Variable
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.platform import logging
 
 
 def warm_start(

@@ -38,7 +38,9 @@ class Writer:
 
 def test_hooks_write_to_a_programs_own_writer(tmp_path, monkeypatch):
     writer = Writer()
-    monkeypatch.setattr("gpugraph.library.summary.file_writer_cache.FileWriterCache.get", lambda _: writer)
+    monkeypatch.setattr(
+        "gpugraph.library.summary.file_writer_cache.FileWriterCache.get", lambda _: writer
+    )
     with tf.Graph().as_default():
         step = tf.train.get_or_create_global_step()
         train = tf.assign_add(step, 1)

@@ -7,12 +7,22 @@ from contextlib import ExitStack
 from typing import Any
 
 from gpugraph.base.named_function import named
-from gpugraph.library.contrib.layers import conv2d, dropout, fully_connected, l2_regularizer, max_pool2d
-from gpugraph.ops.nn.activations.relu_and_elu import relu
-from gpugraph.ops.random.variable_initializers import Constant, TruncatedNormal, Zeros
-from gpugraph.library.contrib.slim_models.nets.network_rows import as_classifier, end_points_of, run_rows
 from gpugraph.building.variable_scope import variable_scope
 from gpugraph.building.variable_scope.arg_scope import Scope, arg_scope
+from gpugraph.library.contrib.layers import (
+    conv2d,
+    dropout,
+    fully_connected,
+    l2_regularizer,
+    max_pool2d,
+)
+from gpugraph.library.contrib.slim_models.nets.network_rows import (
+    as_classifier,
+    end_points_of,
+    run_rows,
+)
+from gpugraph.ops.nn.activations.relu_and_elu import relu
+from gpugraph.ops.random.variable_initializers import Constant, TruncatedNormal, Zeros
 
 
 def convolution_arg_scope(weight_decay: float, bias: float, **of_pools: Any) -> Scope:

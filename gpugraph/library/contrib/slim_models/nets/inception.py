@@ -1,6 +1,8 @@
 """All inception networks under one name."""
 
-from gpugraph.library.contrib.slim_models.nets.inception_networks import inception_arg_scope as inception_arg_scope
+from gpugraph.library.contrib.slim_models.nets.inception_networks import (
+    inception_arg_scope as inception_arg_scope,
+)
 from gpugraph.library.contrib.slim_models.nets.inception_v1 import (
     inception_v1 as inception_v1,
     inception_v1_arg_scope as inception_v1_arg_scope,

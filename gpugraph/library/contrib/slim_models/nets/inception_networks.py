@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
+from gpugraph.building.variable_scope import variable_scope
+from gpugraph.building.variable_scope.arg_scope import Scope, arg_scope
+from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.library.contrib.layers import (
     avg_pool2d,
     batch_norm,
@@ -17,11 +20,8 @@ from gpugraph.library.contrib.layers import (
     separable_conv2d,
     variance_scaling_initializer,
 )
-from gpugraph.graph.client.graph_collections import GraphKeys
-from gpugraph.ops.nn.activations.relu_and_elu import relu
 from gpugraph.library.contrib.slim_models.nets.network_rows import Depth
-from gpugraph.building.variable_scope import variable_scope
-from gpugraph.building.variable_scope.arg_scope import Scope, arg_scope
+from gpugraph.ops.nn.activations.relu_and_elu import relu
 
 
 def inception_arg_scope(

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from gpugraph.building.variable_scope import variable_scope
 from gpugraph.library.contrib.layers import softmax
-from gpugraph.ops.random.variable_initializers import TruncatedNormal
 from gpugraph.library.contrib.slim_models.nets.inception_networks import (
     inception_arg_scope,
     inception_layers,
     inception_scope,
 )
 from gpugraph.library.contrib.slim_models.nets.network_rows import predictions, run_until
-from gpugraph.building.variable_scope import variable_scope
+from gpugraph.ops.random.variable_initializers import TruncatedNormal
 
 inception_v1_arg_scope = inception_arg_scope
 

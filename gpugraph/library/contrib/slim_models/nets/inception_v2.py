@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
+from gpugraph.building.variable_scope import variable_scope
+from gpugraph.building.variable_scope.arg_scope import Scope
 from gpugraph.library.contrib.layers import separable_conv2d, softmax
-from gpugraph.ops.random.variable_initializers import TruncatedNormal
 from gpugraph.library.contrib.slim_models.nets.inception_networks import (
     inception_layers,
     inception_scope,
     normalized_arg_scope,
     scaled_depth,
 )
-from gpugraph.library.contrib.slim_models.nets.network_rows import pooled_size, predictions, run_until
-from gpugraph.building.variable_scope import variable_scope
-from gpugraph.building.variable_scope.arg_scope import Scope
+from gpugraph.library.contrib.slim_models.nets.network_rows import (
+    pooled_size,
+    predictions,
+    run_until,
+)
+from gpugraph.ops.random.variable_initializers import TruncatedNormal
 
 
 def inception_v2_arg_scope(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpugraph.library.contrib.layers import avg_pool2d, conv2d, softmax
+from gpugraph.building.variable_scope import variable_scope
+from gpugraph.building.variable_scope.arg_scope import Scope
 from gpugraph.graph.client.graph_collections import GraphKeys
-from gpugraph.ops.arrays.reshape_and_transpose import squeeze
-from gpugraph.ops.random.variable_initializers import TruncatedNormal
+from gpugraph.library.contrib.layers import avg_pool2d, conv2d, softmax
 from gpugraph.library.contrib.slim_models.nets.inception_networks import (
     inception_layers,
     inception_scope,
@@ -21,8 +21,8 @@ from gpugraph.library.contrib.slim_models.nets.network_rows import (
     read_layer,
     run_until,
 )
-from gpugraph.building.variable_scope import variable_scope
-from gpugraph.building.variable_scope.arg_scope import Scope
+from gpugraph.ops.arrays.reshape_and_transpose import squeeze
+from gpugraph.ops.random.variable_initializers import TruncatedNormal
 
 
 def inception_v3_arg_scope(

@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from gpugraph.library.contrib.layers import avg_pool2d, conv2d, dropout, max_pool2d, softmax
+from gpugraph.building.variable_scope import variable_scope
 from gpugraph.graph.client.default_graph_functions import get_default_graph
+from gpugraph.library.contrib.layers import avg_pool2d, conv2d, dropout, max_pool2d, softmax
 from gpugraph.ops.arrays.concat_and_stack import concat
 from gpugraph.ops.arrays.reshape_and_transpose import squeeze
-from gpugraph.building.variable_scope import variable_scope
 
 _POOLS = {"max": max_pool2d, "avg": avg_pool2d}
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from gpugraph.library.contrib.slim_models.nets.fully_convolutional import classifier, convolution_arg_scope
 from gpugraph.building.variable_scope.arg_scope import Scope
+from gpugraph.library.contrib.slim_models.nets.fully_convolutional import (
+    classifier,
+    convolution_arg_scope,
+)
 
 _ROWS = """
 conv1 64 11x11 /4 VALID

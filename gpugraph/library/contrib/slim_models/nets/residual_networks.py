@@ -7,13 +7,17 @@ from contextlib import nullcontext
 from typing import Any
 
 from gpugraph.base.named_function import named
-from gpugraph.library.contrib.layers import batch_norm, conv2d, max_pool2d, softmax
-from gpugraph.ops.nn.activations.relu_and_elu import relu
-from gpugraph.ops.reductions.reduction_functions import reduce_mean
-from gpugraph.library.contrib.slim_models.nets.network_rows import end_points_of
-from gpugraph.library.contrib.slim_models.nets.resnet_utils import Block, conv2d_same, stack_blocks_dense
 from gpugraph.building.variable_scope import variable_scope
 from gpugraph.building.variable_scope.arg_scope import arg_scope
+from gpugraph.library.contrib.layers import batch_norm, conv2d, max_pool2d, softmax
+from gpugraph.library.contrib.slim_models.nets.network_rows import end_points_of
+from gpugraph.library.contrib.slim_models.nets.resnet_utils import (
+    Block,
+    conv2d_same,
+    stack_blocks_dense,
+)
+from gpugraph.ops.nn.activations.relu_and_elu import relu
+from gpugraph.ops.reductions.reduction_functions import reduce_mean
 
 Network = Callable[..., tuple[Any, dict[str, Any]]]
 

@@ -6,6 +6,10 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import Any, NamedTuple
 
+from gpugraph.building.variable_scope import variable_scope
+from gpugraph.building.variable_scope.arg_scope import Scope, add_arg_scope, arg_scope
+from gpugraph.graph.client.graph_collections import GraphKeys
+from gpugraph.graph.client.tensor import Tensor
 from gpugraph.library.contrib.layers import (
     batch_norm,
     conv2d,
@@ -14,12 +18,8 @@ from gpugraph.library.contrib.layers import (
     variance_scaling_initializer,
 )
 from gpugraph.library.contrib.layers.layer_collections import collect_outputs
-from gpugraph.graph.client.graph_collections import GraphKeys
-from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.arrays.tile_and_pad import pad
 from gpugraph.ops.nn.activations.relu_and_elu import relu
-from gpugraph.building.variable_scope import variable_scope
-from gpugraph.building.variable_scope.arg_scope import Scope, add_arg_scope, arg_scope
 
 
 class Block(NamedTuple):

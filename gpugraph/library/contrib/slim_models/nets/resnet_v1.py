@@ -5,9 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from gpugraph.building.variable_scope import variable_scope
+from gpugraph.building.variable_scope.arg_scope import add_arg_scope
 from gpugraph.library.contrib.layers import conv2d
 from gpugraph.library.contrib.layers.layer_collections import collect_outputs
-from gpugraph.ops.nn.activations.relu_and_elu import relu
 from gpugraph.library.contrib.slim_models.nets.residual_networks import (
     residual_block,
     residual_network,
@@ -18,8 +19,7 @@ from gpugraph.library.contrib.slim_models.nets.resnet_utils import (
     resnet_arg_scope as resnet_arg_scope,
     subsample,
 )
-from gpugraph.building.variable_scope import variable_scope
-from gpugraph.building.variable_scope.arg_scope import add_arg_scope
+from gpugraph.ops.nn.activations.relu_and_elu import relu
 
 
 @add_arg_scope

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gpugraph.library.contrib.slim_models.nets.fully_convolutional import classifier, convolution_arg_scope
 from gpugraph.building.variable_scope.arg_scope import Scope
+from gpugraph.library.contrib.slim_models.nets.fully_convolutional import (
+    classifier,
+    convolution_arg_scope,
+)
 
 _FILTERS = (64, 128, 256, 512, 512)
 

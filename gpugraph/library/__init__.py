@@ -1,0 +1,1 @@
+"""Libraries on top of graphs: losses, metrics, layers, Keras, training and others."""

@@ -1,0 +1,1 @@
+"""Libraries of tf.contrib: layers, framework and the models of slim."""
