@@ -7,6 +7,7 @@ import functools
 import importlib
 import inspect
 import itertools
+import pickle
 import re
 import types
 
@@ -2571,3 +2572,19 @@ def test_public_paths_can_be_imported(path):
     parent, _, name = path.rpartition(".")
     assert getattr(importlib.import_module(parent), name, module) is module
     assert names_of(module)
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("keras.engine.network", "Network"),
+        ("train.optimizers.adam", "AdamOptimizer"),
+        ("variables.variable", "Variable"),
+        ("contrib_layers.fully_connected", "fully_connected"),
+    ],
+)
+def test_pickles_name_classes_by_the_paths_of_before_folders_moved(path: str, name: str) -> None:
+    found = pickle.loads(f"cgpugraph.{path}\n{name}\n.".encode())
+    assert found.__module__.startswith(("gpugraph.library.", "gpugraph.building."))
+    assert found.__module__.endswith(f".{path.partition('.')[2]}")
+    assert found.__name__ == name
