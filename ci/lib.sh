@@ -26,23 +26,24 @@ NATIVE=(
     tests/compile/fusion/test_matmul_epilogues.py::test_other_additions_stay
     tests/compile/fusion/test_convolution_remapper.py tests/compile/steps/test_native_stretches.py
     tests/compile/steps/test_broken_compilers.py tests/compile/steps/test_own_kernels.py
-    tests/building/control_flow/test_values.py tests/building/gradients/test_backpropagation.py tests/library/train
-    tests/library/rnn/test_dynamic_rnn.py tests/test_random_native.py tests/test_random_graphs.py
-    tests/test_random_control_flow.py
+    tests/building/control_flow/test_values.py tests/building/gradients/test_backpropagation.py
+    tests/library/train tests/library/rnn/test_dynamic_rnn.py tests/test_random_native.py
+    tests/test_random_graphs.py tests/test_random_control_flow.py
 )
 # Tests that need no extra: ci/test runs them in a plain install, an environment of NumPy, protobuf
 # and pytest, and `ci/test --all` in the other one as well.
 PLAIN_ALONE=(
-    tests/cli tests/config tests/library/contrib/layers tests/building/control_flow tests/building/gradients tests/graph
-    tests/inspection tests/library/layers tests/library/losses tests/memory tests/library/metrics tests/ops/random
-    tests/ops/state tests/library/rnn tests/session tests/building/variable_scope tests/building/variables
-    tests/test_page_programs.py tests/test_readme.py
+    tests/building/control_flow tests/building/gradients tests/building/graph_files
+    tests/building/variable_scope tests/building/variables tests/cli tests/config tests/graph
+    tests/inspection tests/library/contrib/layers tests/library/datasets tests/library/layers
+    tests/library/losses tests/library/metrics tests/library/rnn tests/library/saved_models
+    tests/library/summary tests/library/train tests/memory tests/ops/parsing tests/ops/random
+    tests/ops/state tests/session tests/test_page_programs.py tests/test_readme.py
     tests/tensorflow_import/test_module_table.py tests/tensorflow_import/test_without_extras.py
 )
 # All that runs in a plain install: those, and tests that differ by what is installed.
 PLAIN=(
-    tests/base tests/cluster/test_cluster_spec.py tests/library/datasets tests/formats tests/building/graph_files
-    tests/kernel tests/ops/parsing tests/library/saved_models tests/library/summary tests/tensorflow_import tests/library/train
+    tests/base tests/cluster/test_cluster_spec.py tests/formats tests/tensorflow_import
     "${PLAIN_ALONE[@]}"
 )
 SPREAD=(-n auto --dist worksteal) # over the processors, by pytest-xdist
