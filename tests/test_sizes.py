@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).resolve().parents[1] / "gpugraph"
-MAX_LINES = 600
+MAX_LINES = 400
 MAX_MEDIAN = 150
 MOST_FILES = 25
 MOST_AT_THE_TOP = 20
@@ -91,7 +91,7 @@ SOUND = '"""Why."""\nx = 1\n'
 @pytest.mark.parametrize(
     ("check", "text", "fault"),
     [
-        (size_faults, SOUND + "#\n" * (MAX_LINES - 1), "a.py: 601 lines, 600 at most"),
+        (size_faults, SOUND + "#\n" * (MAX_LINES - 1), "a.py: 401 lines, 400 at most"),
         (docstring_faults, "x = 1\n", "a.py: no docstring"),
         (docstring_faults, '""" """\n', "a.py: no docstring"),
     ],
@@ -105,7 +105,7 @@ def test_a_broken_file_is_found(check: Check, text: str, fault: str, tmp_path: P
 
 
 def test_a_high_median_is_found(tmp_path: Path) -> None:
-    for name, lines in (("a.py", 2), ("b.py", MAX_MEDIAN + 1), ("c.py", 500)):
+    for name, lines in (("a.py", 2), ("b.py", MAX_MEDIAN + 1), ("c.py", 300)):
         (tmp_path / name).write_text(SOUND + "#\n" * (lines - 2), "utf-8")
     assert median_faults(tmp_path) == ["half of the files have 151 lines"]
     (tmp_path / "c.py").unlink()

@@ -85,7 +85,7 @@ def together(tf: Any, case: dict[str, Any], arguments: list[Any]) -> list[Any]:
 def _vectors(tf: Any, vectors: Any, values: Any) -> list[Any]:
     """Of vectors, as columns, that are unique but for a sign (of complex ones, a phase).
 
-    What follows those of the values spans the rest of the space, in any way.
+    The vectors behind those of the values span the rest of the space, in any basis.
     """
     count = tf.shape(values)[-1]  # TensorFlow infers no shapes for op types of old graphs
     rest = vectors[..., count:]

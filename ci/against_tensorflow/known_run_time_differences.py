@@ -1,4 +1,4 @@
-"""What `run_time_errors.py` finds different between gpugraph and TensorFlow 2.21, and why.
+"""Differences that `run_time_errors.py` finds to TensorFlow 2.21, with their reasons.
 
 A kind of ops excuses words only: where the class of the error, or whether there is one, differs,
 that needs a reason of the very case.

@@ -35,7 +35,7 @@ REASONS = {
     "_get_operation_by_tf_operation _get_tensor_by_tf_output _create_op_from_tf_operation "
     "_add_new_tf_operations",
     "of generated modules and eager execution": "_get_attr_type _numpy",
-    "Keras sets it on tensors and variables of its own": "_keras_history _keras_mask "
+    "Keras sets it on its tensors and variables": "_keras_history _keras_mask "
     "_keras_shape _keras_initialized _uses_learning_phase _assign_placeholder _assign_op",
     "a cache of the module that reads it": "_handle_feeders _handle_readers _handle_movers "
     "_handle_deleters _reduced_shape_cache _bcast_grad_args_cache _py_funcs_used_in_graph",

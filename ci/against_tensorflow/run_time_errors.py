@@ -1,4 +1,4 @@
-"""What every sampled op says in a run of inputs that don't fit, by gpugraph and by TensorFlow.
+"""Compare the errors that every sampled op raises in a run for inputs that do not fit.
 
     python ci/against_tensorflow/run_time_errors.py --tensorflow PYTHON [--only OP ...]
 

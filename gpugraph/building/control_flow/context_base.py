@@ -69,8 +69,10 @@ class ControlFlowContext(ABC):
 
     @abstractmethod
     def owns(self, op: Operation) -> bool:
-        """Whether the Switch, Merge, Enter or Exit is a part of this branch or loop, not of another
-        one inside, which came with a GraphDef and has no context of its own."""
+        """Whether the Switch, Merge, Enter or Exit is a part of this branch or loop.
+
+        False for one of an inner branch or loop from a GraphDef, which has no context.
+        """
 
     # -- what they share
 

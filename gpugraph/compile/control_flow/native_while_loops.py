@@ -118,7 +118,7 @@ def back_edge(merge: Node) -> Edge:
 def native_loop(
     step_list: StepList, frame: Frame
 ) -> tuple[Callable[[Loop], NativeLoop] | None, str]:
-    """What makes a loop of steps a native one, or None and the reason."""
+    """Return the function that makes a loop of steps native, or None and the reason."""
     if not step_list.jit.is_on:
         return None, f"no native kernels: {step_list.jit.reason}"
     try:

@@ -2,7 +2,7 @@
 
 A spec is its `_serialize()`: shapes, dtypes, names and flags, nested in tuples and dicts. Two are
 equal, or compatible, if all of these are, one by one. A value is its components: a structure of
-tensors and of values with specs of their own, or a flat list of tensors.
+tensors and of values that have specs, or a flat list of tensors.
 """
 
 from __future__ import annotations
@@ -207,7 +207,7 @@ def _as_tuple(value: Any) -> Any:
 
 
 def _common(x: Any, y: Any) -> Any:
-    """What holds for both parts of serializations, in which only shapes may differ."""
+    """Return the merged part of two serializations, in which only shapes may differ."""
     if type(x) is type(y):
         if isinstance(x, TensorShape):
             return x.most_specific_compatible_shape(y)
@@ -248,10 +248,10 @@ def register_type_spec_from_value_converter(
 
 
 def type_spec_from_value(value: Any) -> TypeSpec:
-    """The spec of a value, or the value if it is a spec.
+    """Return the spec of a value, or the value if it is a spec.
 
-    A list of values of one batchable kind has the spec of a batch; what has no spec of its own but
-    can be a tensor has that of the tensor. TypeError for other values.
+    A list of values of one batchable kind has the spec of a batch. A value without a registered
+    spec that can be converted to a tensor has the tensor's spec. TypeError for other values.
     """
     if isinstance(value, TypeSpec):
         return value

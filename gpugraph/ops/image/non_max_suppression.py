@@ -7,7 +7,6 @@ a lower score (Bodla and others, "Soft-NMS", 2017).
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -24,72 +23,11 @@ from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.shape_functions import SCALAR, of_rank
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.image.box_overlaps import choose_boxes, overlaps_of_boxes, overlaps_without_nan
 
 _REASON = "how many boxes it selects depends on values, which the host must read"
 _ON_HOST: dict[str, Any] = {"gpu": HostOnly(_REASON), "grad": NO_GRADIENT}
 _OPEN = TensorShape.of((None,))
-Overlaps = Callable[[int, list[int]], Any]
-
-
-def _choose(
-    scores: Any, most: int, least: float, threshold: float, overlaps: Overlaps, sigma: float = 0
-) -> list[tuple[int, float]]:
-    """(box, its score when chosen), at most `most`; `overlaps` are those of a box with others."""
-    waiting = [(-float(score), box, 0) for box, score in enumerate(scores) if score > least]
-    heapq.heapify(waiting)
-    chosen: list[tuple[int, float]] = []
-    while waiting and len(chosen) < most:
-        minus, box, since = heapq.heappop(waiting)
-        shared = overlaps(box, [other for other, _ in chosen[since:]])
-        if sigma:
-            weights = np.exp(-0.5 / sigma * shared * shared)
-        elif (shared > threshold).any():
-            continue
-        else:
-            weights = shared <= threshold  # an overlap that is NaN takes all of the score
-        score = -minus * float(np.prod(weights))
-        if score == -minus:
-            chosen.append((box, score))
-        elif score > least:
-            heapq.heappush(waiting, (-score, box, len(chosen)))
-    return chosen
-
-
-def _corners(boxes: Any) -> Any:
-    """Boxes as y1, x1, y2, x2, the lower corner first."""
-    low, high = boxes[:, :2], boxes[:, 2:]
-    return np.concatenate([_least(low, high), _largest(low, high)], 1)
-
-
-def _least(one: Any, other: Any) -> Any:
-    """The lower numbers; those of `one` where either is NaN."""
-    return np.where(other < one, other, one)
-
-
-def _largest(one: Any, other: Any) -> Any:
-    """The higher numbers; those of `one` where either is NaN."""
-    return np.where(one < other, other, one)
-
-
-def _overlap(box: Any, others: Any) -> Any:
-    """The area that a box shares with others, as a part of the area that both cover."""
-    low, high = _largest(box[:2], others[:, :2]), _least(box[2:], others[:, 2:])
-    shared = np.maximum(high - low, 0).prod(axis=1)
-    areas = (others[:, 2:] - others[:, :2]).prod(axis=1)
-    area = (box[2:] - box[:2]).prod()
-    whole = area + areas - shared
-    return np.where((areas <= 0) | (area <= 0), 0, shared / np.where(whole == 0, 1, whole))
-
-
-def _by_boxes(boxes: Any) -> Overlaps:
-    corners = _corners(boxes)
-    return lambda box, others: _overlap(corners[box], corners[others])
-
-
-def _known_overlaps(boxes: Any) -> Overlaps:
-    """Those by boxes, 0 instead of NaN: here such boxes keep their scores."""
-    overlaps = _by_boxes(boxes)
-    return lambda box, others: np.nan_to_num(overlaps(box, others))
 
 
 def _check(threshold: Any, most: Any = 0) -> None:
@@ -122,7 +60,7 @@ def _indices(chosen: list[tuple[int, float]]) -> list[Any]:
 
 def _of_overlaps(overlaps: Any, scores: Any, most: Any, threshold: Any, least: Any) -> list[Any]:
     limits = float(least), float(threshold)
-    chosen = _choose(scores, int(most), *limits, lambda box, others: overlaps[box, others])
+    chosen = choose_boxes(scores, int(most), *limits, lambda box, others: overlaps[box, others])
     return _indices(chosen)
 
 
@@ -187,7 +125,9 @@ def _bind_boxes(context: KernelContext, *arrays: Any) -> Callable[[], list[Any]]
         sigma = float(arrays[5]) if len(arrays) > 5 else 0.0
         if not sigma >= 0:
             raise invalid_argument(f"soft_nms_sigma must not be negative, but is {sigma}")
-        chosen = _choose(scores, int(most), float(least), float(threshold), _by_boxes(boxes), sigma)
+        chosen = choose_boxes(
+            scores, int(most), float(least), float(threshold), overlaps_of_boxes(boxes), sigma
+        )
         size = int(most) if pads else len(chosen)
         indices, values = np.zeros(size, np.int32), np.zeros(size, scores.dtype)
         indices[: len(chosen)] = [box for box, _ in chosen]
@@ -200,7 +140,9 @@ def _bind_boxes(context: KernelContext, *arrays: Any) -> Callable[[], list[Any]]
 
 def _best(boxes: Any, scores: Any, most: Any, threshold: Any, least: Any) -> list[Any]:
     _check(threshold)
-    chosen = _choose(scores, int(most), float(least), float(threshold), _by_boxes(boxes))
+    chosen = choose_boxes(
+        scores, int(most), float(least), float(threshold), overlaps_of_boxes(boxes)
+    )
     return _indices(chosen)
 
 
@@ -337,8 +279,8 @@ def _best_of_all(boxes: Any, scores: Any, most: int, threshold: Any, least: Any)
     items = []
     for kind in range(scores.shape[1]):
         of_class = boxes[:, kind if boxes.shape[1] > 1 else 0]
-        chosen = _choose(
-            scores[:, kind], most, float(least), float(threshold), _known_overlaps(of_class)
+        chosen = choose_boxes(
+            scores[:, kind], most, float(least), float(threshold), overlaps_without_nan(of_class)
         )
         items += [(score, kind, of_class[box]) for box, score in chosen]
     return sorted(items, key=lambda item: -item[0])

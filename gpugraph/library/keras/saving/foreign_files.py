@@ -1,7 +1,7 @@
-"""Files that this Keras does not read, named in errors: by Keras 1, Keras 3, or by other programs.
+"""Recognise files that this Keras does not read: of Keras 1, of Keras 3, of other programs.
 
-HDF5 files and JSON say which Keras wrote them. What is no HDF5 file is known by its first bytes, or
-as a folder.
+HDF5 files and JSON name the Keras that wrote them. Other files are recognised by their first bytes,
+SavedModels by their folders.
 """
 
 from __future__ import annotations

@@ -113,7 +113,7 @@ def test_a_dict_of_inputs_goes_to_the_layer():
     data = {"b": np.ones([4, 3]), "a": np.zeros([4, 3])}
     model.fit(data, np.ones([4, 2]), verbose=0, validation_data=(data, np.ones([4, 2])))
     kernel, bias = model.get_weights()
-    np.testing.assert_allclose(model.predict(data), 2 * np.ones([4, 3]) @ kernel + bias, rtol=1e-5)
+    np.testing.assert_allclose(model.predict(data), 2 * np.ones([4, 3]) @ kernel + bias, 1e-5, 1e-6)
 
 
 def test_a_model_has_the_shape_of_outputs_for_a_dict():

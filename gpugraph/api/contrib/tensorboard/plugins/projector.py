@@ -1,4 +1,4 @@
-"""What TensorBoard's projector of embeddings is configured by; `ProjectorConfig` is a message."""
+"""The configuration of TensorBoard's embedding projector; `ProjectorConfig` is a message."""
 
 from gpugraph.library.summary.embedding_projector import (
     visualize_embeddings as visualize_embeddings,

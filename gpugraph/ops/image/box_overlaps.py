@@ -1,0 +1,79 @@
+"""The choice of the best boxes, and the overlaps by which boxes are left out.
+
+Scores, corners and overlaps that are NaN compare as in C++: a comparison with NaN is false.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+Overlaps = Callable[[int, list[int]], Any]
+
+
+def choose_boxes(
+    scores: Any, most: int, least: float, threshold: float, overlaps: Overlaps, sigma: float = 0
+) -> list[tuple[int, float]]:
+    """Return at most `most` pairs of a box and its score when it was chosen, the best first.
+
+    overlaps: returns the overlaps of a box with others.
+    """
+    waiting = [(-float(score), box, 0) for box, score in enumerate(scores) if score > least]
+    heapq.heapify(waiting)
+    chosen: list[tuple[int, float]] = []
+    while waiting and len(chosen) < most:
+        minus, box, since = heapq.heappop(waiting)
+        shared = overlaps(box, [other for other, _ in chosen[since:]])
+        if sigma:
+            weights = np.exp(-0.5 / sigma * shared * shared)
+        elif (shared > threshold).any():
+            continue
+        else:
+            weights = shared <= threshold  # an overlap that is NaN takes all of the score
+        score = -minus * float(np.prod(weights))
+        if score == -minus:
+            chosen.append((box, score))
+        elif score > least:
+            heapq.heappush(waiting, (-score, box, len(chosen)))
+    return chosen
+
+
+def _corners(boxes: Any) -> Any:
+    """Return boxes as y1, x1, y2, x2, the lower corner first."""
+    low, high = boxes[:, :2], boxes[:, 2:]
+    return np.concatenate([_least(low, high), _largest(low, high)], 1)
+
+
+def _least(one: Any, other: Any) -> Any:
+    """Return the lower numbers; those of `one` where either is NaN."""
+    return np.where(other < one, other, one)
+
+
+def _largest(one: Any, other: Any) -> Any:
+    """Return the higher numbers; those of `one` where either is NaN."""
+    return np.where(one < other, other, one)
+
+
+def _overlap(box: Any, others: Any) -> Any:
+    """Return the intersection of a box with each other box, divided by their union."""
+    low, high = _largest(box[:2], others[:, :2]), _least(box[2:], others[:, 2:])
+    shared = np.maximum(high - low, 0).prod(axis=1)
+    areas = (others[:, 2:] - others[:, :2]).prod(axis=1)
+    area = (box[2:] - box[:2]).prod()
+    whole = area + areas - shared
+    return np.where((areas <= 0) | (area <= 0), 0, shared / np.where(whole == 0, 1, whole))
+
+
+def overlaps_of_boxes(boxes: Any) -> Overlaps:
+    """Return the function that computes overlaps of these boxes, [n, 4], from their corners."""
+    corners = _corners(boxes)
+    return lambda box, others: _overlap(corners[box], corners[others])
+
+
+def overlaps_without_nan(boxes: Any) -> Overlaps:
+    """Return the same function with 0 for NaN, so that such boxes keep their scores."""
+    overlaps = overlaps_of_boxes(boxes)
+    return lambda box, others: np.nan_to_num(overlaps(box, others))
