@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 from gpugraph.base.dtypes import DType, as_dtype
 from gpugraph.base.shapes import TensorShape, as_shape
 from gpugraph.building.control_flow import cond
+from gpugraph.building.variables import replication_modes as modes
 from gpugraph.building.variables.change_methods import (
     by_coordinates,
     by_difference,
@@ -22,12 +23,6 @@ from gpugraph.building.variables.change_methods import (
 )
 from gpugraph.building.variables.initial_value_checks import check_outside, check_shape
 from gpugraph.building.variables.reference_or_resource import uses_resource
-from gpugraph.building.variables.replication_modes import (
-    VariableAggregation,
-    VariableSynchronization,
-    checked_modes,
-    trains,
-)
 from gpugraph.building.variables.save_slice_info import SaveSliceInfo as _SaveSliceInfo
 from gpugraph.building.variables.variable_creators import CreatedByScopes
 from gpugraph.building.variables.variable_protos import VariableInProto, register_variable_protos
@@ -39,11 +34,9 @@ from gpugraph.graph.client.identity_reference import Reference
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import OPERATOR_NAMES, Tensor
 from gpugraph.graph.op_library import OPERATORS
+from gpugraph.ops.framework import tensor_conversion
 from gpugraph.ops.framework.op_declaration import raw_ops
-from gpugraph.ops.framework.tensor_conversion import (
-    convert_to_tensor,
-    register_tensor_conversion_function,
-)
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.indexing.coordinate_gather_scatter import gather_nd
 from gpugraph.ops.indexing.gather import gather
 from gpugraph.ops.state.assign_to_slice import sliced_variable
@@ -89,8 +82,8 @@ class Variable(VariableInProto, metaclass=CreatedByScopes):
         import_scope: str | None = None,
         constraint: Any = None,
         use_resource: bool | None = None,
-        synchronization: Any = VariableSynchronization.AUTO,
-        aggregation: Any = VariableAggregation.NONE,
+        synchronization: Any = modes.VariableSynchronization.AUTO,
+        aggregation: Any = modes.VariableAggregation.NONE,
         shape: Any = None,
     ) -> None:
         if variable_def is not None:
@@ -108,8 +101,10 @@ class Variable(VariableInProto, metaclass=CreatedByScopes):
                 f"{collections!r} of type {type(collections)}"
             )
         del expected_shape, use_resource  # it has chosen the class by now
-        self._synchronization, self._aggregation = checked_modes(synchronization, aggregation, name)
-        self._trainable = trainable = trains(trainable, self._synchronization)
+        self._synchronization, self._aggregation = modes.checked_modes(
+            synchronization, aggregation, name
+        )
+        self._trainable = trainable = modes.trains(trainable, self._synchronization)
         self._constraint = constraint
         self._graph = get_default_graph()
         self._validate_shape = validate_shape
@@ -401,5 +396,5 @@ def _as_tensor(
     return value._ref() if as_ref else value.value()
 
 
-register_tensor_conversion_function(Variable, _as_tensor, 20)
+tensor_conversion.register_tensor_conversion_function(Variable, _as_tensor, 20)
 register_variable_protos(Variable.from_proto)

@@ -15,6 +15,7 @@ from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.scoped_names import is_in_scope, prepend_name_scope, strip_name_scope
 from gpugraph.library.train.global_step import global_step as global_step_in
+from gpugraph.library.train.savers import object_graph_keys
 from gpugraph.library.train.savers.checkpoint_files import (
     checkpoint_exists,
     get_checkpoint_mtimes,
@@ -23,10 +24,6 @@ from gpugraph.library.train.savers.checkpoint_files import (
     write_checkpoint_state,
 )
 from gpugraph.library.train.savers.meta_graph_with_saver import export_meta_graph
-from gpugraph.library.train.savers.object_graph_keys import (
-    object_graph_key_mapping,
-    saveables_by_key,
-)
 from gpugraph.library.train.savers.saveable_objects import all_saveable_objects
 from gpugraph.library.train.savers.saver_builder import V1, V1_WARNING, V2, BulkSaverBuilder
 from gpugraph.platform import files, logging
@@ -365,7 +362,7 @@ class Saver:
     def _restore_objects(self, sess: Any, path: str) -> bool:
         """Whether it is a checkpoint of objects, from which the variables are restored by name."""
         try:
-            keys = object_graph_key_mapping(path)
+            keys = object_graph_keys.object_graph_key_mapping(path)
         except errors.NotFoundError:
             return False
         logging.warning(
@@ -373,7 +370,7 @@ class Saver:
             "fragile, and will re-build the Saver. Instead, consider loading object-based "
             "checkpoints using tf.train.Checkpoint()."
         )
-        saveables = saveables_by_key(self._var_list, keys)
+        saveables = object_graph_keys.saveables_by_key(self._var_list, keys)
         if self._object_saver is None:
             self._object_saver = Saver(saveables)
         self._object_saver.restore(sess, path)
