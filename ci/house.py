@@ -11,6 +11,10 @@ Counted are, in the Python files below FOLDER (gpugraph):
     repeated    pairs of places with six lines in a row that are alike but for names, strings and
                 numbers; imports, signatures, comments and blank lines do not count, nor do lines
                 that stand in more than eight places; per 1,000 lines
+    clauses     clauses that begin with "what" where a noun could stand, in docstrings and comments,
+                per 1,000 words (docs/style.md)
+    fragments   docstrings of functions and methods that do not begin with an imperative, in percent
+    dialect     words of the table in docs/style.md, in docstrings and comments, per 1,000 words
     lines       lines, in all and by folder
 
 `--list` prints what a count is made of. The exit status is 1 if a count is beyond its bound.
@@ -35,12 +39,32 @@ SHARED_NAMES = {"__init__.py", "dtypes.py"}  # api/dtypes.py is the public face 
 VAGUE = frozenset(["made", "each", "found", "told", "said", "given", "taken", "at", "own", "more"])
 RUN = 6
 COMMON = 8
-BOUNDS = {"folders": 0, "names": 0, "vague": 0.6, "documented": 100.0, "repeated": 2.4}
+BOUNDS = {
+    **{"folders": 0, "names": 0, "vague": 0.6, "documented": 100.0, "repeated": 2.4},
+    **{"clauses": 9.7, "fragments": 91.0, "dialect": 6.0},
+}
 """The most of each count, but for what is documented: the least."""
 
 _TOKEN = re.compile(
     r"[rbfu]*(\"\"\".*?\"\"\"|\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*')|\d[\w.]*|[A-Za-z_]\w*|\S"
 )
+
+_NO_IMPERATIVE = re.compile(
+    r"(an?|all|as|both|by|each|every|for|from|how|if|in|its?|no|of|on|one|that|their|the|these|this"
+    r"|those|to|under|what|when|where|whether|which|who|whose|why|with)",
+    re.IGNORECASE,
+)
+"""Words with which no sentence in the imperative begins."""
+
+_DIALECT = re.compile(
+    r"(?<!\bat )\b(least|most(?! of| common| recent| likely| significant))\b(?! once)"
+    r"|\b(ending|busily|of its own|but for|in turns|aside|spares?|stretch(es)?|settled|lets?"
+    r"|(is|are|be|was|were) (told|given|asked|said|meant)|wants?|knows?|says?|who|whom"
+    r"|those (that|which)|that which|so many|so much|by that|it is that)\b",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"[A-Za-z]\w*")
+_CODE = re.compile(r"`[^`]*`|^ *(>>>|\.\.\.).*$", re.MULTILINE)
 
 
 class File(NamedTuple):
@@ -181,20 +205,71 @@ def _shape(line: str) -> str:
     return " ".join(words)
 
 
+def prose(file: File) -> Iterator[tuple[int, str]]:
+    """Yield docstrings, of attributes too, and comments, with the number of their first line."""
+    for node in ast.walk(file.tree):
+        match node:
+            case ast.Expr(value=ast.Constant(value=str(text))):
+                yield node.lineno, _CODE.sub("", text)
+    for number, line in enumerate(file.lines, 1):
+        comment = re.search(r"(?:^|\s{2})# (.*)", line)
+        if comment:
+            yield number, comment.group(1)
+
+
+def matches(files: list[File], pattern: re.Pattern[str]) -> list[str]:
+    """Return the places in prose where a pattern matches, with the words around."""
+    return [
+        f"{file.path}:{line}: {text[max(0, match.start() - 30) : match.end() + 30]!r}"
+        for file in files
+        for line, text in prose(file)
+        for match in pattern.finditer(text)
+    ]
+
+
+def fragments(files: list[File]) -> tuple[int, list[str]]:
+    """Count docstrings of functions, and return the first words of those without an imperative."""
+    functions = [
+        (file.path, node, docstring)
+        for file in files
+        for node in ast.walk(file.tree)
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+        and not any("property" in ast.unparse(decorator) for decorator in node.decorator_list)
+        and (docstring := ast.get_docstring(node))
+    ]
+    return len(functions), [
+        f"{path}:{node.lineno}: {docstring.splitlines()[0]}"
+        for path, node, docstring in functions
+        if not _is_imperative(docstring.split()[0])
+    ]
+
+
+def _is_imperative(word: str) -> bool:
+    bare = word.rstrip(",:;.")
+    is_third_person = bare.endswith("s") and not bare.endswith("ss")
+    return bare.isalpha() and not is_third_person and not _NO_IMPERATIVE.fullmatch(bare)
+
+
 def count_all(files: list[File]) -> tuple[dict[str, float], dict[str, list[str]]]:
     """Each count, and what it is made of."""
     definitions, missing = undocumented(files)
     lines = sum(len(file.lines) for file in files)
+    words = sum(len(_WORD.findall(text)) for file in files for _, text in prose(file))
+    num_functions, without_imperative = fragments(files)
     parts = {
         "folders": crowded_folders(files),
         "names": repeated_names(files),
         "vague": vague_names(files),
         "documented": missing,
         "repeated": repetitions(files),
+        "clauses": matches(files, re.compile(r"\bwhat\b", re.IGNORECASE)),
+        "fragments": without_imperative,
+        "dialect": matches(files, _DIALECT),
     }
     counts: dict[str, float] = {name: len(part) for name, part in parts.items()}
-    for name in ("vague", "repeated"):
-        counts[name] = round(1000 * len(parts[name]) / lines, 2)
+    for names, total in ((("vague", "repeated"), lines), (("clauses", "dialect"), words)):
+        counts.update({name: round(1000 * len(parts[name]) / max(1, total), 2) for name in names})
+    counts["fragments"] = round(100 * len(without_imperative) / max(1, num_functions), 1)
     counts["documented"] = round(100 * (1 - len(missing) / max(1, definitions)), 1)
     return counts, parts
 
