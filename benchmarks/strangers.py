@@ -1,6 +1,6 @@
 """A stranger's worst minute: how clients with the key fare while one without it does his worst.
 
-    python benchmarks/strangers.py [--seconds 60] [--kinds KIND ...]
+    python benchmarks/strangers.py [--seconds 60] [--kinds KIND ...] [--source 127.0.0.1]
 
 A server of one task has a process of its own, and so has the stranger. A client with the key runs
 empty steps, and makes a new session now and then; first undisturbed, then while the stranger goes
@@ -50,6 +50,7 @@ _CONNECTIONS = 40
 """Of each kind, at the same time."""
 
 _WAIT_S = 0.05
+SOURCE = os.environ.get("STRANGER_SOURCE", "127.0.0.2")
 
 
 def frame(kind: int, flags: int, stream: int, content: bytes = b"") -> bytes:
@@ -79,10 +80,10 @@ def headers(path: str, **shown: str) -> bytes:
 def connected(address: str, *frames: bytes) -> socket.socket:
     """A connection to the server by which so much was sent after the greeting of HTTP/2.
 
-    It comes from an address of its own, as it would else take ports that others want to have.
+    It comes from `SOURCE`, by default another address than the client has.
     """
     port = int(address.rpartition(":")[2])
-    source = ("127.0.0.2", 0) if sys.platform == "linux" else None
+    source = (SOURCE, 0) if sys.platform == "linux" else None
     connection = socket.create_connection(("127.0.0.1", port), timeout=5, source_address=source)
     if frames:
         connection.sendall(_PREFACE + frame(SETTINGS, 0, 0) + b"".join(frames))
@@ -379,12 +380,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--kinds", type=json.loads, default=list(KINDS), help="a JSON list")
+    parser.add_argument("--source", default=SOURCE, help="the stranger's address (Linux)")
     parser.add_argument("--strange", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.strange:
         be_strange(options.strange, options.seconds, options.kinds)
         return 0
-    os.environ["GPUGRAPH_CLUSTER_KEY"] = KEY
+    os.environ.update(GPUGRAPH_CLUSTER_KEY=KEY, STRANGER_SOURCE=options.source)
     usual, disturbed = worst_minute(options.seconds, options.kinds)
     print("undisturbed: ", summary(usual))
     print("disturbed:   ", summary(disturbed))

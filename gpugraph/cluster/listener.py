@@ -34,7 +34,7 @@ from gpugraph.cluster.call_streams import (
     unsealed,
 )
 from gpugraph.cluster.calls.answers import failed, status_codes, success
-from gpugraph.cluster.calls.doorkeeper import MOST_LOOKS, MOST_LOOKS_OF_TLS, Doorkeeper
+from gpugraph.cluster.calls.doorkeeper import MAX_LOOKS, MAX_LOOKS_OF_TLS, Doorkeeper
 from gpugraph.cluster.calls.proofs import CallerProofs, MessageProofs, service_of
 from gpugraph.cluster.calls.unknown_calls import slow_down
 from gpugraph.cluster.core_streams import CoreFrames, serves_by_core
@@ -99,7 +99,7 @@ class Listener:
         if not port:
             raise UnknownError(None, None, f"Could not start gRPC server at {address}")
         if not self._access.is_open:
-            looks = MOST_LOOKS if self._access.tls is None else MOST_LOOKS_OF_TLS
+            looks = MAX_LOOKS if self._access.tls is None else MAX_LOOKS_OF_TLS
             self._door = Doorkeeper(port, looks)
         return port
 

@@ -17,7 +17,7 @@ import pytest
 import gpugraph as tf
 from gpugraph.cluster.access import Access
 from gpugraph.cluster.calls.answers import message_of
-from gpugraph.cluster.calls.doorkeeper import MOST_LOOKS, Doorkeeper
+from gpugraph.cluster.calls.doorkeeper import MAX_LOOKS, Doorkeeper
 from gpugraph.cluster.calls.proofs import SERVICE, open_call
 from gpugraph.cluster.listener import MOST_CALLS
 from gpugraph.cluster.transport import PROTOCOL, Peer
@@ -214,7 +214,7 @@ def test_a_busy_process_ends_no_connection_early() -> None:
         with socket.create_connection(address[:2]) as caller, listener.accept()[0]:
             caller.settimeout(0)
             time.sleep(1.5)
-            for _ in range(MOST_LOOKS - 1):
+            for _ in range(MAX_LOOKS - 1):
                 door.look()
                 with pytest.raises(BlockingIOError):
                     caller.recv(1)

@@ -1,10 +1,11 @@
-"""Ends connections to a server whose other side does not prove soon that it may call.
+"""Shuts connections to a server whose other side does not soon prove that it has the key.
 
-gRPC ends no connection that is silent, sends half a call, or sends ten thousand that are refused:
-each holds a file of this process, and its share of threads and memory. So a thread looks at the
-sockets that the server's port has accepted, as the system lists them (Linux). One that has shown no
-proof in a second is shut, at once where it has shown several that are wrong; where many are new,
-the oldest of them as well. One that has proven itself stays as long as it likes.
+gRPC closes no connection that is silent, sends half a call, or sends ten thousand calls that are
+refused: each holds a file descriptor and its share of threads and memory. Therefore a thread
+inspects the sockets that the server's port has accepted, as Linux lists them. A connection without
+a proof is shut after a second, or at once after several wrong proofs; where many are new, the
+oldest are shut as well. A proven connection stays as long as its client wants. A host whose
+connections prove nothing time and again is kept out by the kernel (`host_limits.py`).
 """
 
 from __future__ import annotations
@@ -19,116 +20,161 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote
 
+from gpugraph.cluster.calls.connection_filter import drop_requests, host_key
+from gpugraph.cluster.calls.host_limits import HostLimits
+from gpugraph.platform import logging
+
 _FILES = Path("/proc/self/fd")
 _LOOK_S, _BETWEEN_S = 0.2, 0.05
-MOST_LOOKS = 4
-"""So often a connection is seen without proof. Counted are looks and not seconds, as what the other
-side has shown may wait to be read where this process has much else to do."""
+MAX_LOOKS = 4
+"""Number of inspections that an unproven connection survives. Inspections are counted rather than
+seconds, as a proof that has arrived waits to be read while this process is busy."""
 
-MOST_LOOKS_OF_TLS = 12
-"""The same where both sides have to show certificates before, which takes several messages."""
+MAX_LOOKS_OF_TLS = 12
+"""The same where both sides exchange certificates first, which takes several messages."""
 
-_MOST_NEW = 512
-_MOST_REFUSED = 8
+_MAX_NEW = 512
+_MAX_REFUSED = 8
 
 Address = str
 """Host and port of the other side of a connection."""
 
 
 class Doorkeeper:
-    """Looks after the connections that were accepted at one port.
+    """Inspects the connections that were accepted at one port.
 
-    most_looks: so often one is seen before it has proven itself.
+    max_looks: number of inspections that a connection without a proof survives.
     """
 
-    def __init__(self, port: int, most_looks: int = MOST_LOOKS) -> None:
-        self._port, self._most_looks = port, most_looks
+    def __init__(self, port: int, max_looks: int = MAX_LOOKS) -> None:
+        self._port, self._max_looks = port, max_looks
         self._proven: set[Address] = set()
         self._num_refused: dict[Address, int] = {}
-        self._settled: dict[str, Address | None] = {}  # by socket; None: not of this port
-        self._num_looks: dict[str, int] = {}  # of sockets without proof, the oldest first
+        self._known: dict[str, Address | None] = {}  # by socket; None: not of this port
+        self._unproven: dict[str, Address] = {}  # by socket
+        self._num_looks: dict[str, int] = {}  # of unproven sockets, the oldest first
+        self._limits = HostLimits()
+        self._dropped: dict[str, float] = {}
         self._wake = threading.Event()
         self._is_stopped = False
 
     def start(self) -> None:
-        """Looks at connections from now on; nothing where the system does not list them."""
+        """Start to inspect connections; do nothing where the system does not list them."""
         if _FILES.is_dir():
             threading.Thread(target=self._watch, name="gpugraph-door", daemon=True).start()
 
     def stop(self) -> None:
-        """Looks no more."""
+        """Stop inspecting connections."""
         self._is_stopped = True
         self._wake.set()
 
     def admit(self, connection: str) -> None:
-        """Notes that who is behind a connection, by gRPC's name, may call."""
-        self._proven.add(_address(connection))
+        """Record that a connection, by gRPC's name of it, has proven itself."""
+        address = _address(connection)
+        if address not in self._proven:
+            self._proven.add(address)
+            self._limits.note_proven(_host(address))
 
     def refuse(self, connection: str) -> None:
-        """Notes that a call was refused."""
+        """Record that a call was refused."""
         address = _address(connection)
         count = self._num_refused[address] = self._num_refused.get(address, 0) + 1
-        if count >= _MOST_REFUSED:
+        if count >= _MAX_REFUSED:
             self._wake.set()
 
     def _watch(self) -> None:
         while not self._is_stopped:
-            self._wake.wait(_LOOK_S)
+            if not self._dropped:
+                self._wake.wait(_LOOK_S)
             self._wake.clear()
             self.look()
             time.sleep(_BETWEEN_S)
 
     def look(self) -> None:
-        """Looks at all sockets of this process once."""
-        noted = {*self._proven, *self._num_refused}  # what is noted meanwhile may be newer
+        """Inspect all sockets of this process once."""
+        noted = {*self._proven, *self._num_refused}  # later notes may concern newer sockets
         sockets = _sockets()
-        self._settled = {name: self._settled[name] for name in sockets if name in self._settled}
-        new: dict[str, Address] = {}
+        self._known = {name: self._known[name] for name in sockets if name in self._known}
+        unproven: dict[str, Address] = {}
         for name in sockets:
-            if name not in self._settled:
+            if name not in self._known:
                 address = self._caller(sockets, name)
                 if address is None or address in self._proven:
-                    self._settled[name] = address
+                    self._known[name] = address
                 else:
-                    new[name] = address
-        counts = {name: count for name, count in self._num_looks.items() if name in new}
-        self._num_looks = {name: counts.get(name, 0) + 1 for name in (*counts, *new)}
-        for name in self._unwelcome(new):
+                    unproven[name] = address
+        self._count_those_gone(unproven)
+        self._unproven = unproven
+        counts = {name: count for name, count in self._num_looks.items() if name in unproven}
+        self._num_looks = {name: counts.get(name, 0) + 1 for name in (*counts, *unproven)}
+        for name in self._unwelcome(unproven):
             self._caller(sockets, name, is_shut=True)
-        gone = noted.difference(new.values(), self._settled.values())
+        self._keep_out(sockets)
+        gone = noted.difference(unproven.values(), self._known.values())
         self._proven -= gone
         for address in gone:
             self._num_refused.pop(address, None)
 
-    def _unwelcome(self, new: dict[str, Address]) -> list[str]:
-        """The sockets to be shut."""
-        num_over = len(new) - _MOST_NEW
+    def _count_those_gone(self, unproven: dict[str, Address]) -> None:
+        """Count the connections that ended since the last inspection without a proof."""
+        for name, address in self._unproven.items():
+            if name not in unproven and address not in self._proven:
+                self._limits.note_unproven(_host(address))
+
+    def _unwelcome(self, unproven: dict[str, Address]) -> list[str]:
+        """Return the sockets to be shut."""
+        num_over = len(unproven) - _MAX_NEW
         return [
             name
             for index, (name, count) in enumerate(self._num_looks.items())
             if index < num_over
-            or count >= self._most_looks
-            or self._num_refused.get(new[name], 0) >= _MOST_REFUSED
+            or count >= self._max_looks // (2 if _host(unproven[name]) in self._dropped else 1)
+            or self._num_refused.get(unproven[name], 0) >= _MAX_REFUSED
         ]
 
-    def _caller(self, sockets: dict[str, int], name: str, is_shut: bool = False) -> Address | None:
-        """The other side of a socket that this port has accepted; None for any other.
+    def _keep_out(self, sockets: dict[str, int]) -> None:
+        """Make the kernel drop connection requests of the hosts that are limited now."""
+        shares = self._limits.shares()
+        if shares == self._dropped:
+            return
+        for host in shares.keys() - self._dropped.keys():
+            logging.warning("Many connections of %s do not prove that they have the key", host)
+        self._dropped = shares
+        for name in sockets:
+            copy = self._copy(sockets, name)
+            if copy is not None:
+                with copy, contextlib.suppress(OSError):
+                    if copy.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+                        drop_requests(copy, shares)
 
-        The number may be that of another socket by now; the copy stays the one that it is.
-        """
-        with contextlib.suppress(OSError), socket.socket(fileno=os.dup(sockets[name])) as copy:
-            is_inet = copy.family in (socket.AF_INET, socket.AF_INET6)
-            is_same = f"socket:[{os.fstat(copy.fileno()).st_ino}]" == name
-            if is_same and is_inet and copy.getsockname()[1] == self._port:
+    def _caller(self, sockets: dict[str, int], name: str, is_shut: bool = False) -> Address | None:
+        """Return the other side of a socket that this port has accepted; None for any other."""
+        copy = self._copy(sockets, name)
+        if copy is not None:
+            with copy, contextlib.suppress(OSError):
                 host, port = copy.getpeername()[:2]
                 if is_shut:
                     copy.shutdown(socket.SHUT_RDWR)
                 return f"{host.removeprefix('::ffff:')}:{port}"
         return None
 
+    def _copy(self, sockets: dict[str, int], name: str) -> socket.socket | None:
+        """Return a duplicate of a socket of this port; None for any other.
+
+        The file number may belong to another socket by now; the duplicate keeps the same one.
+        """
+        with contextlib.suppress(OSError):
+            copy = socket.socket(fileno=os.dup(sockets[name]))
+            is_inet = copy.family in (socket.AF_INET, socket.AF_INET6)
+            is_same = f"socket:[{os.fstat(copy.fileno()).st_ino}]" == name
+            if is_same and is_inet and copy.getsockname()[1] == self._port:
+                return copy
+            copy.close()
+        return None
+
 
 def _sockets() -> dict[str, int]:
-    """The sockets of this process, by the system's name of each, with the number of a file."""
+    """Return the sockets of this process by the system's name, with the number of a file."""
     return {name: number for name, number in _files() if name.startswith("socket:")}
 
 
@@ -139,5 +185,9 @@ def _files() -> Iterator[tuple[str, int]]:
 
 
 def _address(connection: str) -> Address:
-    """The address that gRPC's name of a connection holds: `ipv6:%5B::1%5D:123`."""
+    """Return the address in gRPC's name of a connection, such as `ipv6:%5B::1%5D:123`."""
     return re.sub(r"%\w+|[\[\]]", "", unquote(connection.partition(":")[2]))
+
+
+def _host(address: Address) -> str:
+    return host_key(address.rpartition(":")[0])

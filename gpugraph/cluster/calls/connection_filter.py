@@ -1,0 +1,98 @@
+"""Drops connection requests of some hosts in the kernel, before they cost this process anything.
+
+A program of the classic Berkeley packet filter is attached to the listening socket, which needs no
+privileges (Linux, socket(7), SO_ATTACH_FILTER). Accepted sockets inherit it, so it drops nothing
+but SYN packets: established connections are unaffected, of the same hosts too. The other side
+retries its SYN after 1 s, 3 s, 7 s.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import ipaddress
+import socket
+import struct
+from collections.abc import Mapping
+
+MAX_HOSTS = 256
+"""Maximum number of hosts in one filter; the kernel takes 4,096 instructions."""
+
+_SO_ATTACH_FILTER = 26
+_LOAD_WORD, _LOAD_BYTE, _AND, _RETURN = 0x20, 0x30, 0x54, 0x06
+_JUMP_IF_EQUAL, _JUMP_IF_GREATER = 0x15, 0x25
+_NETWORK_HEADER, _RANDOM = 0xFFF00000, 0xFFFFF000 + 56  # negative offsets: SKF_NET_OFF, SKF_AD_OFF
+_TCP_FLAGS, _SYN, _SYN_OR_ACK = 13, 0x02, 0x12
+_ACCEPT, _DROP = 0xFFFFFFFF, 0
+
+Instruction = tuple[int, int, int, int]
+"""Code, distance to jump if true, if false, and constant, as in `struct sock_filter`."""
+
+
+def drop_requests(listening: socket.socket, shares: Mapping[str, float]) -> None:
+    """Make a listening socket drop these shares, 0 to 1, of the SYN packets of these hosts.
+
+    Hosts are IPv4 addresses or the first 64 bits of IPv6 addresses, as `host_key` returns them. The
+    filter replaces the previous one; of more than `MAX_HOSTS` the last ones count. OSError where
+    the kernel refuses it.
+    """
+    program = _program(dict(list(shares.items())[-MAX_HOSTS:]))
+    code = b"".join(struct.pack("=HBBI", *instruction) for instruction in program)
+    buffer = ctypes.create_string_buffer(code, len(code))
+    option = struct.pack("@HP", len(program), ctypes.addressof(buffer))
+    listening.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, option)
+
+
+def host_key(host: str) -> str:
+    """Return the IPv4 address, or the /64 network of an IPv6 address, which one host may own."""
+    address = ipaddress.ip_address(host.partition("%")[0])
+    if isinstance(address, ipaddress.IPv6Address):
+        if address.ipv4_mapped is None:
+            return str(ipaddress.ip_address(int(address) >> 64 << 64))
+        address = address.ipv4_mapped
+    return str(address)
+
+
+def _program(shares: Mapping[str, float]) -> list[Instruction]:
+    """Return the instructions, which see a packet from its TCP header on."""
+    hosts = [(ipaddress.ip_address(host), share) for host, share in shares.items()]
+    rules_of_4: list[Instruction] = [(_LOAD_WORD, 0, 0, _NETWORK_HEADER + 12)]
+    rules_of_6: list[Instruction] = []
+    for address, share in hosts:
+        if address.version == 4:
+            drop = _drop(share)
+            rules_of_4 += [(_JUMP_IF_EQUAL, 0, len(drop), int(address)), *drop]
+        else:
+            drop = _drop(share)
+            high, low = int(address) >> 96, int(address) >> 64 & 0xFFFFFFFF
+            rules_of_6 += [
+                (_LOAD_WORD, 0, 0, _NETWORK_HEADER + 8),
+                (_JUMP_IF_EQUAL, 0, len(drop) + 2, high),
+                (_LOAD_WORD, 0, 0, _NETWORK_HEADER + 12),
+                (_JUMP_IF_EQUAL, 0, len(drop), low),
+                *drop,
+            ]
+    accept = (_RETURN, 0, 0, _ACCEPT)
+    return [
+        (_LOAD_BYTE, 0, 0, _TCP_FLAGS),
+        (_AND, 0, 0, _SYN_OR_ACK),
+        (_JUMP_IF_EQUAL, 1, 0, _SYN),
+        accept,
+        (_LOAD_BYTE, 0, 0, _NETWORK_HEADER),
+        (_AND, 0, 0, 0xF0),
+        (_JUMP_IF_EQUAL, 0, 1, 0x60),
+        (0x05, 0, 0, len(rules_of_4) + 1),  # jump over the rules of IPv4
+        *rules_of_4,
+        accept,
+        *rules_of_6,
+        accept,
+    ]
+
+
+def _drop(share: float) -> list[Instruction]:
+    """Return instructions that end the program, so that `share` of the packets are dropped."""
+    return [
+        (_LOAD_WORD, 0, 0, _RANDOM),
+        (_JUMP_IF_GREATER, 1, 0, min(int(share * 2**32), 2**32 - 1)),
+        (_RETURN, 0, 0, _DROP),
+        (_RETURN, 0, 0, _ACCEPT),
+    ]
