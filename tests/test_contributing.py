@@ -1,4 +1,4 @@
-"""CONTRIBUTING.md adds an op: in a copy of the package, what it says is enough, and is all."""
+"""CONTRIBUTING.md and docs/recipes.md: in a copy of the package, the steps suffice."""
 
 from __future__ import annotations
 
@@ -26,13 +26,18 @@ def blocks() -> list[str]:
     return re.findall(r"```(?:python|text)\n(.*?)```", page, re.DOTALL)
 
 
+def copy_of_the_package(folder: Path) -> Path:
+    for name in ("ci", "docs", "gpugraph", "kernels", "tests"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "CONTRIBUTING.md"):
+        shutil.copy(ROOT / name, folder)
+    return folder
+
+
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the package and its tests, in which the op is added."""
-    folder = tmp_path_factory.mktemp("checkout")
-    for name in ("ci", "gpugraph", "kernels", "tests"):
-        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ROOT / "pyproject.toml", folder)
+    folder = copy_of_the_package(tmp_path_factory.mktemp("checkout"))
     declaration, face, signature, sample = blocks()
     for name, block in zip(FILES, (declaration, face, signature, sample), strict=True):
         source = (folder / name).read_text("utf-8")
@@ -43,6 +48,45 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / name).write_text(source, "utf-8")
     environment = {**os.environ, "PYTHONPATH": str(folder)}
     subprocess.run([sys.executable, "ci/op_index.py"], cwd=folder, env=environment, check=True)
+    return folder
+
+
+def insert(path: Path, before: str, text: str) -> None:
+    source = path.read_text("utf-8")
+    assert source.count(before) == 1
+    path.write_text(source.replace(before, text + before), "utf-8")
+
+
+@pytest.fixture(scope="module")
+def changed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy in which the recipes are followed."""
+    folder = copy_of_the_package(tmp_path_factory.mktemp("changed"))
+    page = (ROOT / "docs" / "recipes.md").read_text("utf-8")
+    for name, block in re.findall(r"```(?:python|text) (\S+)\n(.*?)```", page, re.DOTALL):
+        path = folder / name
+        if not path.exists():
+            path.write_text(block, "utf-8")
+        else:
+            is_page = path.suffix == ".md"
+            variable = "CUDA_VISIBLE_DEVICES"
+            insert(path, f"| `{variable}` |" if is_page else f'    "{variable}": ', block)
+    passes = folder / "gpugraph/compile/__init__.py"
+    insert(passes, "    common,\n", "    idempotence,\n")
+    module = "gpugraph.compile.rewriting"
+    insert(
+        passes,
+        f"from {module}.no_op_elimination ",
+        f"from {module}.idempotence import idempotence\n",
+    )
+    conversion = folder / "gpugraph/formats/variable_files/conversion.py"
+    insert(conversion, '".npz": NpzReader', '".npy": NpyReader, ')
+    insert(conversion, '".npz": write_npz', '".npy": write_npy, ')
+    module = "gpugraph.formats.variable_files"
+    insert(
+        conversion,
+        f"from {module}.npz_files ",
+        f"from {module}.npy_files import NpyReader, write_npy\n",
+    )
     return folder
 
 
@@ -73,3 +117,22 @@ def test_the_op_passes_the_walk_over_all_ops(checkout: Path) -> None:
 
 def test_the_function_is_public(checkout: Path) -> None:
     run(checkout, "tests/test_public_names.py", "-k", "line or cube or documented or docstrings")
+
+
+def test_the_recipes_suffice(changed: Path) -> None:
+    output = run(
+        changed,
+        "tests/compile/rewriting/test_idempotence.py",
+        "tests/config/test_environment.py",
+        "tests/formats/variable_files",
+        "tests/test_floors.py",
+        "tests/test_sizes.py",
+    )
+    assert "COLOR" not in output
+
+
+def test_the_files_of_the_recipes_are_formatted(changed: Path) -> None:
+    page = (ROOT / "docs" / "recipes.md").read_text("utf-8")
+    names = re.findall(r"```python (\S+)\n", page)
+    for command in (["check"], ["format", "--check"]):
+        subprocess.run(["ruff", *command, *names], cwd=changed, check=True)

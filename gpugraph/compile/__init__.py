@@ -235,10 +235,10 @@ def _compiled(
     unit = prune(target, request)
     unit.recomputation, unit.swaps = recomputation, swaps
     _report_unused(unit)
-    _check(unit, "prune")
+    _check(unit)
     for change in PASSES:
         change(unit)
-        _check(unit, change.__name__)
+        _check(unit)
     return unit
 
 
@@ -250,9 +250,9 @@ def _report_unused(unit: Unit) -> None:
             say(f"{len(names)} settings have no effect here", names)
 
 
-def _check(unit: Unit, name: str) -> None:
+def _check(unit: Unit) -> None:
     if unit.target.verify:
-        verify(unit, name)
+        verify(unit)
 
 
 @contextmanager

@@ -14,12 +14,12 @@ from gpugraph.memory import ArenaPlan, Lifetime, check_offsets
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
 
-def verify(unit: Unit, after: str) -> None:
-    """Checks the invariants of pass `after` and of all before it. InternalError when one fails."""
-    if after not in _CHECKS:
-        raise ValueError(f"There is no pass '{after}'")
-    for check in _CHECKS_AFTER[after]:
-        check(unit)
+def verify(unit: Unit) -> None:
+    """Check the invariants of all passes that `unit` reports. InternalError when one fails."""
+    passed = {report.name for report in unit.reports}
+    for name, check in _CHECKS.items():
+        if name in passed:
+            check(unit)
 
 
 def _fail(node: Node, what: str) -> InternalError:
@@ -326,22 +326,11 @@ def _leaves(unit: Unit, node: Node) -> bool:
 
 
 _CHECKS: dict[str, Callable[[Unit], None]] = {
-    **dict.fromkeys(("prune", "collectives", "serial", "reread"), _check_edges),
-    **dict.fromkeys(
-        ("fold", "simplify", "transposes", "cancel", "common", "dependencies"), _check_shapes
-    ),
+    "prune": _check_edges,
+    "fold": _check_shapes,
     "place": _check_placement,
-    **dict.fromkeys(
-        ("remap", "attention", "weights", "epilogues", "restores", "stacks"), _check_shapes
-    ),
-    **dict.fromkeys(("recompute", "sums", "fuse"), _check_edges),
-    **dict.fromkeys(("partition", "swap", "flow"), _check_partition),
+    "partition": _check_partition,
     "order": _check_order,
     "memory": _check_memory,
 }
-
-_CHECKS_AFTER: dict[str, tuple[Callable[[Unit], None], ...]] = {
-    name: tuple(dict.fromkeys(list(_CHECKS.values())[: index + 1]))
-    for index, name in enumerate(_CHECKS)
-}
-"""Each check of a pass and of all passes before it, once."""
+"""Each check with the pass that establishes it; all later passes keep it."""

@@ -58,12 +58,12 @@ def compiled(
 ) -> Unit:
     """The unit after the pass `upto`, for fetched tensors, target operations and fed shapes."""
     unit = prune(target or make_target(), request(fetches, feeds or {}))
-    verify(unit, "prune")
+    verify(unit)
     for change in PASSES:
         if unit.reports[-1].name == upto:
             break
         change(unit)
-        verify(unit, change.__name__)
+        verify(unit)
     assert unit.reports[-1].name == upto
     return unit
 
