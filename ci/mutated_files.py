@@ -34,10 +34,10 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 import numpy as np  # noqa: E402
-from tests.graph_files import graph_file_fuzzer  # noqa: E402
 
 import gpugraph as tf  # noqa: E402
 from gpugraph.formats.variable_files.conversion import convert_variables  # noqa: E402
+from tests.building.graph_files import graph_file_fuzzer  # noqa: E402
 from tests.formats.checkpoints import checkpoint_fuzzer  # noqa: E402
 from tests.formats.checkpoints.checkpoint_fuzzer import mutated  # noqa: E402
 

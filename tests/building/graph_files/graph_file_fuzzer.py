@@ -1,6 +1,6 @@
 """Graph files, mutated: each is imported, or refused by an error of the right class.
 
-    python -m tests.graph_files.graph_file_fuzzer [--count 300000] [--seed 1]
+    python -m tests.building.graph_files.graph_file_fuzzer [--count 300000] [--seed 1]
 
 Half of the mutations change bytes, the others fields of messages: names, inputs, dtypes, sizes,
 shapes. A refused import leaves the graph as it was; what is imported can be written again. The

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.rnn.networks import BATCH, DEPTH, close, numbers, run
-from tests.rnn.reference import sigmoid
 
 import gpugraph as tf
+from tests.library.rnn.networks import BATCH, DEPTH, close, numbers, run
+from tests.library.rnn.reference import sigmoid
 
 rnn = tf.contrib.rnn
 UNITS = 3

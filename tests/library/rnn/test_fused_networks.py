@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.rnn.networks import BATCH, DEPTH, LENGTHS, STEPS, X, close, numbers, run
-from tests.rnn.reference import GRU, LSTM, unrolled
 
 import gpugraph as tf
+from tests.library.rnn.networks import BATCH, DEPTH, LENGTHS, STEPS, X, close, numbers, run
+from tests.library.rnn.reference import GRU, LSTM, unrolled
 
 rnn = tf.contrib.rnn
 UNITS = 3

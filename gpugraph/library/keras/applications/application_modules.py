@@ -108,7 +108,7 @@ def _function(module: str, name: str, parameters: str, doc: str) -> Any:
 def _module(name: str, networks: list[str]) -> Any:
     """A module of these networks."""
     module = ModuleType(
-        f"{__name__.rpartition('.')[0]}.{name}",
+        f"gpugraph.keras.applications.{name}",  # the public path, which pickles name
         f"`tf.keras.applications.{name}`: {', '.join(networks) or 'what networks share'}.",
     )
     parameters = dict.fromkeys(networks, _PARAMETERS.get(name, _PARAMETERS[""]))

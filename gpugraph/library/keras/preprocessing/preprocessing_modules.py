@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
-from gpugraph.library.keras.preprocessing.preprocessing_package import name_of_package
+from gpugraph.library.keras.preprocessing.preprocessing_package import PACKAGE, name_of_package
 
 _NAMES = {
     "image": "DirectoryIterator ImageDataGenerator Iterator NumpyArrayIterator "
@@ -21,7 +21,7 @@ class _LateModule(ModuleType):
     """A module whose names come of the package when they are first asked for."""
 
     def __init__(self, name: str, names: list[str]) -> None:
-        path = f"{__name__.rpartition('.')[0]}.{name}"
+        path = f"{PACKAGE}.{name}"
         super().__init__(path, f"`tf.keras.preprocessing.{name}`, by keras-preprocessing.")
         self._name, self._names = name, names
 

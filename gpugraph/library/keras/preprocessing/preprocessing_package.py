@@ -20,6 +20,9 @@ from gpugraph.base.optional_packages import package_of_extra
 from gpugraph.library.keras.backend.backend_config import floatx, image_data_format
 from gpugraph.library.keras.inputs.sequence import Sequence
 
+PACKAGE = "gpugraph.keras.preprocessing"
+"""The public path, by which pickles name the classes."""
+
 
 class _Older(ModuleType):
     """A module of today with names that it has lost, for the package's own use."""
@@ -97,7 +100,7 @@ def _new_class(kind: Any) -> Any:
     members: dict[str, Any] = {"__init__": _with_settings(kind.__init__)}
     members |= {name: _flow(getattr(kind, name)) for name in _FLOWS if hasattr(kind, name)}
     module = kind.__module__.split(".")[1]
-    members |= {"__module__": f"{__name__.rpartition('.')[0]}.{module}", "__doc__": kind.__doc__}
+    members |= {"__module__": f"{PACKAGE}.{module}", "__doc__": kind.__doc__}
     bases = [_class_of_keras(base) for base in kind.__bases__ if base.__name__ == "Iterator"]
     if not bases and hasattr(kind, "__getitem__"):
         bases = [Sequence]

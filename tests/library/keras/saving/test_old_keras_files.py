@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ...tensorflow_import.old_keras_runs import run_program
+from ....tensorflow_import.old_keras_runs import run_program
 
 OFTEN = "2.3.1"
 """The version whose files are read in each run of ci/test; the others' are, with --all."""

@@ -20,7 +20,7 @@ LARGE = 3_125_000
 
 CHILD = """
 import sys
-from tests.train.savers.test_killed_saves import save_for_ever
+from tests.library.train.savers.test_killed_saves import save_for_ever
 save_for_ever(sys.argv[1], sys.argv[2] == "numbered", int(sys.argv[3]))
 """
 

@@ -17,7 +17,7 @@ PROCESSES, SAVES = 3, 60
 
 CHILD = """
 import sys
-from tests.train.savers.test_savers_of_one_folder import save_often
+from tests.library.train.savers.test_savers_of_one_folder import save_often
 save_often(sys.argv[1], sys.argv[2])
 """
 

@@ -15,7 +15,7 @@ MIB = 1 << 20
 CHILD = """
 import json, pathlib, sys
 import gpugraph as tf
-from tests.train.savers.test_saving_memory import forget_peak, peak
+from tests.library.train.savers.test_saving_memory import forget_peak, peak
 
 shapes = [[25_000_000]] + [[1_250_000]] * 20 + [[1250, 1000]]
 zeros = tf.zeros_initializer()
