@@ -1,4 +1,4 @@
-"""Tensors of one known shape as the rows of one: ParallelConcat, `parallel_stack`."""
+"""ParallelConcat and `parallel_stack`: tensors of one known shape as the rows of one tensor."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ _parallel_concat = op(
 
 
 def parallel_stack(values: Any, name: str = "parallel_stack") -> Tensor:
-    """Tensors of one shape, which must be known, as the rows of one.
+    """Stack tensors of one shape, which must be known, along a new first axis.
 
-    TypeError for values that are no sequence, ValueError for unknown shapes.
+    TypeError if `values` is not a sequence, ValueError for unknown shapes.
     """
     if not isinstance(values, (list, tuple, Tensor, np.ndarray)) or not len(values):
         raise TypeError(f"parallel_stack takes a list of tensors, not {shown(values)}")

@@ -1,4 +1,4 @@
-"""Tensors in parts: split and unstack."""
+"""Ops that divide tensors: split and unstack."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 def _each(op: Any, dys: Sequence[Any]) -> list[Any]:
-    """The outputs' gradients, zeros for those that have none."""
+    """Return the gradients of all outputs, zeros for outputs that have none."""
     return [
         raw_ops.ZerosLike(output) if dy is None else dy
         for output, dy in zip(op.outputs, dys, strict=True)
@@ -33,7 +33,7 @@ def _each(op: Any, dys: Sequence[Any]) -> list[Any]:
 
 
 def _unstacking_axis(axis: int, rank: int) -> int:
-    """The axis from 0 on; ValueError outside [-rank, rank)."""
+    """Return the axis as a non-negative number; ValueError outside [-rank, rank)."""
     if not -rank <= axis < rank:
         raise ValueError(f"axis = {axis} not in [{-rank}, {rank})")
     return axis % rank
@@ -70,9 +70,9 @@ _unpack = op(
 
 
 def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = "unstack") -> Any:
-    """The slices of `value` along `axis`, a list of `num` tensors of a rank less.
+    """Return the slices of `value` along `axis`: a list of `num` tensors without that axis.
 
-    ValueError when `num` is neither given nor known, or differs from the size.
+    ValueError if `num` is neither given nor known, or differs from the size.
     """
     source = convert_to_tensor(value, name="value")
     if num is None:
@@ -96,7 +96,11 @@ def _split_axis(value: Any, sizes: tuple[int | None, ...]) -> int:
 def _infer_parts(
     tensor: int, split_dim: int, lengths: Callable[[InferContext, int | None], Lengths]
 ) -> InferFunction:
-    """tensor, split_dim: which inputs they are; lengths: of the parts, from the whole."""
+    """Return the shape inference of a split.
+
+    tensor, split_dim: the numbers of these inputs. lengths: computes the sizes of the parts from
+    the size of the whole.
+    """
 
     def infer(context: InferContext) -> Sequence[TensorShape]:
         sizes, value = context.shapes[tensor].sizes, context.value(split_dim)
@@ -159,7 +163,7 @@ _split = op(
 
 
 def _part_lengths(value: Any, length: int | None) -> Lengths:
-    """The sizes of the parts, -1 replaced by the rest of `length`."""
+    """Return the sizes of the parts, with -1 replaced by the rest of `length`."""
     asked = ints(value)
     known = sum(size for size in asked if size != -1)
     if asked.count(-1) > 1:
@@ -201,10 +205,10 @@ _split_v = op(
 def split(
     value: Any, num_or_size_splits: Any, axis: Any = 0, num: int | None = None, name: str = "split"
 ) -> Any:
-    """`value` cut along `axis`, a list of tensors.
+    """Split `value` along `axis` into a list of tensors.
 
     `num_or_size_splits` is the number of equal parts, or their sizes (a vector; one may be -1,
-    and `num` is their number where it isn't known). ValueError when they do not fit the size.
+    and `num` is their number if it is unknown). ValueError if they do not fit the size.
     """
     if isinstance(num_or_size_splits, (int, np.integer, Dimension)):
         return _split(axis, value, num_split=int(num_or_size_splits), name=name)

@@ -1,9 +1,9 @@
 """The ops of branches and loops, as in TensorFlow's graphs.
 
-`Switch` forwards its data to one of two outputs, and the other is dead; `Merge` forwards the input
-that is alive. `Enter`, `NextIteration`, `Exit` and `LoopCond` make the frame of a loop. They
-forward tensors and compute nothing, so they have no kernels: `compile/` decides which ops run under
-one guard (a region) and which repeat (a frame), and binds them.
+`Switch` forwards its data to one of two outputs, and the other is dead; `Merge` forwards the live
+input. `Enter`, `NextIteration`, `Exit` and `LoopCond` form the frame of a loop. They forward
+tensors and compute nothing, so they have no kernels: `compile/` decides which ops run under one
+guard (a region) and which repeat (a frame), and binds them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _FORWARD: dict[str, Any] = {**EMPTY_KERNELS, "view": {0: 0}}
 
 
 def _infer_merge(context: InferContext) -> Sequence[TensorShape]:
-    """The most specific shape that holds for all inputs, and that of a scalar index."""
+    """Return the most specific shape compatible with all inputs, and a scalar for the index."""
     shape = context.shapes[0]
     for other in context.shapes[1:]:
         shape = _common(shape, other)
@@ -31,7 +31,7 @@ def _infer_merge(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _common(one: TensorShape, other: TensorShape) -> TensorShape:
-    """The most specific shape that holds for both."""
+    """Return the most specific shape compatible with both."""
     if one.sizes is None or other.sizes is None or len(one.sizes) != len(other.sizes):
         return UNKNOWN
     sizes = zip(one.sizes, other.sizes)
@@ -44,7 +44,9 @@ def _infer_switch(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _infer_enter(context: InferContext) -> Sequence[TensorShape]:
-    """The shape of what never changes; what enters once meets what the iterations make of it."""
+    """Return the input's shape if it is loop-invariant; iterations may change that of a loop
+    variable.
+    """
     return [context.shapes[0] if context.attrs["is_constant"] else UNKNOWN]
 
 
@@ -97,7 +99,9 @@ def _loop_context(op: Operation) -> Any:
 
 
 def no_gradient_without_context(op: Operation) -> LookupError:
-    """The error for an op of a loop, or of a branch in a loop, of which only the ops are known."""
+    """Return the error for an op of a loop, or of a branch in a loop, without a control flow
+    context.
+    """
     enter = op
     while enter.type not in ("Enter", "RefEnter") and enter.type in _LOOP_TYPES:
         enter = enter._inputs[0].op

@@ -1,5 +1,7 @@
-"""Integers bit by bit. Shifts by less than 0, or by all bits and more, are as TensorFlow's:
-by 0, and by one bit less than there are."""
+"""Bitwise operations on integers.
+
+As in TensorFlow, a negative shift count counts as 0, and one of all bits or more counts as one less
+than the number of bits."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Fake quantization: float32 numbers clamped to a range and rounded to its steps.
+"""Fake quantization: clamps float32 numbers to a range and rounds them to its steps.
 
-The range is moved a little so that 0 is one of its steps: B. Jacob and others, "Quantization and
-training of neural networks for efficient integer-arithmetic-only inference", 2018. The gradient
-of a number in the range goes to the number, that of others to the nearest end of the range.
+The range is shifted slightly so that 0 is one of its steps: B. Jacob and others, "Quantization and
+training of neural networks for efficient integer-arithmetic-only inference", 2018. The gradient of
+a number inside the range goes to the number; that of any other goes to the nearer bound.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _ENDS = {"min": Attr("float", -6.0), "max": Attr("float", 6.0)}
 
 
 def _steps(context: KernelContext) -> tuple[Any, Any]:
-    """The first and the last integer."""
+    """Return the first and the last integer."""
     bits = context.attrs["num_bits"]
     if not 2 <= bits <= 16:
         message = f"num_bits must be between 2 and 16, inclusive, but is {bits}"
@@ -35,7 +35,7 @@ def _steps(context: KernelContext) -> tuple[Any, Any]:
 
 
 def _nudged(context: KernelContext, least: Any, most: Any) -> tuple[Any, Any, Any]:
-    """The range moved so that 0 is one of its steps, and the size of a step."""
+    """Return the range shifted so that 0 is one of its steps, and the size of a step."""
     first, last = _steps(context)
     with np.errstate(all="ignore"):
         scale = (most - least) / (last - first)
@@ -56,7 +56,10 @@ def _quantized(context: KernelContext, x: Any, least: Any, most: Any, out: Any) 
 
 
 def _masks(context: KernelContext, x: Any, least: Any, most: Any) -> tuple[Any, Any, Any]:
-    """Masks of the numbers in the range, below and above; an empty range has all, NaN none."""
+    """Return masks of the numbers inside, below and above the range.
+
+    An empty range contains every number; NaN is in none of the masks.
+    """
     low, high, _ = _nudged(context, least, most)
     empty = (least == 0) & (most == 0)
     below, above = (x < low) & ~empty, (x > high) & ~empty
@@ -198,10 +201,10 @@ def fake_quant_with_min_max_args(
     narrow_range: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """float32 numbers clamped to [min, max] and rounded to 2 ** num_bits steps, 0 being one.
+    """Clamp float32 numbers to [min, max] and round them to 2 ** num_bits steps, one of which is 0.
 
-    narrow_range: one step less, so that steps are as many below 0 as above.
-    InvalidArgumentError in a run where num_bits is not in [2, 16] or min is not below max.
+    narrow_range: use one step fewer, so that there are as many steps below 0 as above.
+    InvalidArgumentError in a run if num_bits is not in [2, 16] or min is not below max.
     """
     ends = {"min": min, "max": max}
     return _args(inputs, **ends, num_bits=num_bits, narrow_range=narrow_range, name=name)
@@ -216,7 +219,7 @@ def fake_quant_with_min_max_args_gradient(
     narrow_range: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """`gradients` where `inputs` are in the range of `fake_quant_with_min_max_args`, else 0."""
+    """Return `gradients` where `inputs` are in `fake_quant_with_min_max_args`'s range, else 0."""
     attrs = {"min": min, "max": max, "num_bits": num_bits, "narrow_range": narrow_range}
     return _args_gradient(gradients, inputs, **attrs, name=name)
 
@@ -229,9 +232,9 @@ def fake_quant_with_min_max_vars(
     narrow_range: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """As `fake_quant_with_min_max_args`, for scalar tensors `min` and `max`, which get gradients.
+    """Quantize as `fake_quant_with_min_max_args`, with differentiable scalars `min` and `max`.
 
-    Where both are 0 the result is 0.
+    If both are 0, the result is 0.
     """
     attrs = {"num_bits": num_bits, "narrow_range": narrow_range}
     return _vars(inputs, min, max, **attrs, name=name)
@@ -246,7 +249,7 @@ def fake_quant_with_min_max_vars_gradient(
     narrow_range: bool = False,
     name: str | None = None,
 ) -> Any:
-    """The gradients of `fake_quant_with_min_max_vars`: at the inputs, at min and at max."""
+    """Return the gradients of `fake_quant_with_min_max_vars`: for the inputs, min and max."""
     attrs = {"num_bits": num_bits, "narrow_range": narrow_range}
     return _vars_gradient(gradients, inputs, min, max, **attrs, name=name)
 
@@ -259,7 +262,7 @@ def fake_quant_with_min_max_vars_per_channel(
     narrow_range: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """As `fake_quant_with_min_max_vars`, for vectors `min` and `max`, one for each last index."""
+    """Quantize as `fake_quant_with_min_max_vars`, with vectors `min` and `max` over the last axis."""
     attrs = {"num_bits": num_bits, "narrow_range": narrow_range}
     return _per_channel(inputs, min, max, **attrs, name=name)
 
@@ -273,6 +276,6 @@ def fake_quant_with_min_max_vars_per_channel_gradient(
     narrow_range: bool = False,
     name: str | None = None,
 ) -> Any:
-    """The gradients of `fake_quant_with_min_max_vars_per_channel`: at inputs, min and max."""
+    """Return the gradients of `fake_quant_with_min_max_vars_per_channel`: for inputs, min and max."""
     attrs = {"num_bits": num_bits, "narrow_range": narrow_range}
     return _per_channel_gradient(gradients, inputs, min, max, **attrs, name=name)

@@ -1,8 +1,8 @@
-"""Real numbers as whole numbers of few bits, and back: QuantizeV2, Dequantize and others.
+"""Conversion of real numbers to integers of few bits, and back: QuantizeV2, Dequantize and others.
 
-Of a range [min_range, max_range] and the n values of a type:
+With a range [min_range, max_range] and the n values of a type:
 
-  MIN_COMBINED  the range is cut into n - 1 steps
+  MIN_COMBINED  the range is divided into n - 1 steps
   MIN_FIRST     as MIN_COMBINED, with 0 on a step
   SCALED        numbers are multiples of one scale, 0 is 0
 """
@@ -43,12 +43,12 @@ def _mode(attrs: Any) -> str:
 
 
 def _numbers(quantized: Any) -> Any:
-    """The whole numbers of an array of a quantized type: a view."""
+    """Return a view of the integers in an array of a quantized type."""
     return quantized[quantized.dtype.names[0]]
 
 
 def _away(x: Any) -> Any:
-    """The nearest whole numbers; of two, the one farther from 0."""
+    """Round to the nearest integers, halves away from 0."""
     return np.copysign(np.floor(np.abs(x) + np.float32(0.5)), x)
 
 
@@ -58,7 +58,7 @@ def _bounds(kind: Any) -> tuple[int, int]:
 
 
 def _scaled_ends(low: Any, high: Any, ends: tuple[int, int]) -> tuple[Any, Any, Any]:
-    """(scale, low, high): whole numbers a real one, and the range that all of them cover."""
+    """Return (scale, low, high): integers per unit, and the range that all integers cover."""
     by_low = ends[0] / low if ends[0] * low > 0 else _LARGEST
     by_high = ends[1] / high if ends[1] * high > 0 else _LARGEST
     scale = type(low)(min(by_low, by_high))
@@ -66,7 +66,7 @@ def _scaled_ends(low: Any, high: Any, ends: tuple[int, int]) -> tuple[Any, Any, 
 
 
 class _FirstScale:
-    """The steps of MIN_FIRST: their size, and the one of the least number."""
+    """The steps of MIN_FIRST: their size, and the number of the lowest."""
 
     def __init__(self, low: Any, high: Any, kind: Any) -> None:
         self.first, self.last = _bounds(kind)
@@ -77,20 +77,20 @@ class _FirstScale:
         self.low = low
 
     def whole(self, x: Any) -> Any:
-        """Real numbers as whole ones."""
+        """Convert real numbers to integers."""
         if not self.per_step:
             return np.full(x.shape, self.first)
         places = _away(x.astype(np.float64) / self.per_step) - self.least + self.first
         return np.clip(places, self.first, self.last)
 
     def real(self, numbers: Any) -> Any:
-        """Whole numbers as real ones."""
+        """Convert integers to real numbers."""
         start = self.least * self.per_step if self.per_step else self.low
         return (numbers.astype(np.float64) - self.first) * self.per_step + start
 
 
 def _whole(x: Any, low: Any, high: Any, kind: Any, attrs: Any) -> tuple[Any, Any, Any]:
-    """(whole numbers, the range's ends) of real numbers."""
+    """Convert real numbers to integers; return these and the bounds of the range."""
     mode, (first, last) = _mode(attrs), _bounds(kind)
     if mode == "MIN_FIRST":
         return _FirstScale(low, high, kind).whole(np.clip(x, low, high)), low, high
@@ -107,7 +107,7 @@ def _whole(x: Any, low: Any, high: Any, kind: Any, attrs: Any) -> tuple[Any, Any
 
 
 def _real(numbers: Any, low: Any, high: Any, mode: str) -> Any:
-    """Real numbers of whole ones."""
+    """Convert integers to real numbers."""
     first, last = _bounds(numbers.dtype)
     if mode == "MIN_FIRST":
         return _FirstScale(low, high, numbers.dtype).real(numbers)
@@ -262,10 +262,10 @@ def quantize(
     round_mode: str = "HALF_AWAY_FROM_ZERO",
     name: str | None = None,
 ) -> Any:
-    """(output, output_min, output_max): float32 numbers as numbers of the quantized dtype `T`.
+    """Quantize float32 numbers to dtype `T`; return (output, output_min, output_max).
 
     The range is widened to contain 0. mode: `"MIN_COMBINED"`, `"MIN_FIRST"` or `"SCALED"`;
-    round_mode: of SCALED, `"HALF_TO_EVEN"` too. ValueError for other modes.
+    round_mode: with SCALED, also `"HALF_TO_EVEN"`. ValueError for other modes.
     """
     attrs = {"mode": mode, "round_mode": round_mode}
     return raw_ops.QuantizeV2(input, min_range, max_range, T=T, name=name, **attrs)
@@ -280,14 +280,14 @@ def quantize_v2(
     name: str | None = None,
     round_mode: str = "HALF_AWAY_FROM_ZERO",
 ) -> Any:
-    """`quantize` by its older name, with the arguments in another order."""
+    """Quantize as `quantize`; an older name, with the arguments in another order."""
     return quantize(input, min_range, max_range, T, mode, round_mode, name)
 
 
 def dequantize(
     input: Any, min_range: Any, max_range: Any, mode: str = "MIN_COMBINED", name: str | None = None
 ) -> Any:
-    """The float32 numbers that numbers of a quantized dtype stand for; see `quantize`."""
+    """Convert numbers of a quantized dtype to float32; see `quantize`."""
     return raw_ops.Dequantize(input, min_range, max_range, mode=mode, name=name)
 
 
@@ -296,14 +296,14 @@ def quantize_and_dequantize(
     range_given: bool = False, round_mode: str = "HALF_TO_EVEN", name: str | None = None,
     narrow_range: bool = False,
 ) -> Any:  # fmt: skip
-    """`input` rounded to the numbers that whole ones of `num_bits` bits, times a scale, can be.
+    """Round `input` to the multiples of a scale by integers of `num_bits` bits.
 
     The gradient is that of the identity.
 
     Args:
-      input_min, input_max: scalars; heeded with `range_given`, else the input's extremes are.
+      input_min, input_max: scalars; used with `range_given`, else the input's extremes are.
       round_mode: `"HALF_TO_EVEN"` or `"HALF_UP"`.
-      narrow_range: whether the lowest whole number is left out, so that both ends are alike.
+      narrow_range: whether to leave out the lowest integer, so that the range is symmetric.
     """
     attrs: dict[str, Any] = {"signed_input": signed_input, "range_given": range_given}
     attrs |= {"round_mode": round_mode, "narrow_range": narrow_range, "num_bits": num_bits}

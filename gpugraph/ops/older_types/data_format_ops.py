@@ -26,8 +26,9 @@ def _text(value: Any) -> str:
 
 
 def _order(attrs: Any) -> list[int]:
-    """For each axis of the destination, its number in the source; a misfit of the run for layouts
-    that do not have the same four letters."""
+    """Return, for each axis of the destination, its number in the source.
+
+    Raise Misfit, for the run only, if the layouts do not have the same four letters."""
     source, destination = _text(attrs["src_format"]), _text(attrs["dst_format"])
     for what, layout in (("Source", source), ("Destination", destination)):
         if len(layout) != _LENGTH:

@@ -1,8 +1,7 @@
-"""Rows of a tensor replaced, added to or subtracted from: InplaceUpdate, InplaceAdd, InplaceSub;
-and a slice replaced: TensorStridedSliceUpdate.
+"""InplaceUpdate, InplaceAdd, InplaceSub and TensorStridedSliceUpdate: update rows or a slice.
 
-TensorFlow's kernels write into the memory of their input. Here they give a tensor of its own unless
-nothing else reads the input; DeepCopy and Empty make what they are used on.
+TensorFlow's kernels write into the memory of their input. Here the result is a separate tensor
+unless nothing else reads the input; DeepCopy and Empty create tensors for these ops to update.
 """
 
 from __future__ import annotations

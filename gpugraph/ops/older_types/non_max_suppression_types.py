@@ -1,4 +1,4 @@
-"""NonMaxSuppression and its second version: NonMaxSuppressionV3 without a least score."""
+"""NonMaxSuppression and NonMaxSuppressionV2: NonMaxSuppressionV3 without a score threshold."""
 
 from __future__ import annotations
 

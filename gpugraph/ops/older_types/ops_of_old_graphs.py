@@ -1,4 +1,4 @@
-"""Op types that only graphs of old producers have: see `framework/deprecations.py`."""
+"""Op types that only graphs of old producers contain: see `framework/deprecations.py`."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _adjust_contrast(images: Any, factor: Any, least: Any, most: Any, out: Any) 
     wide = images.astype(np.float32)
     mean = wide.mean((-3, -2), keepdims=True)
     wide = (wide - mean) * factor + mean
-    np.copyto(wide, most, where=wide > most)  # an end of NaN does not count
+    np.copyto(wide, most, where=wide > most)  # a NaN bound has no effect
     np.copyto(wide, least, where=wide < least)
     np.copyto(out, wide)
 
@@ -136,7 +136,7 @@ _NORM_ATTRS: dict[str, Any] = {
 
 
 def _infer_norm(outputs: int) -> Callable[[InferContext], Sequence[TensorShape]]:
-    """Images, and vectors of their channels, of which there are `outputs`."""
+    """Return the inference of images and, as further outputs, `outputs` vectors of their channels."""
 
     def infer(context: InferContext) -> Sequence[TensorShape]:
         images = context.shapes[0].with_rank(4)
@@ -241,7 +241,7 @@ _VOLUMES: dict[str, Any] = {
 
 
 def _bind_volumes(op_type: str, given: int) -> Callable[..., Callable[[], Any]]:
-    """The kernel of `op_type`, which takes no array of input `given`, of which it has the shape."""
+    """Return the kernel of `op_type` without the array of input `given`, whose shape it has."""
     bind = like(op_type, data_format="NDHWC")
 
     def without(context: KernelContext, *arrays: Any) -> Callable[[], Any]:

@@ -1,6 +1,6 @@
-"""FusedPadConv2D and FusedResizeAndPadConv2D: images resized, mirrored at their edges, convolved.
+"""FusedPadConv2D and FusedResizeAndPadConv2D: resize images, mirror-pad them, and convolve.
 
-TensorFlow's rewriters put them in the place of single ops of graphs that only infer.
+TensorFlow's rewriters substitute them for single ops in graphs for inference.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _text(value: Any) -> str:
 
 
 def _edges(value: Any) -> list[tuple[int, int]]:
-    """What is added before and after each dimension; a misfit where it is not 4 pairs."""
+    """Return the padding before and after each axis; a Misfit if it is not 4 pairs."""
     if np.shape(value) != (4, 2):
         message = f"paddings must be a matrix with 2 columns: {shape_text(np.shape(value))}"
         raise Misfit(message)
@@ -87,7 +87,7 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _resized(images: Any, size: Sequence[int], align: bool) -> Any:
-    """The images by bilinear interpolation, from pixels' upper left corners."""
+    """Resize images by bilinear interpolation, relative to pixels' upper left corners."""
     for axis, new in zip((1, 2), size):
         old = images.shape[axis]
         scale = (old - 1) / (new - 1) if align and new > 1 else old / new

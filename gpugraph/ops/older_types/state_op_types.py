@@ -1,4 +1,4 @@
-"""Variable and Stack: variables and stacks as graphs before VariableV2 and StackV2 have them."""
+"""Variable and Stack: variables and stacks in graphs from before VariableV2 and StackV2."""
 
 from __future__ import annotations
 

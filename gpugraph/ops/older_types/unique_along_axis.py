@@ -1,4 +1,4 @@
-"""UniqueV2 and UniqueWithCountsV2: the different slices of a tensor along an axis."""
+"""UniqueV2 and UniqueWithCountsV2: the distinct slices of a tensor along an axis."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _axis_of(value: Any, rank: int) -> int:
-    """The axis that a vector of one number names; without a number, that of a vector."""
+    """Return the axis in a vector of at most one element; if it is empty, that of a vector input."""
     if len(value) > 1:
         raise ValueError(f"axis does not support input tensors larger than 1 elements: {value}")
     if not len(value):
