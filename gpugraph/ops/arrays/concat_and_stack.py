@@ -294,7 +294,7 @@ def _element(value: Any, dtype: DType | None, name: str) -> Tensor:
 
 
 def _from_list(value: Any, dtype: Any = None, name: str | None = None, as_ref: bool = False) -> Any:
-    """Convert a list: stack it if it contains tensors, make a constant if it contains Dimensions."""
+    """Convert a list: stack one that contains tensors, make a constant of Dimensions."""
     del as_ref
     kinds = _kinds(value)
     if Tensor in kinds:

@@ -62,7 +62,7 @@ def infer_concat(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _concatenated(parts: Sequence[TensorShape], axis: int, rank: int) -> TensorShape:
-    """Return the shape of the concatenated parts; sizes are merged from the last part to the first."""
+    """Return the shape of the concatenated parts, merging sizes from the last to the first."""
     known = [part.sizes or (None,) * rank for part in parts]
     before = after = UNKNOWN
     for index, sizes in reversed(list(enumerate(known))):

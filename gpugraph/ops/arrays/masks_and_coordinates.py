@@ -176,5 +176,5 @@ def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Tensor:
 
 
 def broadcast_static_shape(shape_x: Any, shape_y: Any) -> TensorShape:
-    """Return the shape to which two `TensorShape`s broadcast; ValueError if they are incompatible."""
+    """Return the shape to which two `TensorShape`s broadcast; ValueError if there is none."""
     return broadcast_shapes(as_shape(shape_x), as_shape(shape_y))

@@ -91,7 +91,7 @@ _tile = op(
 
 
 def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
-    """Repeat `input` `multiples[i]` times along axis i; ValueError if their number is not the rank."""
+    """Repeat `input` `multiples[i]` times along axis i; ValueError if their number is wrong."""
     return _tile(input, int_argument(multiples), name=name)
 
 
@@ -218,7 +218,7 @@ def _infer_mirror_pad(sign: int, context: InferContext) -> Sequence[TensorShape]
 
 
 def _mirrors(array: Any, pairs: Widths, edge: int) -> list[tuple[Any, Any]]:
-    """Return (border, mirrored part) views of a padded array, in the order in which to fill them."""
+    """Return (border, mirrored part) views of a padded array, in the order of filling."""
     mirrors = []
     for axis, (before, after) in enumerate(pairs):
         size = array.shape[axis]

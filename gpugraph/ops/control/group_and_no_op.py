@@ -148,7 +148,7 @@ def _gated(graph: Graph, gate: Operation, tensor: Any) -> Any:
 
 
 def with_dependencies(dependencies: Any, output_tensor: Any, name: str | None = None) -> Tensor:
-    """Return `output_tensor`, available only after `dependencies` (operations, tensors) have run."""
+    """Return `output_tensor`, available after `dependencies` (operations, tensors) have run."""
     tensor = convert_to_tensor(output_tensor)
     graph = tensor.graph
     with graph.name_scope(name or "control_dependency") as scope:

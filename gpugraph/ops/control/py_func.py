@@ -91,7 +91,7 @@ def _argument(array: Any) -> Any:
 
 
 def _as_op_error(error: Exception) -> OpError:
-    """Return the TensorFlow error for an exception, with the function's traceback in its message."""
+    """Return TensorFlow's error for an exception, with the traceback in its message."""
     op_error: Any = next((cls for kinds, cls in _CLASSES if isinstance(error, kinds)), UnknownError)
     trace = error.__traceback__.tb_next if error.__traceback__ is not None else None
     frames = "".join(traceback.format_tb(trace))

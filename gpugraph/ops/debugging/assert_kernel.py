@@ -17,7 +17,7 @@ from gpugraph.ops.framework.shape_functions import no_outputs
 
 
 def summarize(array: Any, most: int) -> str:
-    """Return the first `most` elements (below 0: all) in TensorFlow's format: `[[1 2][3...]...]`."""
+    """Format the first `most` elements (below 0: all) as TensorFlow does: `[[1 2][3...]...]`."""
     values = np.asarray(array)
     limit = values.size if most < 0 else min(most, values.size)
     elements = deque(element_text(value) for value in values.reshape(-1)[:limit])

@@ -59,7 +59,7 @@ def _infer_equal(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _compare_or(function: Any, otherwise: bool) -> Call:
-    """Return a kernel that calls `function`, or fills with `otherwise` if shapes are incompatible."""
+    """Return a kernel of `function` that gives `otherwise` if shapes are incompatible."""
 
     def make(context: KernelContext, x: Any, y: Any, out: Any) -> Callable[[], Any]:
         try:
@@ -146,7 +146,7 @@ def _infer_select(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _select(context: KernelContext, condition: Any, x: Any, y: Any, out: Any) -> Callable[[], Any]:
-    """Bind a copy of y, then of x where the condition holds; a vector selects along the first axis."""
+    """Copy y, then x where the condition holds; a vector selects along the first axis."""
     rank, condition_rank = len(context.output_shapes[0]), len(context.input_shapes[0])
     if condition_rank == 1 and rank > 1:
         condition = condition.reshape((-1,) + (1,) * (rank - 1))

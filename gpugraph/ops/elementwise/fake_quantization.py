@@ -262,7 +262,7 @@ def fake_quant_with_min_max_vars_per_channel(
     narrow_range: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Quantize as `fake_quant_with_min_max_vars`, with vectors `min` and `max` over the last axis."""
+    """Quantize as `fake_quant_with_min_max_vars`, with a `min` and `max` per last index."""
     attrs = {"num_bits": num_bits, "narrow_range": narrow_range}
     return _per_channel(inputs, min, max, **attrs, name=name)
 
@@ -276,6 +276,6 @@ def fake_quant_with_min_max_vars_per_channel_gradient(
     narrow_range: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Return the gradients of `fake_quant_with_min_max_vars_per_channel`: for inputs, min and max."""
+    """Return `fake_quant_with_min_max_vars_per_channel`'s gradients: for inputs, min and max."""
     attrs = {"num_bits": num_bits, "narrow_range": narrow_range}
     return _per_channel_gradient(gradients, inputs, min, max, **attrs, name=name)

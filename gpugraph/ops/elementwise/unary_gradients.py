@@ -82,7 +82,7 @@ def _holomorphic_parts(op: Any, dz: Any) -> tuple[Any, Any]:
 def _by_both(
     op_type: str, parts: Callable[[Any, Any], tuple[Any, Any]], by_y: Callable[[Any, Any], Any]
 ) -> Callable[[Any, Any], list[Any]]:
-    """Return the gradients of `op_type`: for y by `by_y` of the `parts`, for dy by the op itself."""
+    """Return the gradients of `op_type`: for y by `by_y`, for dy by the op itself."""
 
     def gradient(op: Any, dz: Any) -> list[Any]:
         y, both = parts(op, dz)

@@ -45,7 +45,7 @@ def _there(x: Any) -> Any:
 
 
 def _log_gradient(op: Any, dz: Any) -> list[Any]:
-    """Return dz log(y) where x is not 0, and dz x / y: for Xlogy; for Xlog1py, the same with 1 + y."""
+    """Return dz log(y) where x is not 0, and dz x / y; for Xlog1py, with 1 + y in place of y."""
     x, y = (conj(tensor) for tensor in op.inputs)
     slope = getattr(raw_ops, op.type)(_there(x), y)
     by_y = raw_ops.Xdivy(x, y if op.type == "Xlogy" else raw_ops.AddV2(y, 1))

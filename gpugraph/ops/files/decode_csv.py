@@ -1,4 +1,4 @@
-"""DecodeCSV: splits records of delimited fields into one tensor per column. Quotes as in RFC 4180."""
+"""DecodeCSV: splits records of delimited fields into columns, with quotes as in RFC 4180."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def _infer_with(infer: InferFunction) -> InferFunction:
 
 
 def _epilogue(signature: Signature, *arrays: Any) -> Epilogue:
-    """Return the epilogue with its arrays as views: a vector, and a tensor of the product's shape."""
+    """Return the epilogue with views of its arrays: a vector, and one of the product's shape."""
     fused = _epilogue_ops(signature.attrs)
     args, out = list(arrays[2:-1]), arrays[-1]
     bias = args.pop(0).reshape(-1) if "BiasAdd" in fused else None

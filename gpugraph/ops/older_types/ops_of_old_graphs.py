@@ -136,7 +136,7 @@ _NORM_ATTRS: dict[str, Any] = {
 
 
 def _infer_norm(outputs: int) -> Callable[[InferContext], Sequence[TensorShape]]:
-    """Return the inference of images and, as further outputs, `outputs` vectors of their channels."""
+    """Return the inference of images and `outputs` vectors with one element per channel."""
 
     def infer(context: InferContext) -> Sequence[TensorShape]:
         images = context.shapes[0].with_rank(4)

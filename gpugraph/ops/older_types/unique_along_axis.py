@@ -35,7 +35,7 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _axis_of(value: Any, rank: int) -> int:
-    """Return the axis in a vector of at most one element; if it is empty, that of a vector input."""
+    """Return the axis in a vector of at most one element; an empty one stands for axis 0."""
     if len(value) > 1:
         raise ValueError(f"axis does not support input tensors larger than 1 elements: {value}")
     if not len(value):
