@@ -1,6 +1,6 @@
-"""The choice of the best boxes, and the overlaps by which boxes are left out.
+"""Selection of the best boxes, and the overlaps by which boxes are suppressed.
 
-Scores, corners and overlaps that are NaN compare as in C++: a comparison with NaN is false.
+NaN scores, corners and overlaps compare as in C++: a comparison with NaN is false.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def choose_boxes(
         elif (shared > threshold).any():
             continue
         else:
-            weights = shared <= threshold  # an overlap that is NaN takes all of the score
+            weights = shared <= threshold  # a NaN overlap makes the score 0
         score = -minus * float(np.prod(weights))
         if score == -minus:
             chosen.append((box, score))
@@ -48,12 +48,12 @@ def _corners(boxes: Any) -> Any:
 
 
 def _least(one: Any, other: Any) -> Any:
-    """Return the lower numbers; those of `one` where either is NaN."""
+    """Return the elementwise minimum; the element of `one` if either is NaN."""
     return np.where(other < one, other, one)
 
 
 def _largest(one: Any, other: Any) -> Any:
-    """Return the higher numbers; those of `one` where either is NaN."""
+    """Return the elementwise maximum; the element of `one` if either is NaN."""
     return np.where(one < other, other, one)
 
 

@@ -1,8 +1,8 @@
-"""The best of boxes that overlap: by overlaps, with scores, padded, of many classes.
+"""Selection of the best of overlapping boxes: by overlaps, with scores, padded, of many classes.
 
-Boxes are considered by their scores, the best first (of equal ones the first); one that overlaps a
-chosen one by more than the threshold is left out, or, with soft suppression, considered again with
-a lower score (Bodla and others, "Soft-NMS", 2017).
+Boxes are considered by their scores, the best first (ties: the lower index first); a box that
+overlaps a chosen one by more than the threshold is suppressed, or, with soft suppression,
+reconsidered with a lower score (Bodla and others, "Soft-NMS", 2017).
 """
 
 from __future__ import annotations
@@ -85,10 +85,10 @@ def non_max_suppression_overlaps(
     score_threshold: Any = float("-inf"),
     name: str | None = None,
 ) -> Tensor:
-    """The numbers, int32, of at most `max_output_size` things, those of higher scores first.
+    """Return the indices, int32, of at most `max_output_size` items, by descending score.
 
-    overlaps: [n, n]; scores: [n]. Left out are those of `score_threshold` or less, and what
-    overlaps a better one by more than `overlap_threshold`.
+    overlaps: [n, n]; scores: [n]. Items with a score of `score_threshold` or less are left out, as
+    are those that overlap a better one by more than `overlap_threshold`.
     """
     with op_scope(name, "non_max_suppression_overlaps", overlaps, scores):
         limit = convert_to_tensor(overlap_threshold, float32, name="overlap_threshold")
@@ -101,7 +101,7 @@ def non_max_suppression_overlaps(
 
 
 def _infer_boxes(context: InferContext) -> TensorShape:
-    """The shape of the chosen boxes: as long as allowed where it is padded."""
+    """Return the shape of the chosen boxes: the maximum length if they are padded."""
     count, columns = of_rank(context.shapes[0], 2, "boxes")
     (others,) = of_rank(context.shapes[1], 1, "scores")
     if columns not in (4, None):
@@ -196,11 +196,11 @@ def non_max_suppression(
     score_threshold: Any = float("-inf"),
     name: str | None = None,
 ) -> Tensor:
-    """The numbers, int32, of at most `max_output_size` boxes, those of higher scores first.
+    """Return the indices, int32, of at most `max_output_size` boxes, by descending score.
 
-    boxes: [n, 4], rows of two opposite corners. scores: [n]; ones of `score_threshold` or less are
-    left out, as are boxes that share more than `iou_threshold` of their common area with a better
-    one. InvalidArgumentError in a run for an iou_threshold outside [0, 1].
+    boxes: [n, 4], rows of two opposite corners. scores: [n]; boxes with `score_threshold` or less
+    are left out, as are those whose intersection over union with a better one exceeds
+    `iou_threshold`. InvalidArgumentError in a run for an iou_threshold outside [0, 1].
     """
     with op_scope(name, "non_max_suppression", boxes, scores):
         limits = _limits(iou_threshold=iou_threshold, score_threshold=score_threshold)
@@ -216,9 +216,9 @@ def non_max_suppression_padded(
     pad_to_max_output_size: bool = False,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """(numbers of boxes as `non_max_suppression` gives them, how many), both int32.
+    """Return the indices of boxes as `non_max_suppression`, and their number, both int32.
 
-    pad_to_max_output_size: the first is as long as `max_output_size`, zeros after the last box.
+    pad_to_max_output_size: pad the indices with zeros to `max_output_size`.
     """
     with op_scope(name, "non_max_suppression_padded", boxes, scores):
         limits = _limits(iou_threshold=iou_threshold, score_threshold=score_threshold)
@@ -237,10 +237,10 @@ def non_max_suppression_with_scores(
     soft_nms_sigma: Any = 0.0,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """(numbers of boxes, int32, and their scores), the best first; see `non_max_suppression`.
+    """Return the indices (int32) of boxes and their scores, the best first.
 
-    soft_nms_sigma: above 0, a box that overlaps a better one is not left out, but comes with a
-    score multiplied by exp(-overlap^2 / (2 sigma)).
+    See `non_max_suppression`. soft_nms_sigma: above 0, a box that overlaps a better one is not left
+    out, but its score is multiplied by exp(-overlap^2 / (2 sigma)).
     """
     with op_scope(name, "non_max_suppression_with_scores", boxes, scores):
         limits = _limits(iou_threshold=iou_threshold, score_threshold=score_threshold)
@@ -275,7 +275,7 @@ def _infer_combined(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _best_of_all(boxes: Any, scores: Any, most: int, threshold: Any, least: Any) -> list[Any]:
-    """(score, class, box) of the chosen boxes of all classes, the best first."""
+    """Return (score, class, box) of the chosen boxes of all classes, the best first."""
     items = []
     for kind in range(scores.shape[1]):
         of_class = boxes[:, kind if boxes.shape[1] > 1 else 0]
@@ -337,12 +337,12 @@ def combined_non_max_suppression(
     clip_boxes: bool = True,
     name: str | None = None,
 ) -> tuple[Any, ...]:
-    """(boxes, scores, classes, how many): the best of each image, over all classes, float32.
+    """Return (boxes, scores, classes, number): the best of each image over all classes, float32.
 
     boxes: [batch, n, classes or 1, 4]; scores: [batch, n, classes]. Of each class at most
-    `max_output_size_per_class` are chosen as `non_max_suppression` does; the best `max_total_size`
-    of all are given, zeros after the last. pad_per_class: at most as many as classes can give.
-    clip_boxes: brings corners into [0, 1].
+    `max_output_size_per_class` are chosen as by `non_max_suppression`; the best `max_total_size`
+    of all are returned, followed by zeros. pad_per_class: limits the size to the number that all
+    classes can give. clip_boxes: clips corners to [0, 1].
     """
     with op_scope(name, "combined_non_max_suppression", boxes, scores):
         limits = _limits(iou_threshold=iou_threshold, score_threshold=score_threshold)

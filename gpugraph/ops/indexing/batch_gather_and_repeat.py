@@ -1,4 +1,4 @@
-"""Gather by batches, and parts of a tensor repeated."""
+"""Gather by batches, and repetition of parts of a tensor."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from gpugraph.ops.indexing.gather import gather
 
 
 def batch_gather(params: Any, indices: Any, name: str | None = None) -> Tensor:
-    """`gather` of each batch by itself: all but the last axis of `indices` are batches.
+    """Gather in each batch separately: all but the last axis of `indices` are batch axes.
 
-    ValueError where the rank of `indices` is unknown, or it is a scalar.
+    ValueError if the rank of `indices` is unknown, or it is a scalar.
     """
     with op_scope(name, "BatchGather", params, indices):
         where = convert_to_tensor(indices, name="indices")
@@ -30,9 +30,9 @@ def batch_gather(params: Any, indices: Any, name: str | None = None) -> Tensor:
 
 
 def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None = None) -> Tensor:
-    """Each part along `axis` so many times: `repeats` is a number, or one for each part.
+    """Repeat each part along `axis`: `repeats` is a number, or one for each part.
 
-    Without an axis, of the elements laid flat. ValueError for an axis that `input` hasn't.
+    Without an axis, the input is flattened. ValueError for an axis that `input` does not have.
     """
     with op_scope(name, "Repeat", input, repeats):
         data = convert_to_tensor(input, name="input")
