@@ -120,14 +120,12 @@ def extract_glimpse(
     uniform_noise: bool = True,
     name: str | None = None,
 ) -> Tensor:
-    """Return a window of `size` (rows, columns) of each image [b, h, w, c], float32, at `offsets`
-    [b,
-    2].
+    """Extract a window of `size` (rows, columns) of each image [b, h, w, c] at `offsets` [b, 2].
 
-    Offsets are those of the window's centre. centered: from the image's centre, else from its first
-    pixel. normalized: in fractions of the image (centered: of half the image), else in pixels
-    (centered: in half pixels). Outside the image is noise: uniform between its minimum and maximum,
-    or normal with each channel's mean and deviation. No gradient.
+    The result is float32. Offsets are those of the window's centre. centered: from the image's
+    centre, else from its first pixel. normalized: in fractions of the image (centered: of half the
+    image), else in pixels (centered: in half pixels). Outside the image is noise: uniform between
+    its minimum and maximum, or normal with each channel's mean and deviation. No gradient.
     """
     return _extract_glimpse(
         input,

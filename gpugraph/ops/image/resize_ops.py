@@ -82,7 +82,7 @@ _STEPS = 1024
 
 
 def _cubic(distance: Any, a: float) -> Any:
-    """Return Keys' kernel: "Cubic convolution interpolation for digital image processing" (1981)."""
+    """Apply Keys' kernel: "Cubic convolution interpolation for digital image processing", 1981."""
     x = np.abs(distance)
     near = ((a + 2) * x - (a + 3)) * x * x + 1
     far = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a

@@ -147,7 +147,7 @@ def by_coordinates(
 
 
 def _gather_nd_back(op: Any, dy: Any) -> list[Any]:
-    """Return IndexedSlices if each coordinate is known to be a row number, else a dense gradient."""
+    """Return IndexedSlices if the coordinates are known to be row numbers, else a dense tensor."""
     params, indices = op.inputs
     sizes = indices.shape.sizes
     if sizes is not None and len(sizes) == 2 and sizes[0] is not None and sizes[1] == 1:

@@ -1,4 +1,4 @@
-"""DynamicPartition: divides the slices of a tensor by partition numbers; dynamic_stitch undoes it."""
+"""DynamicPartition: slices of a tensor by partition numbers; the inverse of dynamic_stitch."""
 
 from __future__ import annotations
 

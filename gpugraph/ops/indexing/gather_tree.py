@@ -1,4 +1,4 @@
-"""GatherTree: the sequences of a beam search, traced back from the last step through the parents."""
+"""GatherTree: sequences of a beam search, traced back from the last step through the parents."""
 
 from __future__ import annotations
 

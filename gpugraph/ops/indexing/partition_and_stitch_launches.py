@@ -137,6 +137,6 @@ def _fill_stitch(signature: Signature, numbers: Sequence[int]) -> list[Launch]:
 
 
 def stitched(host: Call) -> Sized:
-    """Return the kernel that puts lists of rows at the indices of other lists; the last row stays."""
+    """Return the kernel that puts lists of rows at lists of indices; the last row stays."""
     parts = _count_stitch, _stitch_shape, _fill_stitch, host, _TYPES
     return Sized("partition_and_stitch.cu", *parts, lambda known: [known.output_shapes[0][0] - 1])

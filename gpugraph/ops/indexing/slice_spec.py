@@ -107,7 +107,7 @@ def sliced_shape(
     end: Sequence[int] | None,
     strides: Sequence[int] | None,
 ) -> TensorShape:
-    """Return the slice's shape, as far as the input's and the vectors (None: unknown) determine it."""
+    """Return the slice's shape as far as the input's and the vectors (None: unknown) fix it."""
     if shape.sizes is None:
         return TensorShape.of(None)
     result: list[int | None] = []

@@ -150,7 +150,7 @@ def argsort(
     stable: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Return the int32 indices that sort `values` along `axis` (see `sort`); ties keep their order."""
+    """Return the int32 indices that sort `values` along `axis`, stably (see `sort`)."""
     del stable  # the sort is always stable
     return _sort(values, axis, direction, True, name)
 

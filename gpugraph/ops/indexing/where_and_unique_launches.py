@@ -103,7 +103,7 @@ def _count_unique(signature: Signature) -> list[Launch]:
 
 
 def _runs(count: int) -> tuple[Scratch, Scratch, Scratch]:
-    """Return scratch for the run of each element, each run's first element, and its sorted start."""
+    """Return scratch for each element's run, each run's first element, and its sorted start."""
     names = "runs", "first", "begins"
     run, first, begins = (Scratch(name, count, dtypes.int32) for name in names)
     return run, first, begins

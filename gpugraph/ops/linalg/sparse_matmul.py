@@ -1,4 +1,4 @@
-"""SparseMatMul: the product of matrices most of whose elements are zero, kept as dense tensors."""
+"""SparseMatMul: the product of mostly zero matrices that are stored as dense tensors."""
 
 from __future__ import annotations
 
@@ -76,9 +76,9 @@ def sparse_matmul(
     b_is_sparse: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """The product of dense matrices of float32 or bfloat16 that hold many zeros: float32.
+    """Return the float32 product of dense float32 or bfloat16 matrices that are mostly zero.
 
-    ValueError for other ranks and for sizes that do not fit.
+    ValueError for other ranks and for incompatible sizes.
     """
     flags = dict(zip(_FLAGS, (transpose_a, transpose_b, a_is_sparse, b_is_sparse), strict=True))
     return raw_ops.SparseMatMul(a, b, name=name, **flags)

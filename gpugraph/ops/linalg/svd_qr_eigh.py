@@ -1,6 +1,6 @@
 """Matrices as products: singular values, orthogonal and triangular factors, eigenvectors.
 
-Which sign a singular vector or an eigenvector has is LAPACK's choice.
+The sign of a singular vector or an eigenvector is LAPACK's choice.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ _BEFORE_LAST = np.array(-2, np.int32)
 
 
 def _differences(values: Any) -> Any:
-    """1 / (v_j - v_i) for each pair of a vector's elements; 0 where they are equal."""
+    """Return 1 / (v_j - v_i) for each pair of a vector's elements; 0 where they are equal."""
     row, column = raw_ops.ExpandDims(values, _BEFORE_LAST), raw_ops.ExpandDims(values, _LAST)
     return _reciprocals(raw_ops.Sub(row, column))
 
 
 def _reciprocals(numbers: Any) -> Any:
-    """1 / x, and 0 where x is."""
+    """Return 1 / x, and 0 where x is 0."""
     return raw_ops.DivNoNan(raw_ops.OnesLike(numbers), numbers)
 
 
 def _columns(matrices: Any, numbers: Any) -> Any:
-    """Each column multiplied with its number: matrices @ diag(numbers)."""
+    """Multiply each column by its number: matrices @ diag(numbers)."""
     return raw_ops.Mul(matrices, raw_ops.ExpandDims(numbers, _BEFORE_LAST))
 
 
@@ -53,7 +53,7 @@ def _columns(matrices: Any, numbers: Any) -> Any:
 
 
 def _matrix_sizes(shape: TensorShape) -> tuple[TensorShape, int | None, int | None, int | None]:
-    """The batch shape, rows, columns and the smaller of these; all unknown for an unknown rank."""
+    """Return batch shape, rows, columns and their minimum; all unknown for an unknown rank."""
     sizes = shape.with_rank_at_least(2).sizes
     if sizes is None:
         return UNKNOWN, None, None, None
@@ -99,7 +99,7 @@ def _bind_svd(
 
 
 def _svd_back(op: Any, ds: Any, du: Any, dv: Any) -> Any:
-    """After Townsend, "Differentiating the singular value decomposition" (2016)."""
+    """Return the gradient. Townsend, "Differentiating the singular value decomposition" (2016)."""
     matrices = op.inputs[0]
     if matrices.dtype.is_complex:
         raise NotImplementedError("The gradient of Svd is not implemented for complex matrices")
@@ -126,13 +126,13 @@ def _svd_back(op: Any, ds: Any, du: Any, dv: Any) -> Any:
 
 
 def _rotation(vectors: Any, dvectors: Any, pairs: Any) -> Any:
-    """The part of a gradient that rotates the vectors within the space that they span."""
+    """Return the part of a gradient that rotates the vectors within the space that they span."""
     product = matmul(vectors, dvectors, transpose_a=True)
     return raw_ops.Mul(pairs, raw_ops.Sub(product, matrix_transpose(product)))
 
 
 def _beside(vectors: Any, dvectors: Any) -> Any:
-    """The part of a gradient that is orthogonal to the space that the vectors span."""
+    """Return the part of a gradient that is orthogonal to the space that the vectors span."""
     return raw_ops.Sub(dvectors, matmul(vectors, matmul(vectors, dvectors, transpose_a=True)))
 
 
@@ -147,7 +147,7 @@ def _check_full(matrices: Tensor) -> None:
 
 
 def _thin(vectors: Any, dvectors: Any, values: Any) -> tuple[Any, Any]:
-    """The vectors that have a singular value, and their gradient with the part of the others."""
+    """Return the vectors with a singular value, and their gradient including the others' part."""
     count, total = (raw_ops.Shape(tensor)[-1:] for tensor in (values, vectors))
     split = raw_ops.ConcatV2([count, raw_ops.Sub(total, count)], np.array(0, np.int32))
     first, others = raw_ops.SplitV(vectors, split, _LAST, num_split=2)
@@ -172,12 +172,13 @@ _svd = lapack_op(
 def svd(
     tensor: Any, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None
 ) -> Any:
-    """Matrices [..., m, n] as u @ diag(s) @ v^H: (s, u, v), or s alone without `compute_uv`.
+    """Factor matrices [..., m, n] as u @ diag(s) @ v^H.
 
-    s: [..., min(m, n)], real, the largest first. u: [..., m, p], v: [..., n, p], with orthonormal
-    columns; p is min(m, n), or with `full_matrices` m for u and n for v. All is NaN where a matrix
-    has no singular values. NotImplementedError for the gradient of complex ones, and with
-    `full_matrices` of ones with |m - n| > 1.
+    Return (s, u, v), or only s without `compute_uv`. s: [..., min(m, n)], real, the largest first.
+    u: [..., m, p], v: [..., n, p], with orthonormal columns; p is min(m, n), or with
+    `full_matrices` m for u and n for v. If a matrix has no singular values, all are NaN.
+    NotImplementedError for the gradient of complex matrices, and with `full_matrices` of those with
+    |m - n| > 1.
     """
     s, u, v = _svd(tensor, compute_uv=compute_uv, full_matrices=full_matrices, name=name)
     if s.dtype.is_complex:
@@ -209,7 +210,10 @@ def _bind_qr(context: KernelContext, matrices: Any, q: Any, r: Any) -> Callable[
 
 
 def _qr_back(op: Any, dq: Any, dr: Any) -> Any:
-    """After Walter and Lehmann, "Algorithmic differentiation of linear algebra functions"."""
+    """Return the gradient.
+
+    See Walter and Lehmann, "Algorithmic differentiation of linear algebra functions".
+    """
     q, r = op.outputs
     _, rows, columns, _ = _matrix_sizes(op.inputs[0].shape)
     if r.dtype.is_complex:
@@ -233,7 +237,7 @@ def _skew(matrices: Any) -> Any:
 
 
 def _over(matrices: Any, r: Any) -> Any:
-    """matrices @ (the inverse of r, transposed)."""
+    """Return matrices @ (the inverse of r, transposed)."""
     turned = matrix_transpose(matrices)
     return matrix_transpose(raw_ops.MatrixTriangularSolve(r, turned, lower=False))
 
@@ -251,10 +255,11 @@ _qr = lapack_op(
 
 
 def qr(input: Any, full_matrices: bool = False, name: str | None = None) -> Any:
-    """Matrices [..., m, n] as q @ r: q [..., m, p] with orthonormal columns, r [..., p, n] upper
-    triangular; p is min(m, n), or m with `full_matrices`.
+    """Factor matrices [..., m, n] as q @ r.
 
-    NotImplementedError for the gradient of complex ones and of ones with more columns than rows.
+    q, [..., m, p], has orthonormal columns; r, [..., p, n], is upper triangular; p is min(m, n), or
+    m with `full_matrices`. NotImplementedError for the gradient of complex matrices and of those
+    with more columns than rows.
     """
     return _qr(input, full_matrices=full_matrices, name=name)
 
@@ -268,7 +273,7 @@ def _infer_eig(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _bind_eig(context: KernelContext, matrices: Any, values: Any, vectors: Any) -> Any:
-    if matrices.shape[-1] == 1:  # any number is the eigenvalue of itself
+    if matrices.shape[-1] == 1:  # any number is its own eigenvalue
 
         def run() -> None:
             np.copyto(values, matrices[..., 0].real)
@@ -295,7 +300,7 @@ def _bind_eig(context: KernelContext, matrices: Any, values: Any, vectors: Any) 
 
 
 def _eig_back(op: Any, de: Any, dv: Any) -> Any:
-    """The gradient of the lower triangle, the only part that is read."""
+    """Return the gradient for the lower triangle, the only part that is read."""
     matrices = op.inputs[0]
     if op.attrs["compute_v"]:
         values, vectors = op.outputs
@@ -322,16 +327,16 @@ _self_adjoint_eig = lapack_op(
 
 
 def self_adjoint_eig(tensor: Any, name: str | None = None) -> Any:
-    """Eigenvalues, [..., n], the lowest first, and eigenvectors, the columns of [..., n, n], of
-    self-adjoint matrices [..., n, n], of which only the lower triangles are read.
+    """Return eigenvalues and eigenvectors of self-adjoint matrices [..., n, n].
 
-    ValueError for matrices that are not square.
+    The eigenvalues, [..., n], are ascending; the eigenvectors are the columns of [..., n, n]. Only
+    the lower triangles are read. ValueError for matrices that are not square.
     """
     e, v = _self_adjoint_eig(convert_to_tensor(tensor, name="input"), compute_v=True, name=name)
     return e, v
 
 
 def self_adjoint_eigvals(tensor: Any, name: str | None = None) -> Tensor:
-    """The eigenvalues, [..., n], of self-adjoint matrices; see `self_adjoint_eig`."""
+    """Return the eigenvalues, [..., n], of self-adjoint matrices; see `self_adjoint_eig`."""
     e, _ = _self_adjoint_eig(convert_to_tensor(tensor, name="input"), compute_v=False, name=name)
     return e
