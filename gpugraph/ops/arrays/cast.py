@@ -52,8 +52,7 @@ def _copy_unsafe(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
 
 
 def _between(source: Any, target: Any) -> Any:
-    """Return the intermediate dtype with which NumPy's conversion gives TensorFlow's values, or
-    None.
+    """Return the dtype through which NumPy converts to TensorFlow's values, or None.
 
     float64 is rounded twice on its way to float16. A float becomes uint32 by the low bits of an
     int64, because NumPy's vector code differs from its scalar code.

@@ -56,9 +56,7 @@ register_tensor_conversion_function(IndexedSlices, _as_dense)
 
 
 def dense(slices: IndexedSlices | Tensor, name: str | None = None) -> Tensor:
-    """Convert slices to a dense tensor, without a warning about its size; return a tensor
-    unchanged.
-    """
+    """Convert slices to a dense tensor, without a warning; return a tensor unchanged."""
     if not isinstance(slices, IndexedSlices):
         return slices
     rows = slices.dense_shape[0]

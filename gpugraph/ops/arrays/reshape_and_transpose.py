@@ -101,9 +101,7 @@ def _infer_reshape(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _of_nothing(source: TensorShape, asked: Sequence[int | None]) -> TensorShape:
-    """Return the shape `asked`, which contains a 0, with its open size inferred from the other
-    sizes.
-    """
+    """Return the shape `asked`, which contains a 0; the other sizes determine its open size."""
     assert source.sizes is not None
     count, known = (prod(size for size in sizes if size) for sizes in (source.sizes, asked))
     if 0 not in source.sizes:

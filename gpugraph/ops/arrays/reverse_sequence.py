@@ -116,8 +116,9 @@ def reverse_sequence(
     seq_dim: int | None = None,
     batch_dim: int | None = None,
 ) -> Tensor:
-    """Reverse the first `seq_lengths[i]` elements along `seq_axis`, for each entry `i` along
-    `batch_axis` (0 by default); the elements after them stay.
+    """Reverse the first `seq_lengths[i]` elements along `seq_axis`, for each batch entry i.
+
+    The batch is along `batch_axis` (0 by default); elements behind the sequence stay.
 
     seq_lengths: an int vector, one for each batch entry. `seq_dim` and `batch_dim` are older names
     of the axes. ValueError if the axes are equal or if both names of an axis are given;

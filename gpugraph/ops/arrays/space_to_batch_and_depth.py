@@ -120,8 +120,9 @@ for _name, _inverse, _to_depth, _doc in (
 def space_to_depth(
     input: Any, block_size: int, name: str | None = None, data_format: str = "NHWC"
 ) -> Tensor:
-    """Move squares of `block_size` pixels into channels: [b, h, w, c] to [b, h / n, w / n, n * n *
-    c].
+    """Move squares of `block_size` pixels into channels.
+
+    Shape: [b, h, w, c] to [b, h / n, w / n, n * n * c].
 
     ValueError if height or width is not a multiple of block_size.
     """
@@ -189,9 +190,10 @@ def _infer_blocks(to_batch: bool, context: InferContext) -> Sequence[TensorShape
 
 
 def _within(size: int, by: int, offset: int, before: int, count: int) -> tuple[slice, slice]:
-    """Return slices (blocks, positions) of the elements at `offset` of each of `count` blocks of
-    size
-    `by` that lie inside an axis of `size`, whose first block begins `before` elements before it."""
+    """Return slices (blocks, positions) of the elements at `offset` of each block.
+
+    Of the `count` blocks of size `by`, only those elements count that are inside an axis of `size`,
+    whose first block begins `before` elements before it."""
     start = offset - before
     first = max(0, -(start // by))
     last = min(count, (size - 1 - start) // by + 1)

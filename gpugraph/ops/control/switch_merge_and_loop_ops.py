@@ -44,9 +44,7 @@ def _infer_switch(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _infer_enter(context: InferContext) -> Sequence[TensorShape]:
-    """Return the input's shape if it is loop-invariant; iterations may change that of a loop
-    variable.
-    """
+    """Return the shape of a loop-invariant input; iterations may change that of others."""
     return [context.shapes[0] if context.attrs["is_constant"] else UNKNOWN]
 
 
@@ -99,9 +97,7 @@ def _loop_context(op: Operation) -> Any:
 
 
 def no_gradient_without_context(op: Operation) -> LookupError:
-    """Return the error for an op of a loop, or of a branch in a loop, without a control flow
-    context.
-    """
+    """Return the error for an op of a loop or its branches without a control flow context."""
     enter = op
     while enter.type not in ("Enter", "RefEnter") and enter.type in _LOOP_TYPES:
         enter = enter._inputs[0].op

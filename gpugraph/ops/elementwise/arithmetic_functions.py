@@ -54,9 +54,7 @@ BINARY: dict[str, Any] = {
 
 
 def binary(op_type: str, name: str = "", **declaration: Any) -> BinaryFunction:
-    """Declare an op, with the defaults of `BINARY`, and return its function `name(x, y,
-    name=None)`.
-    """
+    """Declare an op with the defaults in `BINARY`; return its function `name(x, y, name=None)`."""
     return public_function(op(op_type, **{**BINARY, **declaration}), name)
 
 

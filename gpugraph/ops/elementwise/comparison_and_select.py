@@ -190,8 +190,9 @@ def _select_gradient(op: Any, dy: Any) -> list[Any]:
 
 
 def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
-    """Select `x` where `condition` holds, else `y`; without both, return the indices where it
-    holds.
+    """Select `x` where `condition` holds, else `y`; without both, return indices.
+
+    The indices are those where the condition holds.
 
     `x` and `y` have one shape and dtype; `condition` has their shape, is a scalar, or is a vector
     that selects along their first axis. ValueError if only one of `x` and `y` is given.
@@ -229,8 +230,7 @@ _choice_op = op(
 
 
 def where_v2(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
-    """Select `x` where `condition` holds, else `y`, with broadcasting; without both, act as
-    `where`.
+    """Select `x` where `condition` holds, else `y`, broadcast; without both, act as `where`.
 
     ValueError if only one of `x` and `y` is given, or if shapes are incompatible.
     """

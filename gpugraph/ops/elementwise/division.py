@@ -121,9 +121,7 @@ def _division(
     types: Sequence[DType] = REAL,
     grad: Any = NO_GRADIENT,
 ) -> BinaryFunction:
-    """Declare a quotient or remainder, with expressions for floating point numbers and for
-    integers.
-    """
+    """Declare a quotient or remainder, with expressions for floats and for integers."""
     floating, integral = expressions
     function = binary(
         op_type, name, attrs={"T": types}, cpu=call, elementwise=floating, grad=grad, doc=doc

@@ -92,9 +92,7 @@ def _by_both(
 
 
 def _zero_where_dy_is(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap `function` to give 0 where dy is 0, also where y is 0, infinite or NaN, as in
-    TensorFlow.
-    """
+    """Wrap `function` to give 0 where dy is 0, even if y is 0, infinite or NaN (as TensorFlow)."""
 
     def compute(y: Any, dy: Any, out: Any) -> None:
         is_zero = dy == 0

@@ -130,9 +130,7 @@ def _plain_columns(
 
 
 def _plain_column(texts: list[bytes], default: Any, missing: bytes) -> Any:
-    """Return the values of a column, or None if one is not a plain number or a required one is
-    empty.
-    """
+    """Return the values of a column, or None unless all are plain numbers and present."""
     dtype = as_dtype(default.dtype)
     blank = []
     if b"" in texts or missing in texts:

@@ -43,8 +43,9 @@ def _lines(path: str) -> list[bytes]:
 
 
 def _places(path: str, size: int) -> dict[bytes, int]:
-    """Return the line number of each word in the first `size` lines of a vocabulary (-1: all
-    lines).
+    """Return the line number of each word in the first `size` lines of a vocabulary.
+
+    A `size` of -1 stands for all lines.
     """
     words = _lines(path)
     if size > len(words):
@@ -120,9 +121,7 @@ def _matrix(path: str, name: str) -> Any:
 
 
 def _check_places(remapping: Any, size: int, what: str) -> None:
-    """Raise UnimplementedError for an old line that is used twice, InternalError for one out of
-    range.
-    """
+    """Raise UnimplementedError for an old line used twice, InternalError for one out of range."""
     seen: dict[int, int] = {}
     for new, old in enumerate(remapping.tolist()):
         if old < 0:

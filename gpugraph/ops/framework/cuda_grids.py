@@ -38,8 +38,9 @@ def wide_type(dtype: DType) -> DType:
 def shared_axes(
     shapes: Sequence[tuple[int, ...]], out: tuple[int, ...], most: int
 ) -> tuple[list[int], list[list[int]]]:
-    """Return the sizes of `most` axes over which these shapes broadcast to `out`, and each shape's
-    strides along them.
+    """Return the axes over which these shapes broadcast to `out`.
+
+    The result is the sizes of `most` axes, and each shape's strides along them.
 
     Adjacent axes are merged if the strides allow it. NotImplementedError if more axes remain."""
     axes: list[tuple[int, list[int]]] = []

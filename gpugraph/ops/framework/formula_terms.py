@@ -18,9 +18,7 @@ from gpugraph.kernel import Builder, Decomposition, Reduction, Signature
 
 
 class Term:
-    """A value of a builder. Operands are terms or numbers; a number is a constant of this term's
-    dtype.
-    """
+    """A value of a builder; a number among its operands is a constant of its dtype."""
 
     def __init__(self, builder: Builder, value: int) -> None:
         self.builder = builder

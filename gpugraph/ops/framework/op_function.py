@@ -128,8 +128,7 @@ class OpFunction(OpInputs):
     def _with_attrs(
         self, values: Sequence[Any], attrs: dict[str, Any] | None, name: str | None
     ) -> Any:
-        """Add an operation with these attrs (None: the defaults), and those derived from the
-        inputs.
+        """Add an operation with these attrs (None: the defaults), and those that inputs determine.
 
         Facts derived from the types of tensors and numbers are kept with the first operation. They
         are found by ids: no other object has the id of a dtype or of a number's type.

@@ -113,9 +113,7 @@ class OpInputs:
         return tensor
 
     def _of_parameter(self, error: TypeError, arg: ArgDef, wanted: DType | None) -> TypeError:
-        """Return the error for a value that can't have an argument's dtype, with the argument's
-        name.
-        """
+        """Return the error for a value that can't have an argument's dtype, naming the argument."""
         text = str(error)
         start = f"Expected {wanted.name}, got " if wanted is not None else ""
         if wanted is None or type(error) is not TypeError or not text.startswith(start):
@@ -131,8 +129,9 @@ class OpInputs:
         return attr.default if attr is not None and attr.has_default else None
 
     def _source_of_type(self, arg: ArgDef, wanted: DType) -> str:
-        """Describe the source of an argument's dtype: the first argument of its attr, or the
-        declaration.
+        """Describe the source of an argument's dtype.
+
+        This is the first argument with its type attr, or the declaration.
         """
         others = (other.name for other in self.op_def.inputs if other.type_attr == arg.type_attr)
         first = next(others, arg.name) if arg.type_attr else arg.name

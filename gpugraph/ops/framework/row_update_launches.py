@@ -32,9 +32,7 @@ _FULL = 1 << 18
 
 
 class UpdateRule(NamedTuple):
-    """Expressions: `combine` merges changes `a` and `b`; `finish` applies a change, `b`, to a row,
-    `a`.
-    """
+    """Expressions: `combine` merges changes `a` and `b`, `finish` applies change `b` to row `a`."""
 
     combine: str
     finish: str
@@ -128,9 +126,9 @@ def sort_changes(
 def radix_passes(
     count: int, bits: int, keys: Scratch, order: Scratch
 ) -> tuple[list[Launch], Scratch, Scratch]:
-    """Return launches that sort pairs (key, number) by the lowest `bits` of the keys, and the
-    buffers
-    that then hold them."""
+    """Return launches that sort pairs (key, number), and the buffers that then hold them.
+
+    The order is that of the lowest `bits` of the keys."""
     tiles = ceil(count / _TILE)
     counts = Scratch("counts", 256 * tiles, dtypes.uint32)
     others = _other(keys), _other(order)

@@ -89,9 +89,7 @@ def of_rank(shape: TensorShape, rank: int, what: str, in_run: str = "") -> tuple
 
 
 def is_old_scalar(context: InferContext, index: int) -> bool:
-    """Return whether input `index` is a vector of one element, which runs of old ops take as a
-    scalar.
-    """
+    """Return whether input `index` is a vector of one element, a scalar to runs of old ops."""
     return not context.is_building and context.shapes[index].sizes == (1,)
 
 

@@ -47,9 +47,7 @@ _MAKING = new_lock()
 
 
 def run_in_threads(works: Sequence[Work]) -> None:
-    """Run the works in parallel, the first in this thread; raise the first error once all have
-    ended.
-    """
+    """Run the works in parallel, the first in this thread; raise the first error at the end."""
     pool = _POOLS.get(os.getpid())
     if pool is None:
         with _MAKING:

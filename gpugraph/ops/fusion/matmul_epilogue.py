@@ -81,9 +81,9 @@ def _epilogue(signature: Signature, *arrays: Any) -> Epilogue:
 
 
 def addend_input(attrs: Mapping[str, Any], factor: tuple[int, ...] | None) -> Sequence[int]:
-    """Return the input whose memory a product on the CPU may reuse, if any: the addend, provided
-    that
-    each sum of products is complete before the addition.
+    """Return the input whose memory a product on the CPU may reuse, if any.
+
+    It is the addend, provided that each sum of products is complete before the addition.
 
     factor: the static shape of the first factor."""
     fused = _epilogue_ops(attrs)

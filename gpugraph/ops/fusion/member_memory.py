@@ -80,9 +80,7 @@ class Layout:
     def arrays(
         self, inputs: Sequence[Any], outputs: Sequence[Any], allocate: Callable[[Shape, DType], Any]
     ) -> list[Any]:
-        """Return the arrays of all values: the inputs, the outputs, and the others in one block of
-        bytes.
-        """
+        """Return the arrays of all values: inputs, outputs, and the others in one block of bytes."""
         arrays: list[Any] = []
         if self._places:
             block = allocate((self._size,), uint8)

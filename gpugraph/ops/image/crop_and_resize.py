@@ -245,8 +245,9 @@ def crop_and_resize(
     name: str | None = None,
     box_indices: Any = None,
 ) -> Tensor:
-    """Crop boxes out of images [batch, height, width, depth] and resize them to `crop_size`,
-    float32.
+    """Crop boxes out of images [batch, height, width, depth], and resize them to `crop_size`.
+
+    The result is float32.
 
     boxes: [n, 4], rows of y1, x1, y2, x2, with the image at 0 to 1; the parts outside are
     `extrapolation_value`. box_ind (or box_indices): [n], the image of each box. method:

@@ -199,8 +199,9 @@ def extract_image_patches(
     name: str | None = None,
     sizes: Any = None,
 ) -> Tensor:
-    """Extract patches of images [b, h, w, c]; pixels become channels: [b, rows, columns, kr * kc *
-    c].
+    """Extract patches of images [b, h, w, c]; their pixels become channels.
+
+    Shape: [b, rows, columns, kr * kc * c].
 
     ksizes (also: sizes), strides, rates: [1, rows, columns, 1]: the size of patches, their
     distance, and the distance between a patch's own pixels. padding: "VALID", or "SAME" to pad

@@ -110,9 +110,7 @@ def transpose_image(image: Any, name: str | None = None) -> Tensor:
 
 
 def rot90(image: Any, k: int = 1, name: str | None = None) -> Tensor:
-    """Rotate an image, or images, counter-clockwise by `k` quarter turns (an int, known
-    statically).
-    """
+    """Rotate an image, or images, counter-clockwise by `k` (a static int) quarter turns."""
     with op_scope(name, "rot90", image):
         source, height = as_images(image)
         quarters = _number(k)

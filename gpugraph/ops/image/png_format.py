@@ -138,8 +138,7 @@ def _unfiltered_by_bytes(is_nearest: bool, filtered: bytes, above: bytes, step: 
 
 
 def _unfiltered_band(kinds: Any, filtered: Any, above: Any, step: int) -> Any:
-    """Decode rows of any filters, [height, bytes], from their filtered bytes and the row above
-    them.
+    """Decode rows of any filters, [height, bytes], from filtered bytes and the row above.
 
     A pixel depends on those to the left, above, and above to the left: so all pixels of a diagonal,
     x + y = constant, are computed at once. `skewed[x + y + 2, y + 1]` is pixel (x, y); row -1 is

@@ -47,9 +47,7 @@ class _Resize:
         return Launch(function, grid_of(count), (THREADS, 1, 1), arguments, types, defines)
 
     def tables(self) -> tuple[list[Launch], list[tuple[Scratch, Scratch]]]:
-        """Return the launches that fill the tables of both axes, and the tables: indices and
-        weights.
-        """
+        """Return launches that fill the tables of both axes, and the tables: indices, weights."""
         launches: list[Launch] = []
         tables = []
         for name, (size, count) in zip("yx", self.lines):
@@ -63,9 +61,7 @@ class _Resize:
         return launches, tables
 
     def starts(self, indices: list[Scratch]) -> tuple[list[Launch], list[Scratch]]:
-        """Return the launches that find each pixel's first position in the indices, and these
-        tables.
-        """
+        """Return launches that find each pixel's first position in the indices, and the tables."""
         launches: list[Launch] = []
         tables = []
         for name, index, (size, count) in zip("yx", indices, self.lines):

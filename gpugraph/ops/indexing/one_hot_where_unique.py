@@ -119,8 +119,9 @@ def one_hot(
     dtype: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """Return `on_value` (1) where the new axis (by default the last) is the index, else
-    `off_value`.
+    """Return `on_value` (1) where the index along a new axis matches, else `off_value`.
+
+    The new axis is by default the last.
 
     The new axis has size `depth`; an index outside [0, depth) gives only `off_value`. dtype: by
     default that of the values, else float32. TypeError if they contradict each other.

@@ -186,9 +186,9 @@ _MOST_UNIQUE = 1 << 30
 
 
 def different_elements() -> RowSource:
-    """Find the distinct elements of vector 0, the index of each element among them, and the counts
-    if
-    there is a third output.
+    """Find the distinct elements of vector 0, and the index of each element among them.
+
+    A third output is the count of each.
     """
 
     def parameters(signature: Signature) -> list[int]:

@@ -224,9 +224,7 @@ def _bind_cholesky(_: KernelContext, matrices: Any, out: Any) -> Callable[[], An
 
 
 def _cholesky_back(op: Any, dy: Any) -> Any:
-    """Return the gradient for symmetric inputs; the kernel reads their lower triangle (Smith,
-    1995).
-    """
+    """Return the gradient for symmetric inputs, read from the lower triangle (Smith, 1995)."""
     factor = op.outputs[0]
     middle = matmul(factor, dy, adjoint_a=True)
     middle = raw_ops.MatrixSetDiag(middle, 0.5 * raw_ops.MatrixDiagPart(middle))

@@ -21,9 +21,7 @@ _ATTRS = {"padding": PADDING, "data_format": IMAGES.format}
 
 
 def _windows(context: Any, first: int) -> dict[str, Any] | None:
-    """Return the attrs with those that inputs `first` and `first + 1` hold; None if either is
-    unknown.
-    """
+    """Return the attrs, completed by inputs `first` and `first + 1`; None if one is unknown."""
     values = context.value(first), context.value(first + 1)
     if any(value is None for value in values):
         return None
