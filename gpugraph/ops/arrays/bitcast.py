@@ -32,9 +32,7 @@ def _infer_bitcast(context: InferContext) -> Sequence[TensorShape]:
     ratio = target // source
     if not sizes or sizes[-1] not in (None, ratio):
         shape = context.shapes[0]
-        raise ValueError(
-            f"Cannot bitcast: the last size of {shape_text(shape)} must be {ratio}, and it goes"
-        )
+        raise ValueError(f"Cannot bitcast: the last size of {shape_text(shape)} must be {ratio}")
     return [TensorShape.of(sizes[:-1])]
 
 
@@ -60,7 +58,7 @@ _bitcast = op(
     infer=_infer_bitcast,
     **cuda_kernels("row_gather_and_put.cu", _launch_bitcast, _CALL),
     grad=NO_GRADIENT,
-    doc="The bits of the input as another type: a further axis of its parts, or one axis less.",
+    doc="The bits of the input as another dtype, with one axis more, of its parts, or one less.",
 )
 
 

@@ -32,7 +32,7 @@ _identity_n = op(
     infer=_same_shapes,
     **copying(_copies),
     grad=lambda op, *grads: list(grads),
-    doc="The inputs as they are.",
+    doc="The inputs, unchanged.",
 )
 
 
@@ -55,7 +55,7 @@ _guarantee_const = op(
     **numpy_kernels(Call(copy_array)),
     grad=lambda op, dy: dy,
     stateful=True,
-    doc="The input as it is, of which the program promises that it never changes.",
+    doc="The input, which the program promises never changes.",
 )
 
 

@@ -46,7 +46,7 @@ _parallel_concat = op(
     infer=_infer_rows,
     **numpy_kernels(Call(_join_rows)),
     grad=lambda op, dy: raw_ops.Split(np.array(0, np.int32), dy, num_split=len(op.inputs)),
-    doc="Values of one row each, one after the other.",
+    doc="Values of one row each, concatenated.",
 )
 
 
@@ -60,7 +60,7 @@ def parallel_stack(values: Any, name: str = "parallel_stack") -> Tensor:
     with op_scope(name, "parallel_stack", *values):
         shape = as_shape(convert_to_tensor(values[0]).shape)
         if not shape.is_fully_defined():
-            raise ValueError(f"The shapes of what is stacked must be known, but one is {shape}")
+            raise ValueError(f"The shapes of all values must be known, but one is {shape}")
         front = np.array(0, np.int32)
         rows = [raw_ops.ExpandDims(value, front) for value in values]
         return _parallel_concat(rows, shape=TensorShape.of((len(rows),)).concatenate(shape))

@@ -184,7 +184,7 @@ def _infer_blocks(to_batch: bool, context: InferContext) -> Sequence[TensorShape
         None if n is None else n * by - sum(pair) for n, by, pair in zip(sizes[1:], block, pairs)
     ]
     if any(size is not None and size < 0 for size in cropped):
-        raise ValueError(f"The crops {pairs} are larger than what there is: {shape_text(sizes)}")
+        raise ValueError(f"The crops {pairs} exceed the size to crop: {shape_text(sizes)}")
     batch = _divided(sizes[0], area, "The batch size")
     return [TensorShape.of((batch, *cropped, *sizes[1 + count :]))]
 

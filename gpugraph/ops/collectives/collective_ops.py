@@ -73,7 +73,7 @@ _CHECKED = {**_DECLARED, **numpy_kernels(Call(make=_bind_checked)), "infer": _de
 _RECEIVES = {**_CHECKED, **numpy_kernels(Call(lambda out: None))}
 _GIVES = {**_DECLARED, **numpy_kernels(Call(make=_bind_given)), "infer": no_outputs}
 _WAITS = Call(make=_bind_exchanged, dynamic=True, late=True, waits=True, gives_up=True, direct=True)
-_HOST = HostOnly("the tensors of other processes come to the host")
+_HOST = HostOnly("tensors of other processes arrive on the host")
 _EXCHANGES = {**_DECLARED, "cpu": _WAITS, "gpu": _HOST, "host": (0,), "infer": unknown}
 _REDUCES = {
     **_KEYS,
@@ -89,27 +89,27 @@ _IN, _OUT = "input: T", "data: T"
 for _op_type, _inputs, _outputs, _attrs, _kernels, _doc in (
     (
         *("CollectiveReduce", _IN, _OUT, {"T": _NUMBERS, **_REDUCES}, _COPIES),
-        "The sum, product, least or greatest of the inputs of a group, or their mean.",
+        "The sum, product, minimum or maximum of the inputs of a group, or their mean.",
     ),
     (
         *("CollectiveGather", _IN, _OUT, {"T": _NUMBERS, **_SHAPED}, _CHECKED),
-        "The inputs of a group, one after the other in the order of their devices.",
+        "The inputs of a group, concatenated in the order of their devices.",
     ),
     (
         *("CollectiveBcastSend", _IN, _OUT, {"T": _VALUES, **_SHAPED}, _CHECKED),
-        "Gives its input to the others of its group.",
+        "Sends its input to the other ops of its group.",
     ),
     (
         *("CollectiveBcastRecv", "", _OUT, {"T": _VALUES, **_SHAPED}, _RECEIVES),
-        "The value that one of its group sends.",
+        "The value that another op of its group sends.",
     ),
     (
         *("_CollectiveInput", _IN, "", {"T": _VALUES, "op": Attr("string")}, _GIVES),
-        "Gives a collective over processes its input; the compiler puts it there.",
+        "Passes an input to a collective over processes; the compiler adds it.",
     ),
     (
         *("_CollectiveExchange", _IN, _OUT, {"T": _VALUES, "op": Attr("string")}, _EXCHANGES),
-        "Waits for what comes of a collective over processes, in a branch or a loop.",
+        "Waits for the result of a collective over processes, in a branch or a loop.",
     ),
 ):
     op(_op_type, inputs=_inputs, outputs=_outputs, attrs=_attrs, doc=_doc, **_kernels)

@@ -122,13 +122,13 @@ def _result(value: Any, wanted: DType, what: str) -> Any:
     try:
         array = np.asarray(value)
     except (TypeError, ValueError, NotImplementedError) as error:
-        raise InternalError.of_no_node(f"{what} is no array: {error}") from error
+        raise InternalError.of_no_node(f"{what} is not an array: {error}") from error
     if array.dtype.kind in "OSU":
         kinds = (type(element) for element in array.ravel().tolist())
         kind = next((kind for kind in kinds if not issubclass(kind, (str, bytes))), None)
         if kind is not None:
             raise InternalError.of_no_node(
-                f"Unsupported object type {kind.__name__}: {what} is no array of numbers or strings"
+                f"Unsupported object type {kind.__name__}: {what} is not an array of numbers or strings"
             )
         array = constant_array(np.array(value, object), dtypes.string)
     try:
@@ -158,7 +158,7 @@ for _type, _stateful in (("PyFunc", True), ("PyFuncStateless", False)):
         grad=NO_GRADIENT,
         stateful=_stateful,
         reaches_out=True,
-        doc="What a Python function returns for the inputs, as NumPy arrays.",
+        doc="The results of a Python function of the inputs, as NumPy arrays.",
     )
 
 

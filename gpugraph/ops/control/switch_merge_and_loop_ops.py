@@ -108,7 +108,7 @@ def no_gradient_without_context(op: Operation) -> LookupError:
         made = f"it is in the loop '{loop.name}', and its branch was not made by tf.cond"
     return LookupError(
         f"No gradient defined for operation '{op.name}' (op type: {op.type}), made at {op.origin}: "
-        f"{made} (unlike a MetaGraphDef, a GraphDef does not say what the gradients of loops need)"
+        f"{made} (unlike a MetaGraphDef, a GraphDef does not hold the data for gradients of loops)"
     )
 
 

@@ -181,7 +181,7 @@ def _declare_vars(end: str, per_channel: bool) -> tuple[Any, Any]:
         infer=_infer_vars(per_channel),
         **numpy_kernels(Call(make=_bind_vars_gradient)),
         grad=NO_GRADIENT,
-        doc=f"The gradients of FakeQuantWithMinMaxVars{end}: beyond an end, the end has it.",
+        doc=f"The gradients of FakeQuantWithMinMaxVars{end}: beyond a bound, the bound gets it.",
     )
     return forward, backward
 

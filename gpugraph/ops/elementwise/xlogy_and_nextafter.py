@@ -105,7 +105,7 @@ multiply_no_nan = binary(
     cpu=_unless_zero(1, np.multiply),
     elementwise="y == (T)0 ? (T)0 : x * y",
     grad=_mul_no_nan_gradient,
-    doc="x y, elementwise, and 0 where y is 0, be x infinite or NaN.",
+    doc="x y, elementwise, and 0 where y is 0, even if x is infinite or NaN.",
 )
 
 

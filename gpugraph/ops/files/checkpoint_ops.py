@@ -229,7 +229,7 @@ merge_v2_checkpoints = _host_op(
     cpu=Call(make=_merge, dynamic=True),
     stateful=True,
     reaches_out=True,
-    doc="Makes one checkpoint of several, whose data files become its shards.",
+    doc="Merges several checkpoints into one; their data files become its shards.",
 )
 
 

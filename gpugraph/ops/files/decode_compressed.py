@@ -38,7 +38,7 @@ def _decoding(context: KernelContext) -> Callable[[bytes], bytes]:
                 raise DataLossError.of_no_node(f"inflate() failed: {error}") from None
             room -= len(parts[-1])
             if room < 0:
-                sizes = f"over {most_inflated(len(text))} bytes come out of {len(text)}"
+                sizes = f"{len(text)} bytes expand to over {most_inflated(len(text))}"
                 raise DataLossError.of_no_node(f"inflate() failed: {sizes}")
             rest = stream.unused_data
         return b"".join(parts)
@@ -49,7 +49,7 @@ def _decoding(context: KernelContext) -> Callable[[bytes], bytes]:
 _decode_compressed = string_op(
     "DecodeCompressed",
     _decoding,
-    "Each string, which is compressed as compression_type says, as it was.",
+    "Each string, decompressed by the method compression_type.",
     inputs="bytes: string",
     compression_type=Attr("string", ""),
 )

@@ -87,7 +87,7 @@ _read_file = _file_op(
 _write_file = _file_op(
     "WriteFile",
     Call(_write),
-    "Makes a file of these contents, and the folders around it.",
+    "Writes a file with these contents, and creates its folders.",
     inputs="filename: string, contents: string",
     reaches_out=True,
 )

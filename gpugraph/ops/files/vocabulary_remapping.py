@@ -100,7 +100,7 @@ generate_vocab_remapping = _host_op(
     },
     infer=_infer_remapping,
     cpu=Call(make=_bind_remapping, dynamic=True, direct=True),
-    doc="For each word of a new vocabulary its line in the old one, or -1; and how many are there.",
+    doc="For each word of a new vocabulary, its line in the old one, or -1; and the number found.",
 )
 
 
@@ -213,5 +213,5 @@ load_and_remap_matrix = _host_op(
     infer=_infer_load,
     cpu=Call(make=_bind_load, dynamic=True, direct=True),
     stateful=True,
-    doc="A matrix of a checkpoint with rows and columns chosen; what is missing is filled in.",
+    doc="Selected rows and columns of a matrix in a checkpoint; missing values are filled in.",
 )

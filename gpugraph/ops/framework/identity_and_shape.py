@@ -71,7 +71,7 @@ def _refuse_gradient(op: Any, dy: Any) -> Any:
 _prevent_gradient = _same(
     "PreventGradient",
     _refuse_gradient,
-    "The input as it is; to ask for a gradient through it is a LookupError.",
+    "The input, unchanged; a gradient through it raises LookupError.",
     message=Attr("string", ""),
 )
 

@@ -173,7 +173,7 @@ def _device_kernel(
     name: str, cpu: Call | HostOnly, elementwise: str | None, gpu: Kernel | HostOnly | None
 ) -> Kernel | HostOnly:
     if not isinstance(cpu, (Call, HostOnly)):
-        raise _refusal(name, f"its CPU kernel is no Call, but {cpu!r}")
+        raise _refusal(name, f"its CPU kernel is not a Call, but {cpu!r}")
     if elementwise is not None:
         if gpu is not None or not isinstance(cpu, Call):
             raise _refusal(
@@ -183,7 +183,7 @@ def _device_kernel(
     if gpu is None:
         raise _refusal(name, "it has no GPU kernel: give one, or HostOnly(reason)")
     if not isinstance(gpu, (Call, Elementwise, Reduction, Source, Sized, HostOnly)):
-        raise _refusal(name, f"its GPU kernel is no kernel, but {gpu!r}")
+        raise _refusal(name, f"its GPU kernel is not a kernel, but {gpu!r}")
     return gpu
 
 
@@ -237,7 +237,7 @@ def _check_memory(
             raise _refusal(op_def.name, why)
     for index in writes:
         if not op_def.inputs[index].is_ref:
-            raise _refusal(op_def.name, f"it writes input {index}, which is no Ref")
+            raise _refusal(op_def.name, f"it writes input {index}, which is not a Ref")
 
 
 def _split_specs(specs: str | Sequence[str]) -> list[str]:

@@ -95,7 +95,7 @@ def doc_of(op_def: OpDef) -> str:
 
 def _input_type(arg: ArgDef, op_def: OpDef) -> str:
     if arg.type_list_attr:
-        return "a list of tensors, each of a dtype of its own."
+        return "a list of tensors, each with its own dtype."
     kind = (
         "a list of tensors" if arg.number_attr else "a mutable tensor" if arg.is_ref else "a tensor"
     )

@@ -100,7 +100,7 @@ def sort_changes(
     """
     rows = int(np.prod(sizes, dtype=object)) if sizes else 1
     if count >= _MOST or rows >= 2 * _MOST - 1:
-        raise NotImplementedError(f"{count} changes of {rows} rows are more than 32 bits count")
+        raise NotImplementedError(f"{count} changes of {rows} rows exceed 32 bits")
     if len(sizes) > 8:
         raise NotImplementedError(f"positions have {len(sizes)} coordinates, more than 8")
     keys, order = Scratch("keys", count, dtypes.uint32), Scratch("order", count, dtypes.int32)

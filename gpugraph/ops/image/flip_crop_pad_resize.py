@@ -115,7 +115,7 @@ def rot90(image: Any, k: int = 1, name: str | None = None) -> Tensor:
         source, height = as_images(image)
         quarters = _number(k)
         if not _known(quarters):
-            raise ValueError("k must be known when the graph is made")
+            raise ValueError("k must be known when the graph is built")
         if quarters % 4 == 1:
             return _transpose(_reverse(source, height + 1), height)
         if quarters % 4 == 2:

@@ -172,7 +172,7 @@ op(
     cpu=Call(make=_bind_boxes, dynamic=True),
     **_ON_HOST,
     doc="The boxes of the highest scores, the best first, without those that overlap a better one "
-    "by more than iou_threshold, padded with 0 if it is asked for; and how many there are.",
+    "by more than iou_threshold, optionally padded with 0; and their number.",
 )
 op(
     "NonMaxSuppressionV5",
@@ -184,7 +184,7 @@ op(
     cpu=Call(make=_bind_boxes, dynamic=True),
     **_ON_HOST,
     doc="The boxes of the highest scores, the best first, their scores, which fall by "
-    "exp(-overlap^2 / (2 soft_nms_sigma)) with each better one, and how many there are.",
+    "exp(-overlap^2 / (2 soft_nms_sigma)) with each better one, and their number.",
 )
 
 

@@ -184,7 +184,7 @@ op(
     gpu=HostOnly("its sizes are computed on the host"),
     grad=NO_GRADIENT,
     stateful=True,
-    doc="A part of an image, by chance, of an area and a ratio in the given ranges, that shows "
+    doc="A random part of an image, with area and ratio in the given ranges, that shows "
     "min_object_covered of one of the boxes; the whole image after max_attempts.",
 )
 

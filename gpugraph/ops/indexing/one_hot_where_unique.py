@@ -248,7 +248,7 @@ def declare_unique(op_type: str, outputs: str, doc: str) -> OpFunction:
 _unique = declare_unique(
     "Unique",
     "y: T, idx: out_idx",
-    "The different elements of a vector, in order of appearance, and the index of each x.",
+    "The distinct elements of a vector, in order of appearance, and the index of each x.",
 )
 
 

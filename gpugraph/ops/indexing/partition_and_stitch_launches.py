@@ -96,7 +96,7 @@ def _lists(signature: Signature) -> tuple[list[int], tuple[int, ...]]:
 def _count_stitch(signature: Signature) -> list[Launch]:
     counts, _ = _lists(signature)
     if sum(counts) >= 1 << 31:
-        raise NotImplementedError(f"{sum(counts)} rows are more than 31 bits count")
+        raise NotImplementedError(f"{sum(counts)} rows exceed 31 bits")
     if not sum(counts):
         return []
     largest, failed = Scratch(SIZES, 1, dtypes.int32), ErrorFlag("indices can't be negative")

@@ -91,7 +91,7 @@ def _changed_rows(
 
 def _refuse_scalar(signature: Signature, updates: int, wanted: int) -> None:
     if prod(signature.input_shapes[updates]) != wanted:
-        raise NotImplementedError("one number is put into all rows")
+        raise NotImplementedError("one number is written to all rows")
 
 
 # -- rows that are changed by others
@@ -194,10 +194,10 @@ def different_elements() -> RowSource:
     def parameters(signature: Signature) -> list[int]:
         x, place = signature.input_types[0].base_dtype, signature.output_types[1]
         if x not in (dtypes.int32, dtypes.int64):
-            raise NotImplementedError(f"native are integers of 4 and 8 bytes, not {x.name}")
+            raise NotImplementedError(f"native code has integers of 4 and 8 bytes, not {x.name}")
         count = signature.input_shapes[0][0]
         if count >= _MOST_UNIQUE:
-            raise NotImplementedError(f"{count} elements are more than 30 bits count")
+            raise NotImplementedError(f"{count} elements exceed 30 bits")
         return [count, int(x.size == 8), int(place.size == 8), len(signature.output_types) - 2]
 
     def sizes(signature: Signature, x: Any) -> list[tuple[int, ...]]:

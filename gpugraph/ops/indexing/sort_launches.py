@@ -65,7 +65,7 @@ def element_order(
 ) -> tuple[list[Launch], Scratch, Scratch]:
     """Return launches that sort all elements stably, and the sorted keys and numbers."""
     if count >= 1 << 31:
-        raise NotImplementedError(f"{count} elements are more than 31 bits count")
+        raise NotImplementedError(f"{count} elements exceed 31 bits")
     keys, numbers = Scratch("keys", count, _key_type(dtype)), Scratch("order", count, dtypes.int32)
     arguments, options = (x, keys, numbers, count), _options(dtype, descending, FEW)
     if count <= FEW:

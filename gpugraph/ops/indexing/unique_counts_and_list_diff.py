@@ -58,7 +58,7 @@ def setdiff1d(x: Any, y: Any, index_dtype: Any = dtypes.int32, name: str | None 
 _counts = declare_unique(
     "UniqueWithCounts",
     "y: T, idx: out_idx, count: out_idx",
-    "The different elements of a vector, the index of each x, and how often each occurs.",
+    "The distinct elements of a vector, the index of each x, and the count of each.",
 )
 
 

@@ -155,7 +155,7 @@ def batches_of_matrices(
 
     def operand(array: Any, index: int, adjoint: bool) -> Any:
         if adjoint and signature.input_types[index].is_complex:
-            raise NotImplementedError("an adjoint complex matrix is no view of it")
+            raise NotImplementedError("the adjoint of a complex matrix is not a view")
         matrix = array.swapaxes(-1, -2) if adjoint else array
         return np.broadcast_to(matrix, (*out.shape[:-2], *matrix.shape[-2:]))
 

@@ -301,7 +301,7 @@ _matrix_solve_ls = lapack_op(
     _infer_least_squares,
     Call(make=_bind_least_squares),
     _least_squares_back,
-    "The output of least |matrix @ output - rhs|^2 + l2_regularizer |output|^2, and of several "
+    "The output that minimizes |matrix @ output - rhs|^2 + l2_regularizer |output|^2; of several "
     "the shortest. InvalidArgumentError, if fast, for matrices not of full rank.",
     inputs="matrix: T, rhs: T, l2_regularizer: double",
     host=[2],

@@ -63,7 +63,7 @@ op(
     grad=_back,
     infer=_infer,
     **numpy_kernels(Call(make=_bind)),
-    doc="The product of two matrices, float32; the flags that say which is sparse change nothing.",
+    doc="The product of two matrices, float32; the flags for sparse operands have no effect.",
 )
 
 

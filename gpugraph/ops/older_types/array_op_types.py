@@ -214,7 +214,7 @@ def _count_bits(x: Any, y: Any) -> None:
 
 numpy_op(
     "PopulationCount", "x: T -> y: uint8", {"T": INTEGRAL}, same_shape(0),
-    Call(_count_bits), "How many bits of each integer are 1, in two's complement.",
+    Call(_count_bits), "The number of bits of each integer that are 1, in two's complement.",
 )  # fmt: skip
 
 

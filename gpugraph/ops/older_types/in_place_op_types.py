@@ -71,7 +71,7 @@ for _name, _change, _what in (
 
 numpy_op(
     "DeepCopy", "x: T -> y: T", {"T": ALL}, same_shape(0),
-    Call(copy_array), "A copy of x in memory of its own.", stateful=True,
+    Call(copy_array), "A copy of x in separate memory.", stateful=True,
 )  # fmt: skip
 
 
@@ -82,7 +82,7 @@ def _fill_empty(out: Any) -> None:
 numpy_op(
     "Empty", "shape: int32 -> output: dtype", {"dtype": ALL, "init": Attr("bool", False)},
     from_value(0),
-    Call(_fill_empty), "A tensor of this shape; its elements are 0, also without `init`.",
+    Call(_fill_empty), "A tensor of this shape; its elements are 0, even without `init`.",
     host=[0], stateful=True,
 )  # fmt: skip
 

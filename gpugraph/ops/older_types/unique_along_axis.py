@@ -78,6 +78,6 @@ for _name, _more, _what in (
             "T": ALL, "Taxis": INDEX, "out_idx": Attr("type", dtypes.int32, allowed=INDEX),
         }, _infer,
         Call(make=_bind, dynamic=True),
-        f"The different slices along `axis` (a vector of one number, or of none for a vector x) "
+        f"The distinct slices along `axis` (a vector of one number, or of none for a vector x) "
         f"in order of appearance, {_what}",
     )  # fmt: skip

@@ -122,7 +122,7 @@ def test_an_op_without_a_word_of(missing: str) -> None:
         ({"alias": {0: 1}}, "can't share memory with input 1"),
         ({"alias": {1: 0}}, "output 1 can't share memory"),
         ({"view": {0: -1}}, "can't share memory with input -1"),
-        ({"writes": [0]}, "writes input 0, which is no Ref"),
+        ({"writes": [0]}, "writes input 0, which is not a Ref"),
         ({"writes": [1]}, "there is no input 1"),
         ({"host": [1]}, "there is no input 1"),
         ({"host_outputs": [1]}, "there is no output 1"),
