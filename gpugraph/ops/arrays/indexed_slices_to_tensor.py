@@ -60,9 +60,9 @@ def dense(slices: IndexedSlices | Tensor, name: str | None = None) -> Tensor:
     if not isinstance(slices, IndexedSlices):
         return slices
     rows = slices.dense_shape[0]
-    made: Tensor = raw_ops.UnsortedSegmentSum(slices.values, slices.indices, rows, name=name)
-    made.set_shape(slices.shape)
-    return made
+    whole: Tensor = raw_ops.UnsortedSegmentSum(slices.values, slices.indices, rows, name=name)
+    whole.set_shape(slices.shape)
+    return whole
 
 
 def as_slices(value: IndexedSlices | Tensor) -> IndexedSlices:

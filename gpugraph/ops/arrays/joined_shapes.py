@@ -50,10 +50,10 @@ def infer_concat(context: InferContext) -> Sequence[TensorShape]:
     if value is None:
         return [TensorShape.of((None,) * rank)]
     axis = ints(value)[0]
-    least = axis + 1 if axis >= 0 else -axis
-    if least > rank:
+    min_rank = axis + 1 if axis >= 0 else -axis
+    if min_rank > rank:
         raise Misfit(
-            f"Shape must be at least rank {least} but is rank {rank}",
+            f"Shape must be at least rank {min_rank} but is rank {rank}",
             "ConcatOp : Expected concatenating dimensions in the range "
             f"[-{rank}, {rank}), but got {axis}",
             detail=f"axis {axis} is not in the range [-{rank}, {rank})",

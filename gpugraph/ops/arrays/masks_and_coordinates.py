@@ -73,13 +73,13 @@ def meshgrid(*args: Any, **kwargs: Any) -> list[Tensor]:
     with op_scope(name, "meshgrid", *args):
         count = len(args)
         vectors = [
-            reshape(convert_to_tensor(vector, name="stack"), _along(index, count))
+            reshape(convert_to_tensor(vector, name="stack"), _shape_along(index, count))
             for index, vector in enumerate(args)
         ]
         sizes = [size(vector) for vector in args]
         if indexing == "xy" and count > 1:
-            vectors[0] = reshape(vectors[0], _along(1, count))
-            vectors[1] = reshape(vectors[1], _along(0, count))
+            vectors[0] = reshape(vectors[0], _shape_along(1, count))
+            vectors[1] = reshape(vectors[1], _shape_along(0, count))
             sizes[0], sizes[1] = sizes[1], sizes[0]
         if not vectors:
             return []
@@ -87,7 +87,7 @@ def meshgrid(*args: Any, **kwargs: Any) -> list[Tensor]:
         return [vector * whole for vector in vectors]
 
 
-def _along(axis: int, count: int) -> tuple[int, ...]:
+def _shape_along(axis: int, count: int) -> tuple[int, ...]:
     """Return the shape, of rank `count`, of a vector laid along `axis`."""
     return tuple([-1 if dimension == axis else 1 for dimension in range(count)])
 

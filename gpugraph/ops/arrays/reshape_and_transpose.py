@@ -81,26 +81,26 @@ def _infer_reshape(context: InferContext) -> Sequence[TensorShape]:
         return [TensorShape.of(asked)]
     known = prod(size for size in asked if size is not None)
     open_sizes = asked.count(None)
-    given = f"Input to reshape is a tensor with {count} values, but the requested shape"
+    received = f"Input to reshape is a tensor with {count} values, but the requested shape"
     if open_sizes == 0 and known != count:
         raise Misfit(
             f"Cannot reshape a tensor with {count} elements to shape {shape_text(asked)} "
             f"({known} elements)",
-            in_run=f"{given} has {known}",
+            in_run=f"{received} has {known}",
         )
     if open_sizes != 1:
         return [TensorShape.of(asked)]
     if known == 0:
-        return [_of_nothing(source, asked)]
+        return [_empty_shape(source, asked)]
     if count % known:
         raise Misfit(
             f"Dimension size must be evenly divisible by {known} but is {count}",
-            in_run=f"{given} requires a multiple of {known}",
+            in_run=f"{received} requires a multiple of {known}",
         )
     return [TensorShape.of(tuple(count // known if n is None else n for n in asked))]
 
 
-def _of_nothing(source: TensorShape, asked: Sequence[int | None]) -> TensorShape:
+def _empty_shape(source: TensorShape, asked: Sequence[int | None]) -> TensorShape:
     """Return the shape `asked`, which contains a 0; the other sizes determine its open size."""
     assert source.sizes is not None
     count, known = (prod(size for size in sizes if size) for sizes in (source.sizes, asked))
@@ -232,8 +232,8 @@ def _permutation(value: Any, rank: int) -> list[int]:
         axes.append(axis % rank)
     for axis in range(rank):
         if axis not in axes:
-            given = ",".join(map(str, ints(value)))
-            refusal = f"{axis} is missing from {{{given}}}."
+            listed = ",".join(map(str, ints(value)))
+            refusal = f"{axis} is missing from {{{listed}}}."
             raise Misfit(refusal, shapes=[TensorShape.of((None,) * rank)])
     return axes
 

@@ -21,7 +21,7 @@ from gpugraph.ops.framework.shape_functions import UNKNOWN, normalize_axis
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
-def _each(op: Any, dys: Sequence[Any]) -> list[Any]:
+def _filled_gradients(op: Any, dys: Sequence[Any]) -> list[Any]:
     """Return the gradients of all outputs, zeros for outputs that have none."""
     return [
         raw_ops.ZerosLike(output) if dy is None else dy
@@ -64,7 +64,7 @@ _unpack = op(
     attrs={"num": Attr("int", required=True, minimum=0), "T": ALL, "axis": Attr("int", 0)},
     infer=_infer_unpack,
     **copying(_unstacked),
-    grad=lambda op, *dys: raw_ops.Pack(_each(op, dys), axis=op.attrs["axis"]),
+    grad=lambda op, *dys: raw_ops.Pack(_filled_gradients(op, dys), axis=op.attrs["axis"]),
     doc="The slices of a tensor along an axis, as `num` tensors.",
 )
 
@@ -105,8 +105,8 @@ def _infer_parts(
     def infer(context: InferContext) -> Sequence[TensorShape]:
         sizes, value = context.shapes[tensor].sizes, context.value(split_dim)
         if not context.is_building and context.shapes[split_dim].num_elements() not in (None, 1):
-            given = shape_text(context.shapes[split_dim])
-            refused = f"split_dim must have exactly one element, but has shape {given}"
+            actual = shape_text(context.shapes[split_dim])
+            refused = f"split_dim must have exactly one element, but has shape {actual}"
             raise Misfit(refused, in_run=refused)
         if sizes is None:
             return [UNKNOWN] * context.num_outputs
@@ -157,7 +157,7 @@ _split = op(
     infer=_infer_parts(1, 0, _even_lengths),
     host=[0],
     **copying(_cut_evenly),
-    grad=lambda op, *dys: [None, concat(_each(op, dys), op.inputs[0])],
+    grad=lambda op, *dys: [None, concat(_filled_gradients(op, dys), op.inputs[0])],
     doc="The tensor cut into `num_split` equal parts along an axis.",
 )
 
@@ -197,7 +197,7 @@ _split_v = op(
     infer=_infer_parts(0, 2, _asked_lengths),
     host=[1, 2],
     **copying(_cut),
-    grad=lambda op, *dys: [concat(_each(op, dys), op.inputs[2]), None, None],
+    grad=lambda op, *dys: [concat(_filled_gradients(op, dys), op.inputs[2]), None, None],
     doc="The tensor cut along an axis into parts of the given sizes, one of which may be -1.",
 )
 

@@ -24,11 +24,11 @@ from gpugraph.ops.framework.shape_functions import from_attr, no_outputs
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
-def _nothing(*_: Any) -> None:
+def _compute_nothing(*_: Any) -> None:
     """Compute nothing."""
 
 
-EMPTY_KERNELS = numpy_kernels(Call(_nothing))
+EMPTY_KERNELS = numpy_kernels(Call(_compute_nothing))
 """The kernels in the declaration of an op that computes nothing."""
 _DECLARED = {**EMPTY_KERNELS, "grad": NO_GRADIENT, "stateful": True}
 

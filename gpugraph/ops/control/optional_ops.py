@@ -71,7 +71,7 @@ def _none(context: KernelContext, target: Any) -> Callable[[], None]:
     return lambda: target.fill(Optional(None))
 
 
-def _has_value(context: KernelContext, source: Any, target: Any) -> Callable[[], None]:
+def _bind_has_value(context: KernelContext, source: Any, target: Any) -> Callable[[], None]:
     return lambda: target.fill(_optional_in(source).arrays is not None)
 
 
@@ -144,7 +144,7 @@ _op(
     "OptionalHasValue",
     inputs="optional: variant",
     outputs="has_value: bool",
-    cpu=Call(make=_has_value, late=True, direct=True),
+    cpu=Call(make=_bind_has_value, late=True, direct=True),
     host=(0,),
     grad=NO_GRADIENT,
     doc="Whether an optional holds tensors.",

@@ -128,7 +128,8 @@ def _result(value: Any, wanted: DType, what: str) -> Any:
         kind = next((kind for kind in kinds if not issubclass(kind, (str, bytes))), None)
         if kind is not None:
             raise InternalError.of_no_node(
-                f"Unsupported object type {kind.__name__}: {what} is not an array of numbers or strings"
+                f"Unsupported object type {kind.__name__}: {what} is not an array of numbers or "
+                "strings"
             )
         array = constant_array(np.array(value, object), dtypes.string)
     try:

@@ -102,13 +102,13 @@ def no_gradient_without_context(op: Operation) -> LookupError:
     while enter.type not in ("Enter", "RefEnter") and enter.type in _LOOP_TYPES:
         enter = enter._inputs[0].op
     frame = enter._attrs.get("frame_name")
-    made = f"its loop was not made by tf.while_loop: '{frame}'"
+    reason = f"its loop was not made by tf.while_loop: '{frame}'"
     if frame is None:
         loop = op._control_flow_context.loop
-        made = f"it is in the loop '{loop.name}', and its branch was not made by tf.cond"
+        reason = f"it is in the loop '{loop.name}', and its branch was not made by tf.cond"
     return LookupError(
         f"No gradient defined for operation '{op.name}' (op type: {op.type}), made at {op.origin}: "
-        f"{made} (unlike a MetaGraphDef, a GraphDef does not hold the data for gradients of loops)"
+        f"{reason} (unlike a MetaGraphDef, a GraphDef lacks the data for gradients of loops)"
     )
 
 

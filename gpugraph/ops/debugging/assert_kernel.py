@@ -16,10 +16,10 @@ from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.shape_functions import no_outputs
 
 
-def summarize(array: Any, most: int) -> str:
-    """Format the first `most` elements (below 0: all) as TensorFlow does: `[[1 2][3...]...]`."""
+def summarize(array: Any, max_elements: int) -> str:
+    """Format up to `max_elements` (below 0: all) as TensorFlow does: `[[1 2][3...]...]`."""
     values = np.asarray(array)
-    limit = values.size if most < 0 else min(most, values.size)
+    limit = values.size if max_elements < 0 else min(max_elements, values.size)
     elements = deque(element_text(value) for value in values.reshape(-1)[:limit])
     rest = "..." if values.size > limit else ""
     return f"[{_text(values.shape, elements)}{rest}]"
@@ -71,11 +71,11 @@ def _number(value: Any) -> str:
 def _check(context: KernelContext, condition: Any, *data: Any) -> Callable[[], Any]:
     if condition.shape != ():
         raise invalid_argument(f"In[0] should be a scalar: {shape_text(condition.shape)}")
-    most = context.attrs["summarize"]
+    max_elements = context.attrs["summarize"]
 
     def check() -> None:
         if not condition[()]:
-            values = " ".join(summarize(array, most) for array in data)
+            values = " ".join(summarize(array, max_elements) for array in data)
             raise invalid_argument(f"assertion failed: {values}")
 
     return check

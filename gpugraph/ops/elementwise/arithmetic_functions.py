@@ -248,7 +248,7 @@ def _sum_all(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
     return run
 
 
-def _sum_in_turn(_: Signature, *terms: Term) -> list[Term]:
+def _sum_in_order(_: Signature, *terms: Term) -> list[Term]:
     return [reduce(operator.add, terms)]
 
 
@@ -261,7 +261,7 @@ _add_n = op(
     alias={0: 0},
     commutative=True,
     **numpy_kernels(Call(make=_sum_all)),
-    native=decomposition(_sum_in_turn),
+    native=decomposition(_sum_in_order),
     grad=lambda op, dy: [dy] * len(op.inputs),
     doc="The sum of N tensors of one shape.",
 )

@@ -34,34 +34,34 @@ def _steps(context: KernelContext) -> tuple[Any, Any]:
     return np.float32(1 if context.attrs["narrow_range"] else 0), np.float32(2**bits - 1)
 
 
-def _nudged(context: KernelContext, least: Any, most: Any) -> tuple[Any, Any, Any]:
+def _nudged(context: KernelContext, range_min: Any, range_max: Any) -> tuple[Any, Any, Any]:
     """Return the range shifted so that 0 is one of its steps, and the size of a step."""
     first, last = _steps(context)
     with np.errstate(all="ignore"):
-        scale = (most - least) / (last - first)
-        zero = first - least / scale
+        scale = (range_max - range_min) / (last - first)
+        zero = first - range_min / scale
         zero = np.clip(np.floor(zero + np.float32(0.5)), first, last)
         return (first - zero) * scale, (last - zero) * scale, scale
 
 
-def _quantized(context: KernelContext, x: Any, least: Any, most: Any, out: Any) -> None:
-    low, high, scale = _nudged(context, least, most)
+def _quantized(context: KernelContext, x: Any, range_min: Any, range_max: Any, out: Any) -> None:
+    low, high, scale = _nudged(context, range_min, range_max)
     with np.errstate(all="ignore"):
         steps = (np.maximum(np.minimum(x, high), low) - low) * (np.float32(1) / scale) + np.float32(
             0.5
         )
         np.copyto(out, np.floor(steps) * scale + low)
-    empty = (least == 0) & (most == 0)
+    empty = (range_min == 0) & (range_max == 0)
     np.copyto(out, np.float32(0), where=empty)
 
 
-def _masks(context: KernelContext, x: Any, least: Any, most: Any) -> tuple[Any, Any, Any]:
+def _masks(context: KernelContext, x: Any, range_min: Any, range_max: Any) -> tuple[Any, Any, Any]:
     """Return masks of the numbers inside, below and above the range.
 
     An empty range contains every number; NaN is in none of the masks.
     """
-    low, high, _ = _nudged(context, least, most)
-    empty = (least == 0) & (most == 0)
+    low, high, _ = _nudged(context, range_min, range_max)
+    empty = (range_min == 0) & (range_max == 0)
     below, above = (x < low) & ~empty, (x > high) & ~empty
     return ((x >= low) & (x <= high)) | empty, below, above
 
@@ -70,20 +70,20 @@ def _masks(context: KernelContext, x: Any, least: Any, most: Any) -> tuple[Any, 
 
 
 def _ends(context: KernelContext) -> tuple[Any, Any]:
-    least, most = (np.float32(context.attrs[key]) for key in ("min", "max"))
-    if not least < most:
-        raise invalid_argument(f"min has to be smaller than max, was: {least} >= {most}")
-    return least, most
+    range_min, range_max = (np.float32(context.attrs[key]) for key in ("min", "max"))
+    if not range_min < range_max:
+        raise invalid_argument(f"min has to be smaller than max, was: {range_min} >= {range_max}")
+    return range_min, range_max
 
 
 def _bind_args(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
-    least, most = _ends(context)
-    return lambda: _quantized(context, x, least, most, out)
+    range_min, range_max = _ends(context)
+    return lambda: _quantized(context, x, range_min, range_max, out)
 
 
 def _bind_args_gradient(context: KernelContext, dy: Any, x: Any, out: Any) -> Callable[[], Any]:
-    least, most = _ends(context)
-    return lambda: np.multiply(dy, _masks(context, x, least, most)[0], out=out)
+    range_min, range_max = _ends(context)
+    return lambda: np.multiply(dy, _masks(context, x, range_min, range_max)[0], out=out)
 
 
 def _attrs_of(op: Any, *names: str) -> dict[str, Any]:
@@ -122,8 +122,8 @@ _args_gradient = op(
 
 def _infer_vars(per_channel: bool) -> Callable[[InferContext], Sequence[TensorShape]]:
     def infer(context: InferContext) -> Sequence[TensorShape]:
-        *tensors, least, most = context.shapes
-        ends = least.merge_with(most).with_rank(1 if per_channel else 0)
+        *tensors, range_min, range_max = context.shapes
+        ends = range_min.merge_with(range_max).with_rank(1 if per_channel else 0)
         shape = tensors[0].merge_with(tensors[-1])
         if per_channel:
             shape = shape.with_rank_at_least(1)
@@ -136,18 +136,18 @@ def _infer_vars(per_channel: bool) -> Callable[[InferContext], Sequence[TensorSh
 
 
 def _bind_vars(
-    context: KernelContext, x: Any, least: Any, most: Any, out: Any
+    context: KernelContext, x: Any, range_min: Any, range_max: Any, out: Any
 ) -> Callable[[], Any]:
-    return lambda: _quantized(context, x, least, most, out)
+    return lambda: _quantized(context, x, range_min, range_max, out)
 
 
 def _bind_vars_gradient(
-    context: KernelContext, dy: Any, x: Any, least: Any, most: Any, *outs: Any
+    context: KernelContext, dy: Any, x: Any, range_min: Any, range_max: Any, *outs: Any
 ) -> Callable[[], Any]:
-    axes = tuple(range(x.ndim - least.ndim))
+    axes = tuple(range(x.ndim - range_min.ndim))
 
     def run() -> None:
-        inside, below, above = _masks(context, x, least, most)
+        inside, below, above = _masks(context, x, range_min, range_max)
         np.multiply(dy, inside, out=outs[0])
         for out, mask in zip(outs[1:], (below, above), strict=True):
             np.copyto(out, (dy * mask).sum(axis=axes, dtype=np.float32))

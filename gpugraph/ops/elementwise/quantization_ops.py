@@ -47,7 +47,7 @@ def _numbers(quantized: Any) -> Any:
     return quantized[quantized.dtype.names[0]]
 
 
-def _away(x: Any) -> Any:
+def _round_half_away(x: Any) -> Any:
     """Round to the nearest integers, halves away from 0."""
     return np.copysign(np.floor(np.abs(x) + np.float32(0.5)), x)
 
@@ -73,23 +73,25 @@ class _FirstScale:
         steps = self.last - self.first + 1
         width = float(high - low) * steps / (steps - 1.0)
         self.per_step = width / steps
-        self.least = np.round(float(low) / self.per_step) if width else 0.0
+        self.first_step = np.round(float(low) / self.per_step) if width else 0.0
         self.low = low
 
     def whole(self, x: Any) -> Any:
         """Convert real numbers to integers."""
         if not self.per_step:
             return np.full(x.shape, self.first)
-        places = _away(x.astype(np.float64) / self.per_step) - self.least + self.first
+        places = (
+            _round_half_away(x.astype(np.float64) / self.per_step) - self.first_step + self.first
+        )
         return np.clip(places, self.first, self.last)
 
     def real(self, numbers: Any) -> Any:
         """Convert integers to real numbers."""
-        start = self.least * self.per_step if self.per_step else self.low
+        start = self.first_step * self.per_step if self.per_step else self.low
         return (numbers.astype(np.float64) - self.first) * self.per_step + start
 
 
-def _whole(x: Any, low: Any, high: Any, kind: Any, attrs: Any) -> tuple[Any, Any, Any]:
+def _to_integers(x: Any, low: Any, high: Any, kind: Any, attrs: Any) -> tuple[Any, Any, Any]:
     """Convert real numbers to integers; return these and the bounds of the range."""
     mode, (first, last) = _mode(attrs), _bounds(kind)
     if mode == "MIN_FIRST":
@@ -98,15 +100,15 @@ def _whole(x: Any, low: Any, high: Any, kind: Any, attrs: Any) -> tuple[Any, Any
         scale = np.float32((last - first) / (float(high) - float(low)))
         steps = (np.clip(x, low, high) - low) * scale
         if first:
-            return _away(steps - np.float32((last - first + 1) / 2)), low, high
+            return _round_half_away(steps - np.float32((last - first + 1) / 2)), low, high
         return np.floor(steps + np.float32(0.5)), low, high
     scale, low, high = _scaled_ends(low, high, (first, last))
     places = np.clip(x, low, high) * scale
     even = _text(attrs["round_mode"]) == "HALF_TO_EVEN"
-    return np.rint(places) if even else _away(places), low, high
+    return np.rint(places) if even else _round_half_away(places), low, high
 
 
-def _real(numbers: Any, low: Any, high: Any, mode: str) -> Any:
+def _to_real(numbers: Any, low: Any, high: Any, mode: str) -> Any:
     """Convert integers to real numbers."""
     first, last = _bounds(numbers.dtype)
     if mode == "MIN_FIRST":
@@ -130,19 +132,19 @@ def _infer_ends(context: InferContext) -> Sequence[Any]:
 
 
 def _bind_quantize(
-    context: KernelContext, x: Any, least: Any, most: Any, *outputs: Any
+    context: KernelContext, x: Any, range_min: Any, range_max: Any, *outputs: Any
 ) -> Callable[[], Any]:
-    attrs, (out, out_least, out_most) = context.attrs, outputs
+    attrs, (out, out_min, out_max) = context.attrs, outputs
     numbers = _numbers(out)
 
     def run() -> None:
-        start, end = np.float32(least[()]), np.float32(most[()])
+        start, end = np.float32(range_min[()]), np.float32(range_max[()])
         if end < start:
             raise invalid_argument(f"min_range has to be smaller than max_range: {start} > {end}")
         low = min(np.float32(0), start)
         margin = max(np.float32(1), abs(start), abs(end)) * np.float32(0.01)
         high = max(np.float32(0), end, np.float32(low + margin))
-        whole, out_least[...], out_most[...] = _whole(x, low, high, numbers.dtype, attrs)
+        whole, out_min[...], out_max[...] = _to_integers(x, low, high, numbers.dtype, attrs)
         ends = _bounds(numbers.dtype)
         numbers[...] = np.clip(np.asarray(whole, np.float64), *ends).astype(numbers.dtype)
 
@@ -165,11 +167,13 @@ op(
 )
 
 
-def _bind_dequantize(context: KernelContext, x: Any, least: Any, most: Any, out: Any) -> Any:
+def _bind_dequantize(
+    context: KernelContext, x: Any, range_min: Any, range_max: Any, out: Any
+) -> Any:
     numbers, mode = _numbers(x), _mode(context.attrs)
 
     def run() -> None:
-        np.copyto(out, _real(numbers, least[()], most[()], mode), casting="same_kind")
+        np.copyto(out, _to_real(numbers, range_min[()], range_max[()], mode), casting="same_kind")
 
     return run
 
@@ -189,20 +193,20 @@ op(
 # -- there and back
 
 
-def _there_and_back(context: KernelContext, x: Any, ends: Sequence[Any], bits: int) -> Any:
+def _quantize_and_dequantize(context: KernelContext, x: Any, ends: Sequence[Any], bits: int) -> Any:
     attrs, kind = context.attrs, x.dtype.type
     signed, narrow = attrs["signed_input"], attrs["narrow_range"]
     if not (2 if signed else 1) <= bits <= 63:
         raise invalid_argument(f"num_bits is out of range: {bits} with signed_input {signed}")
     last = 2 ** (bits - signed) - 1
     first = (narrow - last - 1 if signed else 0) if narrow else (-last - 1 if signed else 0)
-    given = attrs["range_given"]
-    low, high = (kind(end[()]) for end in ends) if given else (x.min(), x.max())
+    is_range_given = attrs["range_given"]
+    low, high = (kind(end[()]) for end in ends) if is_range_given else (x.min(), x.max())
     if low > high:
         raise invalid_argument(f"Invalid range: input_min {low} > input_max {high}")
     with np.errstate(all="ignore"):
         scale, low, high = _scaled_ends(low, high, (first, last))
-        places = (np.clip(x, low, high) if given else x) * scale
+        places = (np.clip(x, low, high) if is_range_given else x) * scale
         half_up = _text(attrs.get("round_mode", "HALF_TO_EVEN")) == "HALF_UP"
         whole = np.floor(places + kind(0.5)) if half_up else np.rint(places)
         return whole * kind(1 / scale)
@@ -214,13 +218,15 @@ def _infer_same(context: InferContext) -> Sequence[Any]:
     return [context.shapes[0]]
 
 
-def _bind_there_and_back(context: KernelContext, x: Any, *others: Any) -> Callable[[], Any]:
+def _bind_quantize_and_dequantize(
+    context: KernelContext, x: Any, *others: Any
+) -> Callable[[], Any]:
     *ends, out = others if len(others) == 3 else (others[0], others[1], others[3])
 
     def run() -> None:
         if x.size:
             bits = others[2][()] if len(others) == 4 else context.attrs["num_bits"]
-            np.copyto(out, _there_and_back(context, x, ends, int(bits)))
+            np.copyto(out, _quantize_and_dequantize(context, x, ends, int(bits)))
 
     return run
 
@@ -230,7 +236,7 @@ def _straight_through(op: Any, dy: Any) -> list[Any]:
 
 
 _BACK_ATTRS = {"narrow_range": Attr("bool", False), "T": FLOATING}
-for _version, _more, _attrs in (
+for _version, _extra_inputs, _attrs in (
     ("V2", "", {
         "num_bits": Attr("int", 8),
         "range_given": Attr("bool", False),
@@ -240,11 +246,11 @@ for _version, _more, _attrs in (
 ):  # fmt: skip
     op(
         f"QuantizeAndDequantize{_version}",
-        inputs=f"input: T, input_min: T, input_max: T{_more}",
+        inputs=f"input: T, input_min: T, input_max: T{_extra_inputs}",
         outputs="output: T",
         attrs={"signed_input": Attr("bool", True), **_attrs, **_BACK_ATTRS},
         infer=_infer_same,
-        **numpy_kernels(Call(make=_bind_there_and_back)),
+        **numpy_kernels(Call(make=_bind_quantize_and_dequantize)),
         grad=_straight_through,
         doc="Real numbers rounded to those that numbers of `num_bits` bits can stand for.",
     )

@@ -39,7 +39,7 @@ def _unless_zero(which: int, compute: Callable[..., Any]) -> Call:
     return Call(make=make)
 
 
-def _there(x: Any) -> Any:
+def _is_nonzero(x: Any) -> Any:
     """Return 1 where x is not 0, else 0."""
     return raw_ops.Cast(raw_ops.NotEqual(x, raw_ops.ZerosLike(x)), DstT=x.dtype.base_dtype)
 
@@ -47,7 +47,7 @@ def _there(x: Any) -> Any:
 def _log_gradient(op: Any, dz: Any) -> list[Any]:
     """Return dz log(y) where x is not 0, and dz x / y; for Xlog1py, with 1 + y in place of y."""
     x, y = (conj(tensor) for tensor in op.inputs)
-    slope = getattr(raw_ops, op.type)(_there(x), y)
+    slope = getattr(raw_ops, op.type)(_is_nonzero(x), y)
     by_y = raw_ops.Xdivy(x, y if op.type == "Xlogy" else raw_ops.AddV2(y, 1))
     return unbroadcast_pair(op, raw_ops.Mul(dz, slope), raw_ops.Mul(dz, by_y))
 
@@ -57,7 +57,7 @@ def _xdivy_gradient(op: Any, dz: Any) -> list[Any]:
     x, y = (conj(tensor) for tensor in op.inputs)
     slope = raw_ops.Xdivy(raw_ops.Neg(x), raw_ops.Square(y))
     return unbroadcast_pair(
-        op, raw_ops.Mul(dz, raw_ops.Xdivy(_there(x), y)), raw_ops.Mul(dz, slope)
+        op, raw_ops.Mul(dz, raw_ops.Xdivy(_is_nonzero(x), y)), raw_ops.Mul(dz, slope)
     )
 
 

@@ -34,9 +34,9 @@ _FOLDED = {
 _FOLDED_OF_ANY_DTYPE = {"Cast", "ConcatV2", "Pack", "Fill"}
 _STATIC = {"Cast", "Concat", "ConcatV2", "Equal", "Fill", "NotEqual", "Pack", "Range"}
 _PASSED_ON = {"Identity", "StopGradient", "PreventGradient"}
-_LARGEST = 1024
-_MOST = 4096
-_DEEPEST = 64
+_MAX_ELEMENTS = 1024
+_MAX_VISITED = 4096
+_MAX_DEPTH = 64
 
 
 def constant_value(tensor: Any) -> Any:
@@ -64,11 +64,11 @@ def value_for_programs(tensor: Tensor, partial: bool = False) -> NDArray[Any] | 
 
 def constant_value_as_shape(tensor: Tensor) -> TensorShape | None:
     """Return the shape in a vector of sizes, as far as it is known; None if nothing is known."""
-    return _Search().shape(tensor, _DEEPEST)
+    return _Search().shape(tensor, _MAX_DEPTH)
 
 
 class _Search:
-    """One search: it visits each tensor once, and at most `_MOST` tensors."""
+    """One search: it visits each tensor once, and at most `_MAX_VISITED` tensors."""
 
     def __init__(self) -> None:
         self._values: dict[Tensor, NDArray[Any] | None] = {}
@@ -82,7 +82,7 @@ class _Search:
             current = stack[-1]
             sources = () if current in values else self._sources(current)
             missing = [source for source in sources if source not in values]
-            if missing and len(values) + len(stack) < _MOST:
+            if missing and len(values) + len(stack) < _MAX_VISITED:
                 stack += missing
                 continue
             stack.pop()
@@ -151,7 +151,7 @@ class _Search:
                 continue
             shape = self.shape(part, depth)
             length = part.shape.num_elements() if shape is None or shape.sizes is None else 0
-            if length is None or len(whole) + length > _LARGEST:
+            if length is None or len(whole) + length > _MAX_ELEMENTS:
                 return None
             whole += (None,) * length if shape is None or shape.sizes is None else shape.sizes
         return TensorShape.of(whole)
@@ -204,12 +204,12 @@ def _is_folded(tensor: Tensor) -> bool:
     if not discrete and tensor.op.type not in _FOLDED_OF_ANY_DTYPE:
         return False
     count = tensor.shape.num_elements()
-    return count is None or count <= _LARGEST
+    return count is None or count <= _MAX_ELEMENTS
 
 
 def _cast_from(tensor: Tensor) -> Tensor:
     """Return the tensor in front of identities and casts."""
-    for _ in range(_MOST):
+    for _ in range(_MAX_VISITED):
         if tensor.op.type not in _PASSED_ON and tensor.op.type != "Cast":
             break
         tensor = tensor.op.inputs[0]

@@ -36,11 +36,11 @@ def wide_type(dtype: DType) -> DType:
 
 
 def shared_axes(
-    shapes: Sequence[tuple[int, ...]], out: tuple[int, ...], most: int
+    shapes: Sequence[tuple[int, ...]], out: tuple[int, ...], num_axes: int
 ) -> tuple[list[int], list[list[int]]]:
     """Return the axes over which these shapes broadcast to `out`.
 
-    The result is the sizes of `most` axes, and each shape's strides along them.
+    The result is the sizes of `num_axes` axes, and each shape's strides along them.
 
     Adjacent axes are merged if the strides allow it. NotImplementedError if more axes remain."""
     axes: list[tuple[int, list[int]]] = []
@@ -53,9 +53,9 @@ def shared_axes(
             axes[-1] = axes[-1][0] * size, along
         else:
             axes.append((size, along))
-    if len(axes) > most:
+    if len(axes) > num_axes:
         raise NotImplementedError(f"shapes that broadcast over {len(axes)} axes")
-    axes = [(1, [0] * len(shapes))] * (most - len(axes)) + axes
+    axes = [(1, [0] * len(shapes))] * (num_axes - len(axes)) + axes
     return [size for size, _ in axes], [
         list(shape_strides) for shape_strides in zip(*(along for _, along in axes))
     ]

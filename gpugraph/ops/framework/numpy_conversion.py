@@ -46,23 +46,23 @@ def constant_array(value: Any, dtype: Any = None, shape: Any = None) -> NDArray[
 
 
 _FLOATS = frozenset([dtypes.float32, dtypes.float64])
-_MOST_BYTE = 1 << 7
-_MOST_EXACT = 1 << 24
-_MOST_INT32 = 1 << 31
-_MOST_FLOAT = 1e38
+_MAX_BYTE = 1 << 7
+_MAX_EXACT = 1 << 24
+_MAX_INT32 = 1 << 31
+_MAX_FLOAT = 1e38
 
 
 def type_of_number(value: Any, wanted: DType | None) -> Any:
     """Return a NumPy type that certainly holds the number; None if further checks are needed."""
     if type(value) is float:
-        if -_MOST_FLOAT < value < _MOST_FLOAT and (wanted is None or wanted in _FLOATS):
+        if -_MAX_FLOAT < value < _MAX_FLOAT and (wanted is None or wanted in _FLOATS):
             return np.float32 if wanted is None else wanted._numpy_type
     elif type(value) is int:
         if wanted is None:
-            return np.int32 if -_MOST_INT32 <= value < _MOST_INT32 else None
-        if wanted.is_integer and not wanted.is_unsigned and -_MOST_BYTE <= value < _MOST_BYTE:
+            return np.int32 if -_MAX_INT32 <= value < _MAX_INT32 else None
+        if wanted.is_integer and not wanted.is_unsigned and -_MAX_BYTE <= value < _MAX_BYTE:
             return wanted._numpy_type
-        if wanted in _FLOATS and -_MOST_EXACT < value < _MOST_EXACT:
+        if wanted in _FLOATS and -_MAX_EXACT < value < _MAX_EXACT:
             return wanted._numpy_type
     return None
 
@@ -73,8 +73,8 @@ def _type_of_numbers(value: Any, wanted: DType | None) -> Any:
         return type_of_number(value, wanted)
     if {*map(type, value)} != {int}:
         return None
-    least, largest = type_of_number(min(value), wanted), type_of_number(max(value), wanted)
-    return least if least is largest else None
+    smallest, largest = type_of_number(min(value), wanted), type_of_number(max(value), wanted)
+    return smallest if smallest is largest else None
 
 
 def _from_numpy(array: NDArray[Any], wanted: DType | None) -> NDArray[Any]:

@@ -269,8 +269,8 @@ def _arg(spec: str, attrs: dict[str, AttrDef], op_name: str) -> ArgDef:
     name, rank_name, number, ref, type_name = match.groups()
     rank = RANKS[rank_name] if rank_name else None
     if number:
-        least = 1 if type_name in attrs else None
-        attrs.setdefault(number, AttrDef(number, "int", minimum=least))
+        minimum = 1 if type_name in attrs else None
+        attrs.setdefault(number, AttrDef(number, "int", minimum=minimum))
     if type_name in attrs:
         if attrs[type_name].kind == "list(type)":
             return ArgDef(name, type_list_attr=type_name)

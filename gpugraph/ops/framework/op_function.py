@@ -145,7 +145,7 @@ class OpFunction(OpInputs):
             if any(number is None for number in numbers):
                 op = self._general(values, attrs, name)
             else:
-                op = self._beside_numbers(typed, values, numbers, attrs, name)
+                op = self._with_constants(typed, values, numbers, attrs, name)
         else:
             op = self._typed(typed, values[0].op.graph, values, attrs, name)
         return op._outputs[0] if self._is_single else self._results(op)
@@ -175,7 +175,7 @@ class OpFunction(OpInputs):
         dtypes = typed.dtypes or output_types(self.op_def, complete)
         return graph._make(self.op_def, inputs, dtypes, complete, name)
 
-    def _beside_numbers(
+    def _with_constants(
         self,
         typed: _Typed,
         values: Sequence[Any],

@@ -19,7 +19,7 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.op_def import ArgDef, OpDef
 from gpugraph.ops.framework.tensor_conversion import convert_n_to_tensor, convert_to_tensor
 
-_MOST_SHOWN = 8
+_MAX_SHOWN = 8
 
 
 class OpInputs:
@@ -53,8 +53,8 @@ class OpInputs:
             for item in (value if arg.is_list and isinstance(value, (list, tuple)) else (value,))
             if (dtype := _dtype_of(item)) is not None
         ]
-        ellipsis = ", ..." if len(tensors) > _MOST_SHOWN else ""
-        return f" of {', '.join(tensors[:_MOST_SHOWN])}{ellipsis}" if tensors else ""
+        ellipsis = ", ..." if len(tensors) > _MAX_SHOWN else ""
+        return f" of {', '.join(tensors[:_MAX_SHOWN])}{ellipsis}" if tensors else ""
 
     def _convert(self, values: Sequence[Any], attrs: dict[str, Any]) -> list[Tensor]:
         inputs: list[Tensor] = []
@@ -160,11 +160,11 @@ class OpInputs:
             attrs[arg.type_list_attr] = dtypes
             return tensors
         attrs[arg.number_attr] = len(values)
-        least = self.op_def.attrs[arg.number_attr].minimum or 0
-        if len(values) < least:
+        min_length = self.op_def.attrs[arg.number_attr].minimum or 0
+        if len(values) < min_length:
             raise ValueError(
                 f"List argument '{arg.name}' to '{self.op_def.name}' Op with length {len(values)} "
-                f"shorter than minimum length {least}."
+                f"shorter than minimum length {min_length}."
             )
         wanted = attrs.get(arg.type_attr) if arg.type_attr else arg.type
         if wanted is None:

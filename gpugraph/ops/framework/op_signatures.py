@@ -9,7 +9,7 @@ from typing import Any
 from gpugraph.base.dtypes import DType
 from gpugraph.graph.op_def import ArgDef, AttrDef, OpDef
 
-_MOST_TYPES = 20
+_MAX_TYPES = 20
 
 _RENAMED = """
 All Any EuclideanNorm Max Mean Min Prod Sum: reduction_indices=axis
@@ -102,7 +102,7 @@ def _input_type(arg: ArgDef, op_def: OpDef) -> str:
     if arg.type is not None:
         return f"{kind} of dtype {arg.type.name}."
     allowed = op_def.attrs[arg.type_attr].allowed
-    if not allowed or len(allowed) > _MOST_TYPES:
+    if not allowed or len(allowed) > _MAX_TYPES:
         return f"{kind} of dtype {arg.type_attr}."
     return f"{kind} of dtype {arg.type_attr}: {', '.join(dtype.name for dtype in allowed)}."
 
@@ -110,7 +110,7 @@ def _input_type(arg: ArgDef, op_def: OpDef) -> str:
 def _attr_type(attr: AttrDef) -> str:
     kind = {"type": "a dtype", "shape": "a shape"}.get(attr.kind, f"{attr.kind}")
     values = [value.name if isinstance(value, DType) else repr(value) for value in attr.allowed]
-    among = f", one of {', '.join(values)}" if values and len(values) <= _MOST_TYPES else ""
+    among = f", one of {', '.join(values)}" if values and len(values) <= _MAX_TYPES else ""
     default = attr.default.name if isinstance(attr.default, DType) else repr(attr.default)
     return f"{kind}{among}{f', by default {default}' if attr.has_default else ''}."
 

@@ -26,7 +26,7 @@ from gpugraph.ops.framework.cuda_grids import THREADS, Arguments, grid_of, item_
 FEW = 4096
 """The maximum number of changes that one block sorts."""
 _TILE = 4096
-_MOST = 1 << 31
+_MAX_CHANGES = 1 << 31
 _FULL = 1 << 18
 """The number of threads that keep a large GPU busy."""
 
@@ -69,11 +69,11 @@ class Changes(NamedTuple):
 
 
 def columns_and_rows(
-    rows: int, width: int, most: int = THREADS
+    rows: int, width: int, max_across: int = THREADS
 ) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
     """Return the grid and block over a matrix: threadIdx.x along its columns."""
     across = 1
-    while across < min(width, most):
+    while across < min(width, max_across):
         across *= 2
     down = THREADS // across
     grid = min(1 << 16, ceil(rows / down)), min(1 << 10, ceil(width / across)), 1
@@ -99,7 +99,7 @@ def sort_changes(
     NotImplementedError for more changes or rows than fit 32 bits.
     """
     rows = int(np.prod(sizes, dtype=object)) if sizes else 1
-    if count >= _MOST or rows >= 2 * _MOST - 1:
+    if count >= _MAX_CHANGES or rows >= 2 * _MAX_CHANGES - 1:
         raise NotImplementedError(f"{count} changes of {rows} rows exceed 32 bits")
     if len(sizes) > 8:
         raise NotImplementedError(f"positions have {len(sizes)} coordinates, more than 8")

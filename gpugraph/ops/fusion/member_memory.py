@@ -68,7 +68,7 @@ class Layout:
                     chosen.append(place)
                     in_use[number] = key, offset
                 number += 1
-            takes.append(_taking((*member.sources, *range(first, number))))
+            takes.append(_selector((*member.sources, *range(first, number))))
             for value in [value for value in in_use if last_uses.get(value, -1) <= index]:
                 key, offset = in_use.pop(value)
                 free.setdefault(key, []).append(offset)
@@ -80,7 +80,7 @@ class Layout:
     def arrays(
         self, inputs: Sequence[Any], outputs: Sequence[Any], allocate: Callable[[Shape, DType], Any]
     ) -> list[Any]:
-        """Return the arrays of all values: inputs, outputs, and the others in one block of bytes."""
+        """Return the arrays of all values: inputs, outputs, and the rest in one block of bytes."""
         arrays: list[Any] = []
         if self._places:
             block = allocate((self._size,), uint8)
@@ -90,7 +90,7 @@ class Layout:
         return [*inputs, *[arrays[number] for number in self._numbers]]
 
 
-def _taking(numbers: Sequence[int]) -> Callable[[Sequence[Any]], Sequence[Any]]:
+def _selector(numbers: Sequence[int]) -> Callable[[Sequence[Any]], Sequence[Any]]:
     """Return a callable that selects the values with these numbers."""
     if len(numbers) > 1:
         return itemgetter(*numbers)

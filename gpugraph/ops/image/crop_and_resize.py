@@ -65,13 +65,13 @@ def _shares(new: int) -> Any:
 
 def _places(first: float, last: float, size: int, new: int) -> Any:
     """Return the float32 positions of a crop's pixels in the image, and a mask of those inside."""
-    low, high, most = np.float32(first), np.float32(last), np.float32(size - 1)
+    low, high, last_pixel = np.float32(first), np.float32(last), np.float32(size - 1)
     if new > 1:
-        step = (high - low) * most / np.float32(new - 1)
-        places = low * most + np.arange(new, dtype=np.float32) * step
+        step = (high - low) * last_pixel / np.float32(new - 1)
+        places = low * last_pixel + np.arange(new, dtype=np.float32) * step
     else:
-        places = np.array([np.float32(0.5) * (low + high) * most])
-    return places, (places >= 0) & (places <= most)
+        places = np.array([np.float32(0.5) * (low + high) * last_pixel])
+    return places, (places >= 0) & (places <= last_pixel)
 
 
 def _weights(first: float, last: float, size: int, new: int, bilinear: bool) -> Any:

@@ -57,8 +57,8 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 def _draw_box(image: Any, box: Any, color: Any) -> None:
     """Draw the part of the edges that is inside the image [h, w, c]."""
     height, width = image.shape[:2]
-    most = np.array([height - 1, width - 1] * 2, np.float32)
-    y1, x1, y2, x2 = np.trunc(np.float32(box) * most).astype(np.int64).tolist()
+    last_pixels = np.array([height - 1, width - 1] * 2, np.float32)
+    y1, x1, y2, x2 = np.trunc(np.float32(box) * last_pixels).astype(np.int64).tolist()
     if y1 > y2 or x1 > x2 or y1 >= height or x1 >= width or y2 < 0 or x2 < 0:
         return
     rows, columns = slice(max(y1, 0), y2 + 1), slice(max(x1, 0), x2 + 1)

@@ -74,7 +74,7 @@ def _infer_patches(rank: int) -> InferFunction:
     return infer
 
 
-def _before(size: int, count: int, window: Window) -> tuple[int, int]:
+def _same_padding(size: int, count: int, window: Window) -> tuple[int, int]:
     """Return the number of padding zeros before and after, if patches reach beyond the image."""
     total = max((count - 1) * window.stride + _reach(window) - size, 0)
     return total // 2, total - total // 2
@@ -86,7 +86,7 @@ def _bind_patches(context: KernelContext, images: Any, out: Any) -> Callable[[],
     batch, *sizes, depth = images.shape
     counts = out.shape[1:-1]
     pads = [
-        _before(size, count, window) if same else (0, 0)
+        _same_padding(size, count, window) if same else (0, 0)
         for size, count, window in zip(sizes, counts, windows)
     ]
     shape = (batch, *(size + sum(pad) for size, pad in zip(sizes, pads)), depth)
@@ -116,7 +116,7 @@ def _launch_patches(signature: Signature) -> list[Launch]:
     windows, same = _windows(signature.attrs, 4), _is_same(signature.attrs)
     (batch, height, width, channels), out = signature.input_shapes[0], signature.output_shapes[0]
     axes = [
-        Axis(size, *window, _before(size, count, window)[0] if same else 0, count)
+        Axis(size, *window, _same_padding(size, count, window)[0] if same else 0, count)
         for size, count, window in zip((height, width), out[1:3], windows)
     ]
     work = Geometry(batch, channels, (Axis(1, 1, 1, 1, 0, 1), axes[0], axes[1]), True, False)

@@ -30,11 +30,11 @@ _ON_HOST: dict[str, Any] = {"gpu": HostOnly(_REASON), "grad": NO_GRADIENT}
 _OPEN = TensorShape.of((None,))
 
 
-def _check(threshold: Any, most: Any = 0) -> None:
+def _check(threshold: Any, max_boxes: Any = 0) -> None:
     if not 0 <= float(threshold) <= 1:
         raise invalid_argument(f"iou_threshold must be in [0, 1], but is {threshold}")
-    if most < 0:
-        raise invalid_argument(f"max_output_size must not be negative, but is {most}")
+    if max_boxes < 0:
+        raise invalid_argument(f"max_output_size must not be negative, but is {max_boxes}")
 
 
 # -- by overlaps
@@ -58,9 +58,13 @@ def _indices(chosen: list[tuple[int, float]]) -> list[Any]:
     return [np.array([box for box, _ in chosen], np.int32)]
 
 
-def _of_overlaps(overlaps: Any, scores: Any, most: Any, threshold: Any, least: Any) -> list[Any]:
-    limits = float(least), float(threshold)
-    chosen = choose_boxes(scores, int(most), *limits, lambda box, others: overlaps[box, others])
+def _of_overlaps(
+    overlaps: Any, scores: Any, max_boxes: Any, threshold: Any, min_score: Any
+) -> list[Any]:
+    limits = float(min_score), float(threshold)
+    chosen = choose_boxes(
+        scores, int(max_boxes), *limits, lambda box, others: overlaps[box, others]
+    )
     return _indices(chosen)
 
 
@@ -110,25 +114,30 @@ def _infer_boxes(context: InferContext) -> TensorShape:
         raise ValueError(f"There are {count} boxes, but {others} scores")
     for shape in context.shapes[2:]:
         of_rank(shape, 0, "A limit")
-    most = context.value(2)
-    if not context.attrs.get("pad_to_max_output_size") or most is None:
+    max_boxes = context.value(2)
+    if not context.attrs.get("pad_to_max_output_size") or max_boxes is None:
         return _OPEN
-    return TensorShape.of((int(most),))
+    return TensorShape.of((int(max_boxes),))
 
 
 def _bind_boxes(context: KernelContext, *arrays: Any) -> Callable[[], list[Any]]:
-    boxes, scores, most, threshold, least = arrays[:5]
+    boxes, scores, max_boxes, threshold, min_score = arrays[:5]
     pads = context.attrs["pad_to_max_output_size"]
 
     def run() -> list[Any]:
-        _check(threshold, most)
+        _check(threshold, max_boxes)
         sigma = float(arrays[5]) if len(arrays) > 5 else 0.0
         if not sigma >= 0:
             raise invalid_argument(f"soft_nms_sigma must not be negative, but is {sigma}")
         chosen = choose_boxes(
-            scores, int(most), float(least), float(threshold), overlaps_of_boxes(boxes), sigma
+            scores,
+            int(max_boxes),
+            float(min_score),
+            float(threshold),
+            overlaps_of_boxes(boxes),
+            sigma,
         )
-        size = int(most) if pads else len(chosen)
+        size = int(max_boxes) if pads else len(chosen)
         indices, values = np.zeros(size, np.int32), np.zeros(size, scores.dtype)
         indices[: len(chosen)] = [box for box, _ in chosen]
         values[: len(chosen)] = [score for _, score in chosen]
@@ -138,10 +147,10 @@ def _bind_boxes(context: KernelContext, *arrays: Any) -> Callable[[], list[Any]]
     return run
 
 
-def _best(boxes: Any, scores: Any, most: Any, threshold: Any, least: Any) -> list[Any]:
+def _best(boxes: Any, scores: Any, max_boxes: Any, threshold: Any, min_score: Any) -> list[Any]:
     _check(threshold)
     chosen = choose_boxes(
-        scores, int(most), float(least), float(threshold), overlaps_of_boxes(boxes)
+        scores, int(max_boxes), float(min_score), float(threshold), overlaps_of_boxes(boxes)
     )
     return _indices(chosen)
 
@@ -266,28 +275,34 @@ def _infer_combined(context: InferContext) -> Sequence[TensorShape]:
     if kinds not in (1, None) and classes is not None and kinds != classes:
         raise ValueError(f"boxes are for {kinds} classes, but scores for {classes}")
     batch = others if batch is None else batch
-    total, most = context.value(3), context.value(2)
+    total, max_boxes = context.value(3), context.value(2)
     size = None if total is None else int(total)
     if size is not None and context.attrs["pad_per_class"]:
-        size = None if most is None or classes is None else min(size, int(most) * classes)
+        size = None if max_boxes is None or classes is None else min(size, int(max_boxes) * classes)
     shapes = ((batch, size, 4), (batch, size), (batch, size), (batch,))
     return [TensorShape.of(shape) for shape in shapes]
 
 
-def _best_of_all(boxes: Any, scores: Any, most: int, threshold: Any, least: Any) -> list[Any]:
+def _best_of_all(
+    boxes: Any, scores: Any, max_boxes: int, threshold: Any, min_score: Any
+) -> list[Any]:
     """Return (score, class, box) of the chosen boxes of all classes, the best first."""
     items = []
     for kind in range(scores.shape[1]):
         of_class = boxes[:, kind if boxes.shape[1] > 1 else 0]
         chosen = choose_boxes(
-            scores[:, kind], most, float(least), float(threshold), overlaps_without_nan(of_class)
+            scores[:, kind],
+            max_boxes,
+            float(min_score),
+            float(threshold),
+            overlaps_without_nan(of_class),
         )
         items += [(score, kind, of_class[box]) for box, score in chosen]
     return sorted(items, key=lambda item: -item[0])
 
 
 def _bind_combined(context: KernelContext, *arrays: Any) -> Callable[[], list[Any]]:
-    boxes, scores, per_class, total, threshold, least = arrays
+    boxes, scores, per_class, total, threshold, min_score = arrays
     pads, clips = context.attrs["pad_per_class"], context.attrs["clip_boxes"]
 
     def run() -> list[Any]:
@@ -302,7 +317,7 @@ def _bind_combined(context: KernelContext, *arrays: Any) -> Callable[[], list[An
         )
         counts = np.zeros(batch, np.int32)
         for image in range(batch):
-            best = _best_of_all(boxes[image], scores[image], int(per_class), threshold, least)
+            best = _best_of_all(boxes[image], scores[image], int(per_class), threshold, min_score)
             counts[image] = len(best[:size])
             for index, (score, kind, box) in enumerate(best[:size]):
                 place = image, index

@@ -84,9 +84,11 @@ def _crop(height: int, width: int, areas: Any, ratio: Any, draws: _Draws) -> _Bo
     Return None if the image has no room for one."""
     if areas[1] <= 0 or ratio <= 0 or min(width, height) <= 0 or areas[0] > areas[1]:
         return None
-    least, most = (np.float32(area) * np.float32(width) * np.float32(height) for area in areas)
-    new = _round(np.sqrt(least / ratio))
-    highest = _round(np.sqrt(most / ratio))
+    min_area, max_area = (
+        np.float32(area) * np.float32(width) * np.float32(height) for area in areas
+    )
+    new = _round(np.sqrt(min_area / ratio))
+    highest = _round(np.sqrt(max_area / ratio))
     if _round(highest * ratio) > width:
         highest = int(np.float64(width + 0.5 - _EPSILON) / np.float64(ratio))
         highest -= _round(highest * ratio) > width
@@ -95,13 +97,13 @@ def _crop(height: int, width: int, areas: Any, ratio: Any, draws: _Draws) -> _Bo
     if new < highest:
         new += draws.below(highest - new + 1)
     across = _round(new * ratio)
-    if new * across < least:
+    if new * across < min_area:
         new += 1
         across = _round(new * ratio)
-    if new * across > most:
+    if new * across > max_area:
         new -= 1
         across = _round(new * ratio)
-    fits = least <= new * across <= most and 0 < across <= width and 0 < new <= height
+    fits = min_area <= new * across <= max_area and 0 < across <= width and 0 < new <= height
     if not fits:
         return None
     top = draws.below(height - new) if new < height else 0
@@ -109,10 +111,10 @@ def _crop(height: int, width: int, areas: Any, ratio: Any, draws: _Draws) -> _Bo
     return _Box(top, left, top + new, left + across)
 
 
-def _shows(crop: _Box, least: Any, boxes: Sequence[_Box]) -> bool:
+def _shows(crop: _Box, min_covered: Any, boxes: Sequence[_Box]) -> bool:
     """Return whether the crop contains enough of one of the boxes."""
     seen = (np.float32(crop.shared(box)) / np.float32(box.area) for box in boxes if box.area)
-    return bool(crop.area) and any(share >= least for share in seen)
+    return bool(crop.area) and any(share >= min_covered for share in seen)
 
 
 def _boxes(boxes: Any, height: int, width: int, needs_none: bool) -> list[_Box]:

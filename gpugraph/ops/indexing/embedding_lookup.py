@@ -115,9 +115,9 @@ def _by_remainder(tables: Sequence[Any], flat: Tensor) -> tuple[Any, Any]:
 def _by_block(tables: Sequence[Any], flat: Tensor) -> tuple[Any, Any]:
     """Return the part and the row number within it, for parts that are blocks."""
     total = _row_count(tables, flat.dtype)
-    least, larger = total // len(tables), total % len(tables)
-    number = maximum(flat // (least + 1), (flat - larger) // least)
-    row = where(number < larger, flat % (least + 1), (flat - larger) % least)
+    block_size, larger = total // len(tables), total % len(tables)
+    number = maximum(flat // (block_size + 1), (flat - larger) // block_size)
+    row = where(number < larger, flat % (block_size + 1), (flat - larger) % block_size)
     return number, row
 
 

@@ -72,9 +72,9 @@ def _gathered_axis(axis: int, rank: int) -> int:
     """Return the axis as a non-negative number; Misfit outside [-rank, rank)."""
     if -rank <= axis < rank:
         return axis % rank
-    least = axis + 1 if axis >= 0 else -axis
+    min_rank = axis + 1 if axis >= 0 else -axis
     raise Misfit(
-        f"Shape must be at least rank {least} but is rank {rank}",
+        f"Shape must be at least rank {min_rank} but is rank {rank}",
         in_run=f"Expected axis in the range [{-rank}, {rank}), but got {axis}",
     )
 

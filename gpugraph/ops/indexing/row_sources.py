@@ -26,18 +26,18 @@ ADD, SUB, MUL, MIN, MAX = range(5)
 
 _IN_PLACE, _OF_TENSOR, _OF_NUMBER = range(3)
 
-_MOST_COORDINATES = 8
+_MAX_COORDINATES = 8
 
 
 def places(
     count: int, index_type: DType, sizes: Sequence[int], drops_negative: bool = False
 ) -> list[int]:
     """Return the parameters of `count` indices: coordinates in `sizes`."""
-    if len(sizes) > _MOST_COORDINATES:
+    if len(sizes) > _MAX_COORDINATES:
         raise NotImplementedError(f"positions have {len(sizes)} coordinates, more than 8")
     if drops_negative and len(sizes) != 1:
         raise NotImplementedError("negative coordinates are not dropped")
-    padded = [*sizes, *(1,) * (_MOST_COORDINATES - len(sizes))]
+    padded = [*sizes, *(1,) * (_MAX_COORDINATES - len(sizes))]
     return [count, int(index_type.size == 8), len(sizes), int(drops_negative), *padded]
 
 
@@ -182,7 +182,7 @@ def _segment_parameters(rule: int, start: Callable[[Any], Any], signature: Signa
 
 # -- elements that are counted
 
-_MOST_UNIQUE = 1 << 30
+_MAX_UNIQUE = 1 << 30
 
 
 def different_elements() -> RowSource:
@@ -196,7 +196,7 @@ def different_elements() -> RowSource:
         if x not in (dtypes.int32, dtypes.int64):
             raise NotImplementedError(f"native code has integers of 4 and 8 bytes, not {x.name}")
         count = signature.input_shapes[0][0]
-        if count >= _MOST_UNIQUE:
+        if count >= _MAX_UNIQUE:
             raise NotImplementedError(f"{count} elements exceed 30 bits")
         return [count, int(x.size == 8), int(place.size == 8), len(signature.output_types) - 2]
 
@@ -215,7 +215,7 @@ def coordinates_of_nonzero() -> RowSource:
 
     def parameters(signature: Signature) -> list[int]:
         shape, dtype = signature.input_shapes[0], signature.input_types[0].base_dtype
-        if len(shape) > _MOST_COORDINATES:
+        if len(shape) > _MAX_COORDINATES:
             raise NotImplementedError(f"positions have {len(shape)} coordinates, more than 8")
         words = 2 if dtype.is_complex else 1
         signs = _FLOATS if dtype.is_floating or dtype.is_complex else _INTEGERS

@@ -54,11 +54,11 @@ def _first_of_largest(row: Any, k: int) -> Any:
 
     Ties go to the lower index.
     """
-    least = np.partition(row, row.size - k)[-k:].min()
-    if least != least:  # NaN counts as the largest, but comparisons with it are false
+    threshold = np.partition(row, row.size - k)[-k:].min()
+    if threshold != threshold:  # NaN counts as the largest, but comparisons with it are false
         return row.size - 1 - np.argsort(row[::-1], kind="stable")[::-1][:k]
-    larger = np.flatnonzero(row > least)
-    chosen = np.concatenate([larger, np.flatnonzero(row == least)[: k - larger.size]])
+    larger = np.flatnonzero(row > threshold)
+    chosen = np.concatenate([larger, np.flatnonzero(row == threshold)[: k - larger.size]])
     if chosen.size < k:  # NaN among them
         return row.size - 1 - np.argsort(row[::-1], kind="stable")[::-1][:k]
     chosen.sort()

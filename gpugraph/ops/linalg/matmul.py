@@ -76,19 +76,19 @@ def _bind_product(context: KernelContext, left: Any, right: Any, out: Any) -> Ca
 
 
 def _matmul_back(op: Any, dy: Any) -> list[Any]:
-    def product(left: Any, right: Any, turn_left: bool, turn_right: bool) -> Any:
-        return raw_ops.MatMul(left, right, transpose_a=turn_left, transpose_b=turn_right)
+    def product(left: Any, right: Any, trans_left: bool, trans_right: bool) -> Any:
+        return raw_ops.MatMul(left, right, transpose_a=trans_left, transpose_b=trans_right)
 
     a, b = map(conj, op.inputs)
     return _factor_gradients(product, a, b, dy, op.attrs["transpose_a"], op.attrs["transpose_b"])
 
 
 def _factor_gradients(
-    product: Callable[..., Any], a: Any, b: Any, dy: Any, turn_a: bool, turn_b: bool
+    product: Callable[..., Any], a: Any, b: Any, dy: Any, trans_a: bool, trans_b: bool
 ) -> list[Any]:
-    """Return the gradients of both factors of a product; `turn`: whether a factor is transposed."""
-    da = product(b, dy, turn_b, True) if turn_a else product(dy, b, False, not turn_b)
-    db = product(dy, a, True, turn_a) if turn_b else product(a, dy, not turn_a, False)
+    """Return the gradients of both factors; `trans`: whether a factor is transposed."""
+    da = product(b, dy, trans_b, True) if trans_a else product(dy, b, False, not trans_b)
+    db = product(dy, a, True, trans_a) if trans_b else product(a, dy, not trans_a, False)
     return [da, db]
 
 
@@ -232,23 +232,23 @@ def matmul(
 
 
 def _product(
-    a: Tensor, b: Tensor, turn_a: tuple[bool, bool], turn_b: tuple[bool, bool], name: str
+    a: Tensor, b: Tensor, flags_a: tuple[bool, bool], flags_b: tuple[bool, bool], name: str
 ) -> Tensor:
-    """Add the product; `turn`: whether to transpose an operand, and whether to take its adjoint."""
+    """Add the product; `flags`: whether to transpose an operand, whether to take its adjoint."""
     left, right = a._shape.sizes, b._shape.sizes
     if left is not None and right is not None and len(left) <= 2 and len(right) <= 2:
-        if turn_a == turn_b == (False, False):
+        if flags_a == flags_b == (False, False):
             return matmul_op(a, b, name=name)
-        if turn_a[1]:
+        if flags_a[1]:
             a = conj(a)
-        if turn_b[1]:
+        if flags_b[1]:
             b = conj(b)
-        return matmul_op(a, b, transpose_a=any(turn_a), transpose_b=any(turn_b), name=name)
-    if turn_a[0]:
+        return matmul_op(a, b, transpose_a=any(flags_a), transpose_b=any(flags_b), name=name)
+    if flags_a[0]:
         a = conj(a)
-    if turn_b[0]:
+    if flags_b[0]:
         b = conj(b)
-    return batch_matmul_op(a, b, adj_x=any(turn_a), adj_y=any(turn_b), name=name)
+    return batch_matmul_op(a, b, adj_x=any(flags_a), adj_y=any(flags_b), name=name)
 
 
 # -- transposes

@@ -201,8 +201,8 @@ def _launch_band(signature: Signature) -> list[Launch]:
         raise NotImplementedError("the band is wider than the matrix")
     total = prod(sizes[:-1])
     grid, block = columns_and_rows(total, columns)
-    least = -lower if lower >= 0 else -rows
-    arguments = (Arg(0), Arg(1), total, rows, columns, least, upper if upper >= 0 else columns)
+    lowest = -lower if lower >= 0 else -rows
+    arguments = (Arg(0), Arg(1), total, rows, columns, lowest, upper if upper >= 0 else columns)
     defines: dict[str, str | int] = {"ITEM": item_type(signature.output_types[0])}
     return [Launch("gg_band", grid, block, arguments, defines=defines)]
 

@@ -93,11 +93,11 @@ def _infer_diag_v2(context: InferContext) -> Sequence[TensorShape]:
 
 def _matrix_sizes(longest: int, low: int, high: int, rows: int, columns: int) -> tuple[int, int]:
     """Return the matrices' sizes; -1 stands for the smallest that fits diagonals of this length."""
-    least_rows, least_columns = longest - min(high, 0), longest + max(low, 0)
+    min_rows, min_columns = longest - min(high, 0), longest + max(low, 0)
     if rows == -1 and columns == -1:
-        rows = columns = max(least_rows, least_columns)
-    rows = least_rows if rows == -1 else rows
-    columns = least_columns if columns == -1 else columns
+        rows = columns = max(min_rows, min_columns)
+    rows = min_rows if rows == -1 else rows
+    columns = min_columns if columns == -1 else columns
     if _longest(rows, columns, low, high) != longest:
         raise ValueError(
             f"The number of rows or columns is wrong: {rows} and {columns} for diagonals {low} to "

@@ -69,9 +69,9 @@ def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | Non
         real = np.finfo(matrices.dtype.as_numpy_dtype)
         if rcond is None:
             rcond = 10.0 * real.eps * _longer(matrices)
-        least = convert_to_tensor(rcond, real.dtype, name="rcond")
+        relative_cutoff = convert_to_tensor(rcond, real.dtype, name="rcond")
         values, left, right = svd(matrices, full_matrices=False, compute_uv=True)
-        cutoff = least * reduce_max(values, -1)
+        cutoff = relative_cutoff * reduce_max(values, -1)
         last, rows = np.array(-1, np.int32), np.array(-2, np.int32)
         counts = raw_ops.Greater(values, raw_ops.ExpandDims(cutoff, last))
         inverse = raw_ops.SelectV2(counts, values, real.dtype.type(np.inf))

@@ -83,8 +83,8 @@ def triangle(matrices: Any, lower: bool) -> Any:
 
 def adjoint_view(matrices: Any) -> Any:
     """Return an array of the matrices' adjoints: transposed and conjugated."""
-    turned = matrices.swapaxes(-1, -2)
-    return turned.conj() if turned.dtype.kind == "c" else turned
+    swapped = matrices.swapaxes(-1, -2)
+    return swapped.conj() if swapped.dtype.kind == "c" else swapped
 
 
 def finite_matrices(matrices: Any) -> tuple[Any, Any]:
@@ -270,14 +270,14 @@ def _bind_solve(context: KernelContext, matrices: Any, right: Any, out: Any) -> 
 
 
 def _solve_back(op: Any, dy: Any) -> list[Any]:
-    solved, turned = op.outputs[0], op.attrs["adjoint"]
-    dright = raw_ops.MatrixSolve(op.inputs[0], dy, adjoint=not turned)
-    return [_from_right(dright, solved, turned), dright]
+    solved, is_adjoint = op.outputs[0], op.attrs["adjoint"]
+    dright = raw_ops.MatrixSolve(op.inputs[0], dy, adjoint=not is_adjoint)
+    return [_from_right(dright, solved, is_adjoint), dright]
 
 
-def _from_right(dright: Any, solved: Any, turned: bool) -> Any:
+def _from_right(dright: Any, solved: Any, is_adjoint: bool) -> Any:
     """Return the gradient for the matrix, computed from that for the right side."""
-    pair = (solved, dright) if turned else (dright, solved)
+    pair = (solved, dright) if is_adjoint else (dright, solved)
     return raw_ops.Neg(matmul(*pair, adjoint_b=True))
 
 
@@ -306,9 +306,9 @@ def matrix_solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None 
 
 
 def _triangular_back(op: Any, dy: Any) -> list[Any]:
-    lower, turned = op.attrs["lower"], op.attrs["adjoint"]
-    dright = raw_ops.MatrixTriangularSolve(op.inputs[0], dy, lower=lower, adjoint=not turned)
-    whole = _from_right(dright, op.outputs[0], turned)
+    lower, is_adjoint = op.attrs["lower"], op.attrs["adjoint"]
+    dright = raw_ops.MatrixTriangularSolve(op.inputs[0], dy, lower=lower, adjoint=not is_adjoint)
+    whole = _from_right(dright, op.outputs[0], is_adjoint)
     return [triangle(whole, lower), dright]
 
 

@@ -37,16 +37,16 @@ def _bind(context: KernelContext, a: Any, b: Any, out: Any) -> Any:
 
 def _back(op: Any, dy: Any) -> list[Any]:
     a, b = (cast(tensor, float32) for tensor in op.inputs)
-    turned_a, turned_b = (op.attrs[flag] for flag in _FLAGS[:2])
+    transposes_a, transposes_b = (op.attrs[flag] for flag in _FLAGS[:2])
     by_a = (
-        raw_ops.MatMul(b, dy, transpose_a=turned_b, transpose_b=True)
-        if turned_a
-        else (raw_ops.MatMul(dy, b, transpose_b=not turned_b))
+        raw_ops.MatMul(b, dy, transpose_a=transposes_b, transpose_b=True)
+        if transposes_a
+        else (raw_ops.MatMul(dy, b, transpose_b=not transposes_b))
     )
     by_b = (
-        raw_ops.MatMul(dy, a, transpose_a=True, transpose_b=turned_a)
-        if turned_b
-        else (raw_ops.MatMul(a, dy, transpose_a=not turned_a))
+        raw_ops.MatMul(dy, a, transpose_a=True, transpose_b=transposes_a)
+        if transposes_b
+        else (raw_ops.MatMul(a, dy, transpose_a=not transposes_a))
     )
     pairs = zip((by_a, by_b), op.inputs, strict=True)
     return [cast(slope, tensor.dtype.base_dtype) for slope, tensor in pairs]

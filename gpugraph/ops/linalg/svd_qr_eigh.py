@@ -58,19 +58,19 @@ def _matrix_sizes(shape: TensorShape) -> tuple[TensorShape, int | None, int | No
     if sizes is None:
         return UNKNOWN, None, None, None
     rows, columns = sizes[-2:]
-    least = None if rows is None or columns is None else min(rows, columns)
-    return TensorShape.of(sizes[:-2]), rows, columns, least
+    smaller = None if rows is None or columns is None else min(rows, columns)
+    return TensorShape.of(sizes[:-2]), rows, columns, smaller
 
 
 _EMPTY = TensorShape.of((0,))
 
 
 def _infer_svd(context: InferContext) -> Sequence[TensorShape]:
-    batch, rows, columns, least = _matrix_sizes(context.shapes[0])
+    batch, rows, columns, smaller = _matrix_sizes(context.shapes[0])
     if not context.attrs["compute_uv"]:
-        return [batch + (least,), _EMPTY, _EMPTY]
-    left, right = (rows, columns) if context.attrs["full_matrices"] else (least, least)
-    return [batch + (least,), batch + (rows, left), batch + (columns, right)]
+        return [batch + (smaller,), _EMPTY, _EMPTY]
+    left, right = (rows, columns) if context.attrs["full_matrices"] else (smaller, smaller)
+    return [batch + (smaller,), batch + (rows, left), batch + (columns, right)]
 
 
 def _bind_svd(
@@ -113,14 +113,14 @@ def _svd_back(op: Any, ds: Any, du: Any, dv: Any) -> Any:
         right, dv = _thin(right, dv, values)
     pairs = _differences(raw_ops.Square(values))
     inverse = _reciprocals(values)
-    turned_left = _rotation(left, du, pairs)
-    turned_right = _rotation(right, dv, pairs)
-    scaled = raw_ops.Mul(raw_ops.ExpandDims(values, _LAST), turned_right)
-    inner = raw_ops.AddV2(_columns(turned_left, values), scaled)
+    rotated_left = _rotation(left, du, pairs)
+    rotated_right = _rotation(right, dv, pairs)
+    scaled = raw_ops.Mul(raw_ops.ExpandDims(values, _LAST), rotated_right)
+    inner = raw_ops.AddV2(_columns(rotated_left, values), scaled)
     inner = raw_ops.AddV2(inner, raw_ops.MatrixDiag(ds))
     whole = matmul(left, matmul(inner, right, transpose_b=True))
-    beside_left = _columns(_beside(left, du), inverse)
-    beside_right = _columns(_beside(right, dv), inverse)
+    beside_left = _columns(_orthogonal_part(left, du), inverse)
+    beside_right = _columns(_orthogonal_part(right, dv), inverse)
     whole = raw_ops.AddV2(whole, matmul(beside_left, right, transpose_b=True))
     return raw_ops.AddV2(whole, matmul(left, beside_right, transpose_b=True))
 
@@ -131,7 +131,7 @@ def _rotation(vectors: Any, dvectors: Any, pairs: Any) -> Any:
     return raw_ops.Mul(pairs, raw_ops.Sub(product, matrix_transpose(product)))
 
 
-def _beside(vectors: Any, dvectors: Any) -> Any:
+def _orthogonal_part(vectors: Any, dvectors: Any) -> Any:
     """Return the part of a gradient that is orthogonal to the space that the vectors span."""
     return raw_ops.Sub(dvectors, matmul(vectors, matmul(vectors, dvectors, transpose_a=True)))
 
@@ -191,8 +191,8 @@ def svd(
 
 
 def _infer_qr(context: InferContext) -> Sequence[TensorShape]:
-    batch, rows, columns, least = _matrix_sizes(context.shapes[0])
-    inner = rows if context.attrs["full_matrices"] else least
+    batch, rows, columns, smaller = _matrix_sizes(context.shapes[0])
+    inner = rows if context.attrs["full_matrices"] else smaller
     return [batch + (rows, inner), batch + (inner, columns)]
 
 
@@ -228,18 +228,18 @@ def _qr_back(op: Any, dq: Any, dr: Any) -> Any:
     inner = matmul(q, dq, transpose_a=True)
     product = matmul(r, dr, transpose_b=True)
     lower = triangle(raw_ops.AddV2(_skew(inner), _skew(product)), True)
-    along = matmul(q, raw_ops.AddV2(dr, _over(lower, r)))
-    return raw_ops.AddV2(along, _over(raw_ops.Sub(dq, matmul(q, inner)), r))
+    along = matmul(q, raw_ops.AddV2(dr, _times_inverse_transposed(lower, r)))
+    return raw_ops.AddV2(along, _times_inverse_transposed(raw_ops.Sub(dq, matmul(q, inner)), r))
 
 
 def _skew(matrices: Any) -> Any:
     return raw_ops.Sub(matrices, matrix_transpose(matrices))
 
 
-def _over(matrices: Any, r: Any) -> Any:
+def _times_inverse_transposed(matrices: Any, r: Any) -> Any:
     """Return matrices @ (the inverse of r, transposed)."""
-    turned = matrix_transpose(matrices)
-    return matrix_transpose(raw_ops.MatrixTriangularSolve(r, turned, lower=False))
+    transposed = matrix_transpose(matrices)
+    return matrix_transpose(raw_ops.MatrixTriangularSolve(r, transposed, lower=False))
 
 
 _qr = lapack_op(

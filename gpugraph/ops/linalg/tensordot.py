@@ -101,20 +101,20 @@ def _as_matrix(tensor: Tensor, axes: Any, last: bool) -> _Matrix:
     free = [axis for axis in range(len(sizes)) if axis not in summed]
     order = free + summed if last else summed + free
     known = [sizes[axis] for axis in free]
-    turned = tensor
+    transposed = tensor
     if order != list(range(len(sizes))):
-        turned = raw_ops.Transpose(tensor, np.array(order, np.int32))
+        transposed = raw_ops.Transpose(tensor, np.array(order, np.int32))
     if None not in sizes:
         inner = prod(sizes[axis] for axis in summed)  # type: ignore[misc]
         outer = prod(known)  # type: ignore[arg-type]
         wanted: Any = np.array((outer, inner) if last else (inner, outer), np.int32)
-        return _Matrix(raw_ops.Reshape(turned, wanted), np.array(known, np.int32), known)
+        return _Matrix(raw_ops.Reshape(transposed, wanted), np.array(known, np.int32), known)
     shape = raw_ops.Shape(tensor)
     free_shape = raw_ops.GatherV2(shape, np.array(free, np.int32), 0)
     inner_size = raw_ops.Prod(raw_ops.GatherV2(shape, np.array(summed, np.int32), 0), 0)
     pair = [raw_ops.Prod(free_shape, 0), inner_size]
     wanted = raw_ops.Pack(pair if last else pair[::-1])
-    return _Matrix(raw_ops.Reshape(turned, wanted), free_shape, known)
+    return _Matrix(raw_ops.Reshape(transposed, wanted), free_shape, known)
 
 
 def _index(axis: int, rank: int, tensor: Tensor) -> int:
@@ -131,6 +131,6 @@ def _matrix_of_run(tensor: Tensor, axes: Any, last: bool) -> _Matrix:
     summed = raw_ops.Add(asked, raw_ops.Mul(negative, rank))
     free = raw_ops.ListDiff(raw_ops.Range(0, rank, 1), summed).out
     parts = [free, summed] if last else [summed, free]
-    turned = raw_ops.Transpose(tensor, raw_ops.ConcatV2(parts, 0))
+    transposed = raw_ops.Transpose(tensor, raw_ops.ConcatV2(parts, 0))
     wanted = raw_ops.Pack([raw_ops.Prod(raw_ops.GatherV2(shape, part, 0), 0) for part in parts])
-    return _Matrix(raw_ops.Reshape(turned, wanted), raw_ops.GatherV2(shape, free, 0), None)
+    return _Matrix(raw_ops.Reshape(transposed, wanted), raw_ops.GatherV2(shape, free, 0), None)

@@ -69,7 +69,7 @@ def _product(above: Any, main: Any, below: Any, right: Any, out: Any) -> None:
 
 def _product_back(op: Any, dy: Any) -> list[Any]:
     above, main, below, right = op.inputs
-    turned = conj(right)
+    conjugate = conj(right)
     dright = raw_ops.AddV2(
         raw_ops.Mul(_column(main), dy),
         raw_ops.AddV2(
@@ -77,9 +77,9 @@ def _product_back(op: Any, dy: Any) -> list[Any]:
         ),
     )
     return [
-        _row(raw_ops.Mul(_next(turned), dy)),
-        _row(raw_ops.Mul(turned, dy)),
-        _row(raw_ops.Mul(_previous(turned), dy)),
+        _row(raw_ops.Mul(_next(conjugate), dy)),
+        _row(raw_ops.Mul(conjugate, dy)),
+        _row(raw_ops.Mul(_previous(conjugate), dy)),
         dright,
     ]
 
@@ -117,16 +117,22 @@ def _eliminate(diagonals: Any, x: Any, pivoting: bool) -> Any:
     second = np.zeros_like(above)
     for row in range(main.shape[-1] - 1):
         if pivoting:
-            turn = np.abs(below[..., row + 1]) > np.abs(main[..., row])
+            is_swapped = np.abs(below[..., row + 1]) > np.abs(main[..., row])
             for upper, lower in (
                 (main[..., row], below[..., row + 1]),
                 (above[..., row], main[..., row + 1]),
                 (second[..., row], above[..., row + 1]),
             ):
-                upper[...], lower[...] = np.where(turn, lower, upper), np.where(turn, upper, lower)
+                upper[...], lower[...] = (
+                    np.where(is_swapped, lower, upper),
+                    np.where(is_swapped, upper, lower),
+                )
             first, after = x[..., row, :], x[..., row + 1, :]
-            turned = turn[..., None]
-            first[...], after[...] = np.where(turned, after, first), np.where(turned, first, after)
+            swapped = is_swapped[..., None]
+            first[...], after[...] = (
+                np.where(swapped, after, first),
+                np.where(swapped, first, after),
+            )
         factor = below[..., row + 1] / main[..., row]
         main[..., row + 1] -= factor * above[..., row]
         above[..., row + 1] -= factor * second[..., row]
@@ -156,11 +162,11 @@ def _solve_back(op: Any, dy: Any) -> list[Any]:
     """Return gradients by the transposed matrix, and by diagonals of an outer product."""
     diagonals, solved = op.inputs[0], op.outputs[0]
     columns = conj(matrix_transpose(diagonals))
-    turned = raw_ops.ConcatV2(
+    transposed = raw_ops.ConcatV2(
         [_next(columns[..., 2:]), columns[..., 1:2], _previous(columns[..., :1])], _LAST
     )
     pivoting = op.attrs["partial_pivoting"]
-    dright = raw_ops.TridiagonalSolve(matrix_transpose(turned), dy, partial_pivoting=pivoting)
+    dright = raw_ops.TridiagonalSolve(matrix_transpose(transposed), dy, partial_pivoting=pivoting)
     x = conj(solved)
     rows = [_row(raw_ops.Mul(factor, dright)) for factor in (_next(x), x, _previous(x))]
     return [raw_ops.Neg(raw_ops.ConcatV2(rows, _ROWS)), dright]

@@ -57,16 +57,16 @@ def _infer_permuted(context: InferContext) -> Sequence[TensorShape]:
     if sizes is None:
         return [context.shapes[0]]
     if len(sizes) not in (1, 2):
-        given = shape_text(sizes)
-        raise Misfit(f"input must be a vector or 2D tensor, but got shape {given}", shapes=[])
+        actual = shape_text(sizes)
+        raise Misfit(f"input must be a vector or 2D tensor, but got shape {actual}", shapes=[])
     if len(sizes) == 1 and sizes[0] not in (_LENGTH, None):
         raise Misfit(f"1D input must be of size 4, but got shape {shape_text(sizes)}", shapes=[])
     for axis, wanted in enumerate((_LENGTH, 2)[: len(sizes)]):
         if sizes[axis] not in (wanted, None):
             what = "First" if axis == 0 else "Second"
-            given = shape_text(sizes)
+            actual = shape_text(sizes)
             message = f"{what} dimension of 2D input must be of size {wanted}, but got shape"
-            raise Misfit(f"{message} {given}", shapes=[])
+            raise Misfit(f"{message} {actual}", shapes=[])
     return [context.shapes[0]]
 
 

@@ -113,10 +113,10 @@ def _bind_slice(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
 def _slice_back(op: Any, dy: Any) -> list[Any]:
     _, begin, end, strides, value = op.inputs
     attrs = attrs_of(op, _MASKS)
-    taken = raw_ops.StridedSlice(dy, begin, end, strides, **attrs)
+    selected = raw_ops.StridedSlice(dy, begin, end, strides, **attrs)
     zeros = raw_ops.ZerosLike(value)
     kept = raw_ops.TensorStridedSliceUpdate(dy, begin, end, strides, zeros, **attrs)
-    return [kept, None, None, None, unbroadcast(taken, value, taken)]
+    return [kept, None, None, None, unbroadcast(selected, value, selected)]
 
 
 numpy_op(

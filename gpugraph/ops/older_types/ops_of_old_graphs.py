@@ -38,12 +38,12 @@ _PIXELS = (uint8, int8, int16, int32, int64, float32, float64)
 # -- images
 
 
-def _adjust_contrast(images: Any, factor: Any, least: Any, most: Any, out: Any) -> None:
+def _adjust_contrast(images: Any, factor: Any, low: Any, high: Any, out: Any) -> None:
     wide = images.astype(np.float32)
     mean = wide.mean((-3, -2), keepdims=True)
     wide = (wide - mean) * factor + mean
-    np.copyto(wide, most, where=wide > most)  # a NaN bound has no effect
-    np.copyto(wide, least, where=wide < least)
+    np.copyto(wide, high, where=wide > high)  # a NaN bound has no effect
+    np.copyto(wide, low, where=wide < low)
     np.copyto(out, wide)
 
 
@@ -240,12 +240,12 @@ _VOLUMES: dict[str, Any] = {
 }
 
 
-def _bind_volumes(op_type: str, given: int) -> Callable[..., Callable[[], Any]]:
-    """Return the kernel of `op_type` without the array of input `given`, whose shape it has."""
+def _bind_volumes(op_type: str, shape_input: int) -> Callable[..., Callable[[], Any]]:
+    """Return the kernel of `op_type` without the array of input `shape_input`, only its shape."""
     bind = like(op_type, data_format="NDHWC")
 
     def without(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
-        run: Callable[[], Any] = bind(context, *arrays[:given], *arrays[given + 1 :])
+        run: Callable[[], Any] = bind(context, *arrays[:shape_input], *arrays[shape_input + 1 :])
         return run
 
     return without

@@ -62,7 +62,7 @@ def _output_size(size: int | None, window: int | None, stride: int, same: bool) 
 def _infer(context: InferContext) -> Sequence[TensorShape]:
     last = len(context.shapes) - 1
     batch, *image, depth = of_rank(context.shapes[0], 4, "input")
-    rows, columns, taken, features = of_rank(context.shapes[last], 4, "filter")
+    rows, columns, filter_depth, features = of_rank(context.shapes[last], 4, "filter")
     if last == 3:
         size = context.value(1)
         image = [None, None] if size is None else list(ints(size))
@@ -76,8 +76,8 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
             None if n is None else n + sum(edges[axis]) for n, axis in ((batch, 0), (depth, 3))
         )
         image = [None if n is None else n + sum(pair) for n, pair in zip(image, edges[1:3])]
-    if None not in (depth, taken) and depth != taken:
-        raise ValueError(f"Dimensions must be equal, but are {depth} and {taken}")
+    if None not in (depth, filter_depth) and depth != filter_depth:
+        raise ValueError(f"Dimensions must be equal, but are {depth} and {filter_depth}")
     same = _text(context.attrs["padding"]) == "SAME"
     sizes = [
         _output_size(size, window, stride, same)

@@ -69,12 +69,12 @@ def _bind(context: KernelContext, x: Any, axis: Any) -> Callable[[], list[Any]]:
     return run
 
 
-for _name, _more, _what in (
+for _name, _extra_outputs, _what in (
     ("UniqueV2", "", "the index of each slice among them."),
     ("UniqueWithCountsV2", ", count: out_idx", "the index of each slice, and how often each is."),
 ):
     numpy_op(
-        _name, f"x: T, axis: Taxis -> y: T, idx: out_idx{_more}", {
+        _name, f"x: T, axis: Taxis -> y: T, idx: out_idx{_extra_outputs}", {
             "T": ALL, "Taxis": INDEX, "out_idx": Attr("type", dtypes.int32, allowed=INDEX),
         }, _infer,
         Call(make=_bind, dynamic=True),
