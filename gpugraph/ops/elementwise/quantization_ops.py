@@ -302,7 +302,7 @@ def quantize_and_dequantize(
     range_given: bool = False, round_mode: str = "HALF_TO_EVEN", name: str | None = None,
     narrow_range: bool = False,
 ) -> Any:  # fmt: skip
-    """Round `input` to the multiples of a scale by integers of `num_bits` bits.
+    """Round `input` to a scale times integers of `num_bits` bits.
 
     The gradient is that of the identity.
 

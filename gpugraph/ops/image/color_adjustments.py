@@ -43,7 +43,7 @@ def _infer_colors(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _hsv(rgb: Any) -> tuple[Any, Any, Any]:
-    """Return hue, saturation and value of colours along the last axis."""
+    """Convert RGB colours along the last axis to (hue, saturation, value)."""
     red, green, blue = (rgb[..., channel] for channel in range(3))
     value = rgb.max(axis=-1)
     span = value - rgb.min(axis=-1)
@@ -59,7 +59,7 @@ def _hsv(rgb: Any) -> tuple[Any, Any, Any]:
 
 
 def _rgb(hue: Any, saturation: Any, value: Any) -> Any:
-    """Return colours along a new last axis."""
+    """Convert hue, saturation and value to RGB colours along a new last axis."""
     sector = hue[..., None] * 6
     distance = np.abs(sector - np.array([3, 2, 4], hue.dtype))
     distance[..., 0] = 3 - distance[..., 0]
