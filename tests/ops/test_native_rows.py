@@ -31,7 +31,7 @@ OP_TYPES = [
 ]
 
 LEFT_OUT = (
-    "native are integers of 4 and 8 bytes",
+    "native code has integers of 4 and 8 bytes",
     "one number is written to all rows",
     "there are no images",
     "string: its elements are Python objects",

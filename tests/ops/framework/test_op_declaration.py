@@ -86,10 +86,10 @@ def refused(name: str = "MyCube", **changes: Any) -> str:
     ("changes", "why"),
     [
         ({"infer": None}, "no shape inference"),
-        ({"cpu": None}, "CPU kernel is no Call"),
-        ({"cpu": np.square}, "CPU kernel is no Call"),
+        ({"cpu": None}, "CPU kernel is not a Call"),
+        ({"cpu": np.square}, "CPU kernel is not a Call"),
         ({"elementwise": None}, "no GPU kernel: give one, or HostOnly"),
-        ({"elementwise": None, "gpu": np.square}, "GPU kernel is no kernel"),
+        ({"elementwise": None, "gpu": np.square}, "GPU kernel is not a kernel"),
         ({"gpu": Call(cube)}, "no other kernel"),
         ({"cpu": HostOnly("none")}, "goes with a CPU Call"),
         ({"grad": None}, "no gradient; declare NO_GRADIENT"),
