@@ -1,8 +1,8 @@
-"""Which module declares which op type: families are imported when a program first needs them.
+"""Index from op types to the modules that declare them, so that families are imported on first use.
 
-A program that names a function imports its module. What only has a type (a gradient, a graph from
-a file, a pass of the compiler, a Python operator) finds the module here. `ci/op_index.py` writes
-the index, and a test compares it with what the modules declare.
+A program that names a function imports its module. Code that only has an op type (a gradient, a
+graph from a file, a compiler pass, a Python operator) finds the module here. `ci/op_index.py`
+writes the index, and a test compares it with the modules' declarations.
 """
 
 from __future__ import annotations
@@ -279,7 +279,7 @@ training.sparse_row_updates SparseApplyAdadelta SparseApplyAdagrad SparseApplyAd
     SparseApplyCenteredRMSProp SparseApplyFtrl SparseApplyFtrlV2 SparseApplyMomentum
     SparseApplyProximalAdagrad SparseApplyProximalGradientDescent SparseApplyRMSProp
 """
-"""A module below `gpugraph.ops`, then the op types and operators that it declares."""
+"""A module below `gpugraph.ops`, followed by the op types and operators that it declares."""
 
 
 def _modules() -> Iterator[tuple[str, str]]:
@@ -292,12 +292,12 @@ def _modules() -> Iterator[tuple[str, str]]:
 
 
 MODULE_OF = dict(_modules())
-"""The module that declares an op type, or fills a Python operator, below `gpugraph.ops`."""
+"""The module below `gpugraph.ops` that declares an op type or implements a Python operator."""
 
 
 @uninterrupted
 def load(name: str) -> None:
-    """Imports the module that declares an op type or operator; nothing for other names."""
+    """Import the module that declares an op type or operator; do nothing for other names."""
     if (module := MODULE_OF.get(name)) is not None:
         with one_import_at_a_time():
             import_module(_PACKAGE + module)
@@ -305,7 +305,7 @@ def load(name: str) -> None:
 
 @functools.cache
 def load_all() -> None:
-    """Imports all modules that declare ops, once."""
+    """Import all modules that declare ops, once."""
     with one_import_at_a_time():
         for module in dict.fromkeys(MODULE_OF.values()):
             import_module(_PACKAGE + module)

@@ -31,8 +31,8 @@ OP_TYPES = [
 ]
 
 LEFT_OUT = (
-    "native are integers of 4 and 8 bytes",
-    "one number is put into all rows",
+    "native code has integers of 4 and 8 bytes",
+    "one number is written to all rows",
     "there are no images",
     "string: its elements are Python objects",
     "rows are of float32, float64, int32, int64, bytes, not ",

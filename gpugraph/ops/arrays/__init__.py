@@ -1,1 +1,1 @@
-"""Tensors of other shapes and dtypes: reshape, cast, join, split, pad, constants."""
+"""Ops that change shapes and dtypes: reshape, cast, concat, split, pad; and constants."""

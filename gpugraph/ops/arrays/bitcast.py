@@ -1,4 +1,4 @@
-"""Bitcast: the same bits in another type."""
+"""Bitcast: reinterprets the bits as another dtype."""
 
 from __future__ import annotations
 
@@ -32,9 +32,7 @@ def _infer_bitcast(context: InferContext) -> Sequence[TensorShape]:
     ratio = target // source
     if not sizes or sizes[-1] not in (None, ratio):
         shape = context.shapes[0]
-        raise ValueError(
-            f"Cannot bitcast: the last size of {shape_text(shape)} must be {ratio}, and it goes"
-        )
+        raise ValueError(f"Cannot bitcast: the last size of {shape_text(shape)} must be {ratio}")
     return [TensorShape.of(sizes[:-1])]
 
 
@@ -43,7 +41,7 @@ def _bind_bitcast(_: KernelContext, source: Any, out: Any) -> Callable[[], Any]:
 
 
 def _launch_bitcast(signature: Signature) -> list[Launch]:
-    """One copy of elements of the larger dtype."""
+    """Return a launch that copies the bits, in elements of the larger dtype."""
     source, target = signature.input_types[0], signature.output_types[0]
     if source.size > target.size:
         return [copy_elements(Arg(0), Arg(1), prod(signature.input_shapes[0]), source)]
@@ -60,14 +58,14 @@ _bitcast = op(
     infer=_infer_bitcast,
     **cuda_kernels("row_gather_and_put.cu", _launch_bitcast, _CALL),
     grad=NO_GRADIENT,
-    doc="The bits of the input as another type: a further axis of its parts, or one axis less.",
+    doc="The bits of the input as another dtype, with one axis more, of its parts, or one less.",
 )
 
 
 def bitcast(input: Any, type: Any, name: str | None = None) -> Tensor:
-    """The bits of `input` as numbers of another dtype.
+    """Reinterpret the bits of `input` as elements of another dtype.
 
-    A smaller dtype adds a last axis; a larger one removes the last axis, whose size must be the
+    A smaller dtype adds a last axis. A larger one removes the last axis, whose size must be the
     ratio of the sizes of the dtypes (ValueError).
     """
     return _bitcast(input, type=as_dtype(type), name=name)

@@ -1,4 +1,4 @@
-"""BroadcastGradientArgs: the axes along which two shapes were repeated to fit each other."""
+"""BroadcastGradientArgs: the axes along which each of two shapes is broadcast."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from gpugraph.ops.framework.shape_functions import of_rank
 
 
 def repeated_axes(s0: Sequence[int], s1: Sequence[int]) -> tuple[list[int], list[int]]:
-    """The axes of the broadcast shape to sum over, for s0 and for s1.
+    """Return the axes of the broadcast shape to sum over, for s0 and for s1.
 
-    None for equal shapes; axes where both are 1 count for both. ValueError for shapes that don't
-    fit.
+    Equal shapes have none; axes where both sizes are 1 count for both. ValueError for incompatible
+    shapes.
     """
     if list(s0) == list(s1):
         return [], []

@@ -1,4 +1,4 @@
-"""Cast: the same numbers in another type."""
+"""Cast: converts elements to another dtype."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 def _infer(context: InferContext) -> Sequence[TensorShape]:
-    """The shape of x; a run refuses strings, resources and variants."""
+    """Return the shape of x; a run rejects strings, resources and variants."""
     source, target = context.dtypes[0].base_dtype, context.attrs["DstT"]
     if source in OBJECTS or target in OBJECTS:
         what = f"Cast {runtime_name(source)} to {runtime_name(target)} is not supported"
@@ -37,8 +37,10 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _copy_unsafe(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
-    """NumPy's conversion: C's, and of a complex number to a real one its real part."""
-    source, target = map(stored, (x.reshape(-1), out.reshape(-1)))  # flat: no copy in place
+    """Bind NumPy's conversion, which is C's; a complex number converts to its real part."""
+    source, target = map(
+        stored, (x.reshape(-1), out.reshape(-1))
+    )  # flat, so that no copy is in place
     if source.dtype.kind == "c" and target.dtype.kind != "c":
         source = source.real
     if context.attrs["Truncate"] and context.attrs["DstT"] is dtypes.bfloat16:
@@ -50,10 +52,10 @@ def _copy_unsafe(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
 
 
 def _between(source: Any, target: Any) -> Any:
-    """The dtype by which NumPy converts to the numbers of TensorFlow; None where it does anyway.
+    """Return the dtype through which NumPy converts to TensorFlow's values, or None.
 
-    float64 becomes float16 in two roundings, and uint32 has the low bits of an int64 (NumPy's
-    vector code has others than its scalar code).
+    float64 is rounded twice on its way to float16. A float becomes uint32 by the low bits of an
+    int64, because NumPy's vector code differs from its scalar code.
     """
     if source == np.float64 and target == np.float16:
         return np.float32
@@ -61,7 +63,7 @@ def _between(source: Any, target: Any) -> Any:
 
 
 def _truncate(source: Any, target: Any) -> None:
-    """To bfloat16 by dropping the lower half of float32; NaN stays NaN."""
+    """Convert to bfloat16 by dropping the lower half of each float32; NaN stays NaN."""
     wide = source.astype(np.float32)
     bits = wide.view(np.uint32)
     bits[~np.isnan(wide)] &= np.uint32(0xFFFF0000)
@@ -90,11 +92,11 @@ _cast = op(
 
 
 def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
-    """`x` in the type `dtype`; `x` itself where it has it already.
+    """Convert `x` to `dtype`; an `x` that has it already is returned unchanged.
 
-    A float becomes an integer by cutting off its fraction, a complex number a real one by
-    dropping its imaginary part. IndexedSlices and SparseTensors become such. UnimplementedError in
-    a run for strings.
+    A float is truncated to an integer; a complex number converts to a real one by dropping its
+    imaginary part. IndexedSlices and SparseTensors keep their type. UnimplementedError in a run for
+    strings.
     """
     wanted = as_dtype(dtype).base_dtype
     if isinstance(x, Tensor):
@@ -115,7 +117,7 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
 
 
 def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
-    """`cast`, but what the dtype can't hold becomes its largest or smallest number."""
+    """Convert as `cast`, but clamp values outside the range of `dtype` to its limits."""
     with op_scope(name, "saturate_cast", value) as scope:
         tensor, target = convert_to_tensor(value, name="value"), as_dtype(dtype).base_dtype
         source = tensor.dtype.base_dtype
@@ -127,7 +129,7 @@ def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
 
 
 def _cast_to(dtype: DType, name: str, default_name: str) -> UnaryFunction:
-    """The function `name` that casts to one dtype."""
+    """Return a function called `name` that casts to `dtype`."""
 
     @named(name, f"`cast(x, {dtype.name})`.")
     def to_dtype(x: Any, name: str | None = default_name) -> Tensor:

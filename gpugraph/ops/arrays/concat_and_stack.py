@@ -1,6 +1,6 @@
-"""Tensors joined: concat, stack and parallel_stack.
+"""Ops that join tensors: concat, stack and parallel_stack.
 
-Lists that contain tensors become tensors by stacking: `convert_to_tensor([x, 1.0])` is a Pack.
+Lists that contain tensors are converted by stacking: `convert_to_tensor([x, 1.0])` is a Pack.
 """
 
 from __future__ import annotations
@@ -70,7 +70,9 @@ def _concat_back(op: Any, dy: Any) -> list[Any]:
         dy = convert_to_tensor(dy)
     if axis.dtype.base_dtype is not dtypes.int32:
         axis = raw_ops.Cast(axis, DstT=dtypes.int32)
-    are_known = all(part.shape.is_fully_defined() for part in parts)  # then no loop keeps the parts
+    are_known = all(
+        part.shape.is_fully_defined() for part in parts
+    )  # if so, no loop stashes the parts
     shapes = [shape(part) for part in parts] if are_known else raw_ops.ShapeN(parts)
     offsets = raw_ops.ConcatOffset(axis, shapes)
     pieces = [raw_ops.Slice(dy, begin, size) for begin, size in zip(offsets, shapes, strict=True)]
@@ -80,7 +82,7 @@ def _concat_back(op: Any, dy: Any) -> list[Any]:
 
 
 def _rows_by_part(parts: Sequence[Tensor], dy: IndexedSlices) -> list[IndexedSlices]:
-    """The rows of `dy` that come from each part, numbered within the part."""
+    """Return the rows of `dy` that come from each part, numbered within the part."""
     slices = []
     first: Any = constant(0, dy.indices.dtype.base_dtype)
     for part in parts:
@@ -109,10 +111,10 @@ _concat = op(
 
 
 def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
-    """`values`, tensors of one dtype and rank, joined along `axis` in [-rank, rank).
+    """Concatenate `values`, tensors of one dtype and rank, along `axis` in [-rank, rank).
 
-    ValueError when other sizes than those of `axis` differ, for scalars, and for no tensors; for an
-    axis that is no scalar, also beside a single tensor, which is returned as it is.
+    ValueError if sizes of other axes differ, for scalars, for an empty list, and for an axis that
+    is not a scalar (even with a single tensor, which is otherwise returned unchanged).
     """
     if not isinstance(values, (list, tuple)):
         values = [values]
@@ -188,7 +190,7 @@ def _infer_pack(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _stacking_axis(axis: int, rank: int) -> int:
-    """Where the new axis is among the others; ValueError outside [-rank - 1, rank]."""
+    """Return the index of the new axis in the result; ValueError outside [-rank - 1, rank]."""
     if not -rank - 1 <= axis <= rank:
         raise ValueError(f"axis = {axis} not in [{-rank - 1}, {rank + 1})")
     return axis % (rank + 1)
@@ -225,9 +227,9 @@ _pack = op(
 
 
 def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
-    """`values`, tensors of one shape and dtype, as one tensor of a rank more.
+    """Stack `values`, tensors of one shape and dtype, along a new axis.
 
-    ValueError when the shapes differ or `axis` is not in [-rank - 1, rank].
+    ValueError if the shapes differ or `axis` is not in [-rank - 1, rank].
     """
     if axis == 0 and not contains_tensor(values):
         try:
@@ -245,14 +247,14 @@ def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
     try:
         return _packed(list(values), _common_dtype(values), name)
     except TypeError:
-        return _pack(list(values), name=name)  # says all the types
+        return _pack(list(values), name=name)  # its error lists all the dtypes
 
 
 # -- lists of tensors
 
 
 def contains_tensor(value: Any) -> bool:
-    """Whether a tensor, or a variable, is somewhere in a nested list."""
+    """Return whether a nested list contains a tensor or a variable."""
     if isinstance(value, (list, tuple)):
         return any(map(contains_tensor, value))
     return _is_tensor(value)
@@ -263,14 +265,14 @@ def _is_tensor(value: Any) -> bool:
 
 
 def _common_dtype(value: Any) -> DType | None:
-    """The dtype of the first tensor in a nested list."""
+    """Return the dtype of the first tensor in a nested list."""
     if isinstance(value, (list, tuple)):
         return next((dtype for dtype in map(_common_dtype, value) if dtype is not None), None)
     return value.dtype.base_dtype if _is_tensor(value) else None
 
 
 def _packed(values: Sequence[Any], dtype: DType | None, name: str | None) -> Tensor:
-    """Pack of nested `values`; those that are no tensors become constants named by position."""
+    """Pack nested `values`; values that are not tensors become constants named by position."""
     if all(type(value) is Tensor and value.dtype is dtype for value in values):
         return _pack(list(values), name=name)
     with op_scope(name, "packed", *values) as scope:
@@ -292,7 +294,7 @@ def _element(value: Any, dtype: DType | None, name: str) -> Tensor:
 
 
 def _from_list(value: Any, dtype: Any = None, name: str | None = None, as_ref: bool = False) -> Any:
-    """A list with tensors in it, stacked; or with Dimensions, as a constant."""
+    """Convert a list: stack one that contains tensors, make a constant of Dimensions."""
     del as_ref
     kinds = _kinds(value)
     if Tensor in kinds:
@@ -306,11 +308,11 @@ def _from_list(value: Any, dtype: Any = None, name: str | None = None, as_ref: b
 
 
 _DEEPEST = 64
-"""Lists that a list may be nested in: NumPy's limit."""
+"""The maximum nesting depth of a list: NumPy's limit."""
 
 
 def _kinds(value: Any, depth: int = 0) -> set[type]:
-    """Which of Tensor (variables too) and Dimension occur in a nested list.
+    """Return which of Tensor (including variables) and Dimension occur in a nested list.
 
     ValueError for lists nested too deep, such as one that contains itself.
     """

@@ -1,4 +1,4 @@
-"""Constants, placeholders, and tensors made of one value."""
+"""Constants, placeholders, and tensors filled with one value."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from gpugraph.ops.framework.shape_functions import (
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor, infer_const
 
 _SMALL = 1000
-"""Zeros and ones of fewer elements are constants; larger ones are filled at run time."""
+"""Zeros and ones with fewer elements are constants; larger ones are filled at run time."""
 
 
 def _const(context: KernelContext, out: Any) -> Callable[[], Any]:
@@ -51,7 +51,7 @@ def _not_fed(context: KernelContext, *_: Any) -> Callable[[], Any]:
 
 
 def _infer_placeholder(context: InferContext) -> Sequence[TensorShape]:
-    """The attr's shape; graphs of early versions can't say whether that is a scalar's or open."""
+    """Return the attr's shape; in graphs of early versions, an empty one means an unknown shape."""
     shape: TensorShape = context.attrs["shape"]
     return [UNKNOWN if context.producer <= _LAST_OPEN and not shape.sizes else shape]
 
@@ -70,9 +70,9 @@ _placeholder = op(
 
 
 def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tensor:
-    """A tensor of `dtype` and (partly known) `shape` to be fed at each run.
+    """Add a tensor of `dtype` and (partially known) `shape` to be fed in each run.
 
-    A run that needs it unfed raises InvalidArgumentError.
+    A run that needs it without a feed raises InvalidArgumentError.
     """
     return _placeholder(dtype=dtype, shape=as_shape(shape), name=name)
 
@@ -97,9 +97,9 @@ _placeholder_with_default = op(
 
 
 def placeholder_with_default(input: Any, shape: Any, name: str | None = None) -> Tensor:
-    """A tensor of (partly known) `shape` that is `input` unless it is fed.
+    """Add a tensor of (partially known) `shape` whose value is `input` unless it is fed.
 
-    ValueError when `input` does not fit `shape`.
+    ValueError if the shape of `input` is incompatible with `shape`.
     """
     return _placeholder_with_default(input, shape=as_shape(shape), name=name)
 
@@ -141,7 +141,7 @@ _fill = op(
 
 
 def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
-    """A tensor of shape `dims`, an int vector, whose elements all are the scalar `value`."""
+    """Return a tensor of shape `dims`, an int vector, filled with the scalar `value`."""
     return _fill(int_argument(dims), value, name=name)
 
 
@@ -186,7 +186,7 @@ _ones_like = op(
 
 
 def _element(value: int, dtype: DType) -> Any:
-    """0 or 1 as a Python value of `dtype`; TypeError for a string of value 1."""
+    """Return 0 or 1 as a Python value of `dtype`; TypeError for dtype string with value 1."""
     if dtype is dtypes.string:
         if value:
             raise TypeError("There are no ones of dtype string")
@@ -211,12 +211,12 @@ def _filled(shape: Any, value: int, dtype: DType, name: str | None, default: str
 
 
 def zeros(shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> Tensor:
-    """Zeros of `shape`, a shape or an int vector tensor; empty strings for dtype string."""
+    """Return zeros of `shape`, a shape or an int vector; empty strings for dtype string."""
     return _filled(shape, 0, as_dtype(dtype).base_dtype, name, "zeros")
 
 
 def ones(shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> Tensor:
-    """Ones of `shape`, a shape or an int vector tensor."""
+    """Return ones of `shape`, a shape or an int vector."""
     return _filled(shape, 1, as_dtype(dtype).base_dtype, name, "ones")
 
 
@@ -225,7 +225,7 @@ def _like(tensor: Any, dtype: Any, name: str | None, optimize: bool, value: int)
     with op_scope(name, default, tensor) as scope:
         source = convert_to_tensor(tensor, name="tensor")
         element = source.dtype.base_dtype if dtype is None else as_dtype(dtype).base_dtype
-        if element is dtypes.variant and not value:  # the zero is that of each element's type
+        if element is dtypes.variant and not value:  # each variant has the zero of its own type
             return _zeros_like(source, name=scope)
         if optimize and source.shape.is_fully_defined():
             return _filled(source.shape, value, element, scope, default)
@@ -237,12 +237,12 @@ def _like(tensor: Any, dtype: Any, name: str | None, optimize: bool, value: int)
 def zeros_like(
     tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
 ) -> Tensor:
-    """Zeros of the shape of `tensor`, of its dtype by default."""
+    """Return zeros of the shape of `tensor`, by default also of its dtype."""
     return _like(tensor, dtype, name, optimize, 0)
 
 
 def ones_like(
     tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
 ) -> Tensor:
-    """Ones of the shape of `tensor`, of its dtype by default."""
+    """Return ones of the shape of `tensor`, by default also of its dtype."""
     return _like(tensor, dtype, name, optimize, 1)

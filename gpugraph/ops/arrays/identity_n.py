@@ -1,4 +1,4 @@
-"""Tensors as they are: IdentityN, one op for several, and GuaranteeConst, a promise."""
+"""Ops that forward tensors: IdentityN, one op for several tensors, and GuaranteeConst."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ _identity_n = op(
     infer=_same_shapes,
     **copying(_copies),
     grad=lambda op, *grads: list(grads),
-    doc="The inputs as they are.",
+    doc="The inputs, unchanged.",
 )
 
 
 def identity_n(input: Any, name: str | None = None) -> list[Tensor]:
-    """Tensors of the same shapes, dtypes and elements as those of the list `input`.
+    """Return tensors with the shapes, dtypes and elements of those in the list `input`.
 
-    TypeError for no list, ValueError for an empty one.
+    TypeError if `input` is not a list, ValueError if it is empty.
     """
     if isinstance(input, (list, tuple)) and not input:
         raise ValueError("IdentityN needs at least one tensor")
@@ -55,10 +55,10 @@ _guarantee_const = op(
     **numpy_kernels(Call(copy_array)),
     grad=lambda op, dy: dy,
     stateful=True,
-    doc="The input as it is, of which the program promises that it never changes.",
+    doc="The input, which the program promises never changes.",
 )
 
 
 def guarantee_const(input: Any, name: str | None = None) -> Tensor:
-    """`input`, of which you promise that every run gives it the same value."""
+    """Return `input`, which the caller promises has the same value in every run."""
     return _guarantee_const(input, name=name)

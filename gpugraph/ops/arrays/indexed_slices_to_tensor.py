@@ -1,4 +1,4 @@
-"""IndexedSlices as tensors and as lists of rows: joined, and made dense."""
+"""Conversions and sums of IndexedSlices."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gpugraph.ops.framework.tensor_conversion import (
 )
 
 _LARGE = 100_000_000
-"""The least number of elements of a dense tensor that is warned of."""
+"""The minimum number of elements of a dense tensor for a warning."""
 
 
 def _as_dense(
@@ -56,17 +56,17 @@ register_tensor_conversion_function(IndexedSlices, _as_dense)
 
 
 def dense(slices: IndexedSlices | Tensor, name: str | None = None) -> Tensor:
-    """The whole tensor, with no warning however large it is; a tensor as it is."""
+    """Convert slices to a dense tensor, without a warning; return a tensor unchanged."""
     if not isinstance(slices, IndexedSlices):
         return slices
     rows = slices.dense_shape[0]
-    made: Tensor = raw_ops.UnsortedSegmentSum(slices.values, slices.indices, rows, name=name)
-    made.set_shape(slices.shape)
-    return made
+    whole: Tensor = raw_ops.UnsortedSegmentSum(slices.values, slices.indices, rows, name=name)
+    whole.set_shape(slices.shape)
+    return whole
 
 
 def as_slices(value: IndexedSlices | Tensor) -> IndexedSlices:
-    """A whole tensor as slices: all of its rows."""
+    """Convert a dense tensor to slices of all its rows."""
     if isinstance(value, IndexedSlices):
         return value
     shape = raw_ops.Shape(value)
@@ -74,7 +74,7 @@ def as_slices(value: IndexedSlices | Tensor) -> IndexedSlices:
 
 
 def joined_slices(parts: Sequence[IndexedSlices]) -> IndexedSlices:
-    """The sum of several: the rows of all of them."""
+    """Return the sum of several slices: the rows of all of them."""
     values = concat([part.values for part in parts], 0, name="concat")
     indices = [convert_to_tensor(part.indices) for part in parts]
     if len({part_indices.dtype.base_dtype for part_indices in indices}) > 1:
@@ -83,7 +83,7 @@ def joined_slices(parts: Sequence[IndexedSlices]) -> IndexedSlices:
 
 
 def on_values(function: Callable[[Tensor], Tensor], source: Any) -> Any:
-    """`function` of a tensor; of the values of slices, as slices again."""
+    """Apply `function` to a tensor, or to the values of IndexedSlices."""
     if isinstance(source, IndexedSlices):
         return IndexedSlices(function(source.values), source.indices, source.dense_shape)
     return function(source)
@@ -92,7 +92,7 @@ def on_values(function: Callable[[Tensor], Tensor], source: Any) -> Any:
 def convert_to_tensor_or_indexed_slices(
     value: Any, dtype: Any = None, name: str | None = None
 ) -> Any:
-    """IndexedSlices as they are, everything else as a tensor (see `convert_to_tensor`).
+    """Return IndexedSlices unchanged; convert everything else as `convert_to_tensor` does.
 
     ValueError for IndexedSlices of another dtype than `dtype`.
     """

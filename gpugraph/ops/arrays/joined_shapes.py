@@ -1,4 +1,4 @@
-"""Shapes of tensors that are joined, and the words of those that do not fit together."""
+"""Shapes of joined tensors, and the errors for shapes that do not fit together."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpugraph.ops.framework.shape_functions import UNKNOWN
 
 
 def merge_all(shapes: Sequence[TensorShape]) -> TensorShape:
-    """What is known from all shapes, the last one first, as in TensorFlow's messages."""
+    """Merge all shapes, starting from the last one, as in TensorFlow's messages."""
     whole = shapes[-1]
     for index, other in reversed(list(enumerate(shapes[:-1]))):
         try:
@@ -31,7 +31,7 @@ def merge_all(shapes: Sequence[TensorShape]) -> TensorShape:
 
 
 def infer_concat(context: InferContext) -> Sequence[TensorShape]:
-    """The shape of ConcatV2, whose last input is the axis."""
+    """Return the shape of ConcatV2, whose last input is the axis."""
     parts = [shape.sizes for shape in context.shapes[:-1]]
     rank = next((len(sizes) for sizes in parts if sizes is not None), None)
     if rank is None:
@@ -50,10 +50,10 @@ def infer_concat(context: InferContext) -> Sequence[TensorShape]:
     if value is None:
         return [TensorShape.of((None,) * rank)]
     axis = ints(value)[0]
-    least = axis + 1 if axis >= 0 else -axis
-    if least > rank:
+    min_rank = axis + 1 if axis >= 0 else -axis
+    if min_rank > rank:
         raise Misfit(
-            f"Shape must be at least rank {least} but is rank {rank}",
+            f"Shape must be at least rank {min_rank} but is rank {rank}",
             "ConcatOp : Expected concatenating dimensions in the range "
             f"[-{rank}, {rank}), but got {axis}",
             detail=f"axis {axis} is not in the range [-{rank}, {rank})",
@@ -62,7 +62,7 @@ def infer_concat(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _concatenated(parts: Sequence[TensorShape], axis: int, rank: int) -> TensorShape:
-    """The shape of all parts in a row; sizes are merged from the last part to the first."""
+    """Return the shape of the concatenated parts, merging sizes from the last to the first."""
     known = [part.sizes or (None,) * rank for part in parts]
     before = after = UNKNOWN
     for index, sizes in reversed(list(enumerate(known))):

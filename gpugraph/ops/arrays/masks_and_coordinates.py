@@ -1,5 +1,5 @@
-"""Sequence masks, grids of coordinates, flat indices as coordinates, and the shape to which two
-shapes broadcast."""
+"""Sequence masks, coordinate grids, unravelled indices, and the shape to which two shapes
+broadcast."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 def sequence_mask(
     lengths: Any, maxlen: Any = None, dtype: Any = dtypes.bool, name: str | None = None
 ) -> Tensor:
-    """Masks of the first `lengths` positions: [..., j] is True where j < lengths[...].
+    """Return masks of the first `lengths` positions: [..., j] is True where j < lengths[...].
 
-    Shape: lengths.shape + (maxlen,); `maxlen` is by default the largest length. Of another
-    `dtype`, 1 and 0. ValueError when maxlen is no scalar.
+    Shape: lengths.shape + (maxlen,); `maxlen` defaults to the largest length. With another `dtype`
+    the elements are 1 and 0. ValueError if maxlen is not a scalar.
     """
     with op_scope(name, "SequenceMask", lengths, maxlen):
         counts = convert_to_tensor(lengths)
@@ -60,10 +60,10 @@ def _all_axes(tensor: Tensor) -> Tensor:
 
 
 def meshgrid(*args: Any, **kwargs: Any) -> list[Tensor]:
-    """Coordinates of a grid: for vectors of n and m numbers two tensors of shape (m, n).
+    """Return coordinates of a grid: for vectors of n and m elements, two tensors of shape (m, n).
 
-    `indexing="ij"` makes it (n, m): by default, "xy", the first two axes are exchanged. ValueError
-    for another, TypeError for other keywords than that and `name`.
+    `indexing="ij"` makes the shape (n, m); the default, "xy", exchanges the first two axes.
+    ValueError for another value, TypeError for keywords other than `indexing` and `name`.
     """
     indexing, name = kwargs.pop("indexing", "xy"), kwargs.pop("name", "meshgrid")
     if kwargs:
@@ -73,13 +73,13 @@ def meshgrid(*args: Any, **kwargs: Any) -> list[Tensor]:
     with op_scope(name, "meshgrid", *args):
         count = len(args)
         vectors = [
-            reshape(convert_to_tensor(vector, name="stack"), _along(index, count))
+            reshape(convert_to_tensor(vector, name="stack"), _shape_along(index, count))
             for index, vector in enumerate(args)
         ]
         sizes = [size(vector) for vector in args]
         if indexing == "xy" and count > 1:
-            vectors[0] = reshape(vectors[0], _along(1, count))
-            vectors[1] = reshape(vectors[1], _along(0, count))
+            vectors[0] = reshape(vectors[0], _shape_along(1, count))
+            vectors[1] = reshape(vectors[1], _shape_along(0, count))
             sizes[0], sizes[1] = sizes[1], sizes[0]
         if not vectors:
             return []
@@ -87,8 +87,8 @@ def meshgrid(*args: Any, **kwargs: Any) -> list[Tensor]:
         return [vector * whole for vector in vectors]
 
 
-def _along(axis: int, count: int) -> tuple[int, ...]:
-    """The shape of a vector along one of `count` axes."""
+def _shape_along(axis: int, count: int) -> tuple[int, ...]:
+    """Return the shape, of rank `count`, of a vector laid along `axis`."""
     return tuple([-1 if dimension == axis else 1 for dimension in range(count)])
 
 
@@ -129,10 +129,10 @@ _unravel_index = index_op(
 
 
 def unravel_index(indices: Any, dims: Any, name: str | None = None) -> Tensor:
-    """The coordinates in a tensor of shape `dims` of indices into its flat elements.
+    """Convert flat indices into a tensor of shape `dims` to coordinates.
 
-    Shape: (len(dims),) + indices.shape, indices being a scalar or a vector. InvalidArgumentError
-    in a run for an index outside.
+    Shape: (len(dims),) + indices.shape; indices is a scalar or a vector. InvalidArgumentError in a
+    run for an index out of range.
     """
     return _unravel_index(indices, dims, name=name)
 
@@ -168,13 +168,13 @@ _broadcast_args = index_op(
 
 
 def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Tensor:
-    """The shape, an int vector, to which two shapes given as such vectors broadcast.
+    """Return the shape to which two shapes, int vectors, broadcast, as an int vector.
 
-    InvalidArgumentError in a run where they don't.
+    InvalidArgumentError in a run if they are incompatible.
     """
     return _broadcast_args(shape_x, shape_y)
 
 
 def broadcast_static_shape(shape_x: Any, shape_y: Any) -> TensorShape:
-    """The shape to which two `TensorShape`s broadcast; ValueError where they don't."""
+    """Return the shape to which two `TensorShape`s broadcast; ValueError if there is none."""
     return broadcast_shapes(as_shape(shape_x), as_shape(shape_y))

@@ -1,4 +1,4 @@
-"""Tensors of one known shape as the rows of one: ParallelConcat, `parallel_stack`."""
+"""ParallelConcat and `parallel_stack`: tensors of one known shape as the rows of one tensor."""
 
 from __future__ import annotations
 
@@ -46,21 +46,21 @@ _parallel_concat = op(
     infer=_infer_rows,
     **numpy_kernels(Call(_join_rows)),
     grad=lambda op, dy: raw_ops.Split(np.array(0, np.int32), dy, num_split=len(op.inputs)),
-    doc="Values of one row each, one after the other.",
+    doc="Values of one row each, concatenated.",
 )
 
 
 def parallel_stack(values: Any, name: str = "parallel_stack") -> Tensor:
-    """Tensors of one shape, which must be known, as the rows of one.
+    """Stack tensors of one shape, which must be known, along a new first axis.
 
-    TypeError for values that are no sequence, ValueError for unknown shapes.
+    TypeError if `values` is not a sequence, ValueError for unknown shapes.
     """
     if not isinstance(values, (list, tuple, Tensor, np.ndarray)) or not len(values):
         raise TypeError(f"parallel_stack takes a list of tensors, not {shown(values)}")
     with op_scope(name, "parallel_stack", *values):
         shape = as_shape(convert_to_tensor(values[0]).shape)
         if not shape.is_fully_defined():
-            raise ValueError(f"The shapes of what is stacked must be known, but one is {shape}")
+            raise ValueError(f"The shapes of all values must be known, but one is {shape}")
         front = np.array(0, np.int32)
         rows = [raw_ops.ExpandDims(value, front) for value in values]
         return _parallel_concat(rows, shape=TensorShape.of((len(rows),)).concatenate(shape))

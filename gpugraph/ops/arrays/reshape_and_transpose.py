@@ -1,4 +1,4 @@
-"""The same elements in another shape or order: reshape, transpose, broadcast."""
+"""Ops that change the shape or the order of elements: reshape, transpose, broadcast."""
 
 from __future__ import annotations
 
@@ -30,7 +30,10 @@ INDEX = (dtypes.int32, dtypes.int64)
 
 
 def by_index(inputs: str, outputs: str = "output: T", **attrs: Attr) -> dict[str, Any]:
-    """What ops on T, of any dtype, share whose second input, of a dtype of `INDEX`, says how."""
+    """Return the shared declaration of ops on T, of any dtype, with an index operand.
+
+    That operand, the second input, has a dtype of `INDEX` and is on the host.
+    """
     index_type = inputs.rpartition(" ")[2]
     return {
         "inputs": inputs,
@@ -44,7 +47,10 @@ def index_op(
     op_type: str, inputs: str, output: str, infer: InferFunction, call: Call, doc: str,
     host: Sequence[int] = (), **attrs: Attr,
 ) -> OpFunction:  # fmt: skip
-    """Declares an op on integers of `INDEX`, without a gradient; with `host` all on the host."""
+    """Declare an op on integers of `INDEX` without a gradient.
+
+    host: inputs that are on the host; if there are any, so is the output.
+    """
     return op(
         op_type,
         inputs=inputs,
@@ -75,27 +81,27 @@ def _infer_reshape(context: InferContext) -> Sequence[TensorShape]:
         return [TensorShape.of(asked)]
     known = prod(size for size in asked if size is not None)
     open_sizes = asked.count(None)
-    given = f"Input to reshape is a tensor with {count} values, but the requested shape"
+    received = f"Input to reshape is a tensor with {count} values, but the requested shape"
     if open_sizes == 0 and known != count:
         raise Misfit(
             f"Cannot reshape a tensor with {count} elements to shape {shape_text(asked)} "
             f"({known} elements)",
-            in_run=f"{given} has {known}",
+            in_run=f"{received} has {known}",
         )
     if open_sizes != 1:
         return [TensorShape.of(asked)]
     if known == 0:
-        return [_of_nothing(source, asked)]
+        return [_empty_shape(source, asked)]
     if count % known:
         raise Misfit(
             f"Dimension size must be evenly divisible by {known} but is {count}",
-            in_run=f"{given} requires a multiple of {known}",
+            in_run=f"{received} requires a multiple of {known}",
         )
     return [TensorShape.of(tuple(count // known if n is None else n for n in asked))]
 
 
-def _of_nothing(source: TensorShape, asked: Sequence[int | None]) -> TensorShape:
-    """The shape `asked`, which has a size of 0; the open size follows from the other sizes."""
+def _empty_shape(source: TensorShape, asked: Sequence[int | None]) -> TensorShape:
+    """Return the shape `asked`, which contains a 0; the other sizes determine its open size."""
     assert source.sizes is not None
     count, known = (prod(size for size in sizes if size) for sizes in (source.sizes, asked))
     if 0 not in source.sizes:
@@ -109,12 +115,12 @@ def _of_nothing(source: TensorShape, asked: Sequence[int | None]) -> TensorShape
 
 
 def _reshape_back(op: Any, dy: Any) -> list[Any]:
-    rest = [None] * (len(op.inputs) - 1)  # the shape's and the axis's
+    rest = [None] * (len(op.inputs) - 1)  # for the shape or the axis
     return [raw_ops.Reshape(dy, shape_of(op.inputs[0])), *rest]
 
 
 _RESHAPED: dict[str, Any] = {"view": {0: 0}, **same_bytes, "grad": _reshape_back}
-"""Of ops that change the shape of input 0."""
+"""Shared by the declarations of ops that change the shape of input 0."""
 
 _reshape = op(
     "Reshape",
@@ -126,10 +132,10 @@ _reshape = op(
 
 
 def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
-    """The elements of `tensor` in row-major order as a tensor of `shape`.
+    """Return the elements of `tensor`, in row-major order, as a tensor of `shape`.
 
-    One size may be -1: it follows from the others. ValueError when the number of elements differs
-    as far as it is known, InvalidArgumentError in a run.
+    One size may be -1: it is inferred from the others. ValueError if the known number of elements
+    differs, InvalidArgumentError in a run.
     """
     return _reshape(tensor, int_argument(shape), name=name)
 
@@ -163,7 +169,7 @@ _expand_dims = op(
 
 
 def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
-    """`input` with a size of 1 inserted at `axis`, in [-rank - 1, rank]; ValueError outside."""
+    """Insert an axis of size 1 at `axis`, in [-rank - 1, rank]; ValueError outside."""
     if (axis is None) == (dim is None):
         raise ValueError("expand_dims takes one of 'axis' and its older name 'dim'")
     return _expand_dims(input, dim if axis is None else axis, name=name)
@@ -200,9 +206,9 @@ _squeeze = op(
 def squeeze(
     input: Any, axis: Any = None, name: str | None = None, squeeze_dims: Any = None
 ) -> Tensor:
-    """`input` without its dimensions of size 1: those of `axis`, or all.
+    """Remove the axes of size 1 from `input`: those in `axis`, or all.
 
-    ValueError for an axis outside [-rank, rank) or of another size.
+    ValueError for an axis outside [-rank, rank) or with another size.
     """
     if axis is not None and squeeze_dims is not None:
         raise ValueError("squeeze takes one of 'axis' and its older name 'squeeze_dims'")
@@ -215,7 +221,7 @@ def squeeze(
 
 
 def _permutation(value: Any, rank: int) -> list[int]:
-    """The axes in `value`, from 0 on; one that is missing is refused in the run."""
+    """Return the axes in `value` as non-negative numbers; a missing axis fails in the run."""
     axes = []
     for axis in ints(value):
         if not -rank <= axis < rank:
@@ -226,8 +232,8 @@ def _permutation(value: Any, rank: int) -> list[int]:
         axes.append(axis % rank)
     for axis in range(rank):
         if axis not in axes:
-            given = ",".join(map(str, ints(value)))
-            refusal = f"{axis} is missing from {{{given}}}."
+            listed = ",".join(map(str, ints(value)))
+            refusal = f"{axis} is missing from {{{listed}}}."
             raise Misfit(refusal, shapes=[TensorShape.of((None,) * rank)])
     return axes
 
@@ -237,7 +243,7 @@ def _infer_transpose(context: InferContext) -> Sequence[TensorShape]:
     length = of_rank(vector, 1, "perm")[0]
     value = context.value(1)
     if source.sizes is None:
-        # the kernel wants an entry for each dimension, but one entry serves a scalar too in 1.15
+        # The kernel requires an entry for each axis, but 1.15 also accepts one entry for a scalar.
         return [UNKNOWN if length in (None, 1) else TensorShape.of((None,) * length)]
     rank = len(source.sizes)
     if length is not None and length != rank:
@@ -272,10 +278,10 @@ _transpose = op(
 def transpose(
     a: Any, perm: Any = None, name: str | None = "transpose", conjugate: bool = False
 ) -> Tensor:
-    """`a` with its dimensions in the order `perm`, by default reversed.
+    """Permute the axes of `a` into the order `perm`, by default reversed.
 
-    With `conjugate` and a complex dtype, the conjugates of its elements. ValueError when `perm`
-    is no permutation of the dimensions.
+    With `conjugate` and a complex dtype, also conjugate the elements. ValueError if `perm` is not
+    a permutation of the axes.
     """
     if isinstance(a, Tensor) and perm is not None and not conjugate:
         return _transpose(a, int_argument(perm), name=name or "transpose")
@@ -324,9 +330,9 @@ _invert_permutation = index_op(
 
 
 def invert_permutation(x: Any, name: str | None = None) -> Tensor:
-    """The permutation y with y[x[i]] = i of an int vector x.
+    """Return the inverse permutation y of an int vector x: y[x[i]] = i.
 
-    InvalidArgumentError in a run when x is no permutation of 0, 1, ..., n - 1.
+    InvalidArgumentError in a run if x is not a permutation of 0, 1, ..., n - 1.
     """
     return _invert_permutation(int_argument(x), name=name)
 
@@ -368,8 +374,8 @@ _broadcast_to = op(
 
 
 def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Tensor:
-    """`input` repeated to `shape` along dimensions of size 1 and in front.
+    """Broadcast `input` to `shape`: repeat it along axes of size 1 and along new leading axes.
 
-    ValueError when the shapes do not fit.
+    ValueError if the shapes are incompatible.
     """
     return _broadcast_to(input, int_argument(shape), name=name)

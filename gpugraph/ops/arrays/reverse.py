@@ -1,4 +1,4 @@
-"""The elements of a tensor in reverse order along some axes."""
+"""ReverseV2: reverses a tensor along some axes."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ def _infer_reverse(context: InferContext) -> Sequence[TensorShape]:
 
 
 def backwards(source: Any, axes: Sequence[int]) -> Any:
-    """The view that runs backwards along the axes."""
+    """Return a view that is reversed along the axes."""
     index = [slice(None)] * source.ndim
     for axis in axes:
         index[axis] = slice(None, None, -1)
-    return source[tuple(index) + (...,)]  # a view of a scalar, too
+    return source[tuple(index) + (...,)]  # the ellipsis makes a view of a scalar, too
 
 
 def _reversed(signature: Signature, source: Any, out: Any) -> Pairs:
@@ -65,7 +65,7 @@ _reverse = op(
 
 
 def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:
-    """`tensor` with its elements in reverse order along each axis of the vector `axis`.
+    """Reverse `tensor` along each axis of the vector `axis`.
 
     ValueError for an axis outside [-rank, rank) or given twice.
     """

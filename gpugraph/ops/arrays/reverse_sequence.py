@@ -1,4 +1,4 @@
-"""Sequences of different lengths in one tensor, each reversed by itself."""
+"""ReverseSequence: reverses sequences of different lengths in one tensor, each separately."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _bind(context: KernelContext, value: Any, lengths: Any, out: Any) -> Callabl
 
 
 def _check(counts: Sequence[int], size: int, axis: int) -> None:
-    """InvalidArgumentError for a length outside [0, size]."""
+    """Raise InvalidArgumentError for a length outside [0, size]."""
     for row, count in enumerate(counts):
         if count < 0:
             raise invalid_argument(f"seq_lens({row}) < 0")
@@ -116,12 +116,13 @@ def reverse_sequence(
     seq_dim: int | None = None,
     batch_dim: int | None = None,
 ) -> Tensor:
-    """`input` with the first `seq_lengths[i]` elements along `seq_axis` in reverse order, for each
-    entry `i` along `batch_axis` (0 by default); elements behind them stay.
+    """Reverse the first `seq_lengths[i]` elements along `seq_axis`, for each batch entry i.
+
+    The batch is along `batch_axis` (0 by default); elements behind the sequence stay.
 
     seq_lengths: an int vector, one for each batch entry. `seq_dim` and `batch_dim` are older names
-    of the axes. ValueError when they are the same or both names are given; InvalidArgumentError in
-    a run for a length outside [0, size of seq_axis].
+    of the axes. ValueError if the axes are equal or if both names of an axis are given;
+    InvalidArgumentError in a run for a length outside [0, size of seq_axis].
     """
     sequence = _either("seq_axis", seq_axis, "seq_dim", seq_dim)
     if sequence is None:

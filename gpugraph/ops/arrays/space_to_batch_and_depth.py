@@ -1,4 +1,4 @@
-"""Blocks of space moved into channels or batches and back.
+"""Ops that move blocks of space into channels or batches and back.
 
 SpaceToDepth   [b, h, w, c]          -> [b, h / n, w / n, n * n * c]
 SpaceToBatchND [b, s1, ..., rest]    -> [b * prod(block), padded s1 / block1, ..., rest]
@@ -36,7 +36,7 @@ _DEPTH_ATTRS = {
 
 
 def _axes(attrs: Any) -> tuple[int, int, int]:
-    """Where height, width and channels are; ValueError for other formats."""
+    """Return the axes of height, width and channels; ValueError for other formats."""
     form = attrs["data_format"]
     name = form.decode() if isinstance(form, bytes) else form
     if name not in ("NHWC", "NCHW"):
@@ -74,7 +74,10 @@ def _infer_depth(to_depth: bool, context: InferContext) -> Sequence[TensorShape]
 
 
 def _split_space(signature: Signature, deep: Any, wide: Any) -> tuple[Any, Any]:
-    """Views of both with equal axes: batch, height, width, block rows, block columns, channels."""
+    """Return views of both with the same axes.
+
+    These are batch, height, width, block rows, block columns, channels.
+    """
     block = _block(signature.attrs)
     if _axes(signature.attrs)[2] == 3:
         batch, rows, columns, _ = deep.shape
@@ -117,9 +120,11 @@ for _name, _inverse, _to_depth, _doc in (
 def space_to_depth(
     input: Any, block_size: int, name: str | None = None, data_format: str = "NHWC"
 ) -> Tensor:
-    """Squares of `block_size` pixels as channels: [b, h, w, c] to [b, h / n, w / n, n * n * c].
+    """Move squares of `block_size` pixels into channels.
 
-    ValueError where height or width is no multiple of block_size.
+    Shape: [b, h, w, c] to [b, h / n, w / n, n * n * c].
+
+    ValueError if height or width is not a multiple of block_size.
     """
     return raw_ops.SpaceToDepth(input, block_size=block_size, data_format=data_format, name=name)
 
@@ -127,9 +132,9 @@ def space_to_depth(
 def depth_to_space(
     input: Any, block_size: int, name: str | None = None, data_format: str = "NHWC"
 ) -> Tensor:
-    """Channels as squares of `block_size` pixels: the inverse of `space_to_depth`.
+    """Move channels into squares of `block_size` pixels: the inverse of `space_to_depth`.
 
-    ValueError where the depth is no multiple of the square of block_size.
+    ValueError if the depth is not a multiple of the square of block_size.
     """
     return raw_ops.DepthToSpace(input, block_size=block_size, data_format=data_format, name=name)
 
@@ -138,7 +143,7 @@ def depth_to_space(
 
 
 def _blocks(context: Any) -> tuple[list[int], list[tuple[int, int]]] | None:
-    """The block's sizes and the paddings or crops; None where one isn't known."""
+    """Return the block's sizes and the paddings or crops, or None if either is unknown."""
     size = context.attrs.get("block_size")
     block = context.value(1) if size is None else np.array([size, size])
     edges = context.value(2 if size is None else 1)
@@ -179,14 +184,16 @@ def _infer_blocks(to_batch: bool, context: InferContext) -> Sequence[TensorShape
         None if n is None else n * by - sum(pair) for n, by, pair in zip(sizes[1:], block, pairs)
     ]
     if any(size is not None and size < 0 for size in cropped):
-        raise ValueError(f"The crops {pairs} are larger than what there is: {shape_text(sizes)}")
+        raise ValueError(f"The crops {pairs} exceed the size to crop: {shape_text(sizes)}")
     batch = _divided(sizes[0], area, "The batch size")
     return [TensorShape.of((batch, *cropped, *sizes[1 + count :]))]
 
 
 def _within(size: int, by: int, offset: int, before: int, count: int) -> tuple[slice, slice]:
-    """(blocks, positions) of the elements at `offset` of each of `count` blocks that are inside of
-    a dimension of `size`, whose first block begins `before` it."""
+    """Return slices (blocks, positions) of the elements at `offset` of each block.
+
+    Of the `count` blocks of size `by`, only those elements count that are inside an axis of `size`,
+    whose first block begins `before` elements before it."""
     start = offset - before
     first = max(0, -(start // by))
     last = min(count, (size - 1 - start) // by + 1)
@@ -197,7 +204,7 @@ def _within(size: int, by: int, offset: int, before: int, count: int) -> tuple[s
 
 
 def _block_views(to_batch: bool, signature: Signature, source: Any, out: Any) -> Pairs:
-    """The elements at each offset in a block: as batches, and in space."""
+    """Return pairs of views of the elements at each offset in a block: as batches, and in space."""
     known = _blocks(signature)
     assert known is not None
     block, edges = known
@@ -274,18 +281,18 @@ for _name, _inverse, _edges, _index, _to_batch, _what in (
 def space_to_batch_nd(
     input: Any, block_shape: Any, paddings: Any, name: str | None = None
 ) -> Tensor:
-    """`input` with blocks of the dimensions after the first made batches, in front.
+    """Move blocks of the axes after the first into the batch axis.
 
-    block_shape: a size for each of M dimensions; paddings: [M, 2], zeros before and after.
-    ValueError where a padded size is no multiple of its block.
+    block_shape: a size for each of M axes; paddings: [M, 2], zeros before and after. ValueError if
+    a padded size is not a multiple of its block.
     """
     return raw_ops.SpaceToBatchND(input, block_shape, paddings, name=name)
 
 
 def batch_to_space_nd(input: Any, block_shape: Any, crops: Any, name: str | None = None) -> Tensor:
-    """The inverse of `space_to_batch_nd`; crops: [M, 2], elements to remove before and after.
+    """Invert `space_to_batch_nd`; crops: [M, 2], elements to remove before and after.
 
-    ValueError where the batch is no multiple of the block's size.
+    ValueError if the batch is not a multiple of the block's size.
     """
     return raw_ops.BatchToSpaceND(input, block_shape, crops, name=name)
 
@@ -294,14 +301,14 @@ def space_to_batch(
     input: Any, paddings: Any, block_size: Any = None, name: str | None = None,
     block_shape: Any = None,
 ) -> Tensor:  # fmt: skip
-    """`space_to_batch_nd` of height and width with one `block_size` (or a `block_shape`)."""
+    """Apply `space_to_batch_nd` to height and width with one `block_size` (or a `block_shape`)."""
     return space_to_batch_nd(input, _square(block_size, block_shape), paddings, name)
 
 
 def batch_to_space(
     input: Any, crops: Any, block_size: Any, name: str | None = None, block_shape: Any = None
 ) -> Tensor:
-    """`batch_to_space_nd` of height and width with one `block_size` (or a `block_shape`)."""
+    """Apply `batch_to_space_nd` to height and width with one `block_size` (or a `block_shape`)."""
     return batch_to_space_nd(input, _square(block_size, block_shape), crops, name)
 
 

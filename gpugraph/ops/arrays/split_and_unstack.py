@@ -1,4 +1,4 @@
-"""Tensors in parts: split and unstack."""
+"""Ops that divide tensors: split and unstack."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from gpugraph.ops.framework.shape_functions import UNKNOWN, normalize_axis
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
-def _each(op: Any, dys: Sequence[Any]) -> list[Any]:
-    """The outputs' gradients, zeros for those that have none."""
+def _filled_gradients(op: Any, dys: Sequence[Any]) -> list[Any]:
+    """Return the gradients of all outputs, zeros for outputs that have none."""
     return [
         raw_ops.ZerosLike(output) if dy is None else dy
         for output, dy in zip(op.outputs, dys, strict=True)
@@ -33,7 +33,7 @@ def _each(op: Any, dys: Sequence[Any]) -> list[Any]:
 
 
 def _unstacking_axis(axis: int, rank: int) -> int:
-    """The axis from 0 on; ValueError outside [-rank, rank)."""
+    """Return the axis as a non-negative number; ValueError outside [-rank, rank)."""
     if not -rank <= axis < rank:
         raise ValueError(f"axis = {axis} not in [{-rank}, {rank})")
     return axis % rank
@@ -64,15 +64,15 @@ _unpack = op(
     attrs={"num": Attr("int", required=True, minimum=0), "T": ALL, "axis": Attr("int", 0)},
     infer=_infer_unpack,
     **copying(_unstacked),
-    grad=lambda op, *dys: raw_ops.Pack(_each(op, dys), axis=op.attrs["axis"]),
+    grad=lambda op, *dys: raw_ops.Pack(_filled_gradients(op, dys), axis=op.attrs["axis"]),
     doc="The slices of a tensor along an axis, as `num` tensors.",
 )
 
 
 def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = "unstack") -> Any:
-    """The slices of `value` along `axis`, a list of `num` tensors of a rank less.
+    """Return the slices of `value` along `axis`: a list of `num` tensors without that axis.
 
-    ValueError when `num` is neither given nor known, or differs from the size.
+    ValueError if `num` is neither given nor known, or differs from the size.
     """
     source = convert_to_tensor(value, name="value")
     if num is None:
@@ -96,13 +96,17 @@ def _split_axis(value: Any, sizes: tuple[int | None, ...]) -> int:
 def _infer_parts(
     tensor: int, split_dim: int, lengths: Callable[[InferContext, int | None], Lengths]
 ) -> InferFunction:
-    """tensor, split_dim: which inputs they are; lengths: of the parts, from the whole."""
+    """Return the shape inference of a split.
+
+    tensor, split_dim: the numbers of these inputs. lengths: computes the sizes of the parts from
+    the size of the whole.
+    """
 
     def infer(context: InferContext) -> Sequence[TensorShape]:
         sizes, value = context.shapes[tensor].sizes, context.value(split_dim)
         if not context.is_building and context.shapes[split_dim].num_elements() not in (None, 1):
-            given = shape_text(context.shapes[split_dim])
-            refused = f"split_dim must have exactly one element, but has shape {given}"
+            actual = shape_text(context.shapes[split_dim])
+            refused = f"split_dim must have exactly one element, but has shape {actual}"
             raise Misfit(refused, in_run=refused)
         if sizes is None:
             return [UNKNOWN] * context.num_outputs
@@ -153,13 +157,13 @@ _split = op(
     infer=_infer_parts(1, 0, _even_lengths),
     host=[0],
     **copying(_cut_evenly),
-    grad=lambda op, *dys: [None, concat(_each(op, dys), op.inputs[0])],
+    grad=lambda op, *dys: [None, concat(_filled_gradients(op, dys), op.inputs[0])],
     doc="The tensor cut into `num_split` equal parts along an axis.",
 )
 
 
 def _part_lengths(value: Any, length: int | None) -> Lengths:
-    """The sizes of the parts, -1 replaced by the rest of `length`."""
+    """Return the sizes of the parts, with -1 replaced by the rest of `length`."""
     asked = ints(value)
     known = sum(size for size in asked if size != -1)
     if asked.count(-1) > 1:
@@ -193,7 +197,7 @@ _split_v = op(
     infer=_infer_parts(0, 2, _asked_lengths),
     host=[1, 2],
     **copying(_cut),
-    grad=lambda op, *dys: [concat(_each(op, dys), op.inputs[2]), None, None],
+    grad=lambda op, *dys: [concat(_filled_gradients(op, dys), op.inputs[2]), None, None],
     doc="The tensor cut along an axis into parts of the given sizes, one of which may be -1.",
 )
 
@@ -201,10 +205,10 @@ _split_v = op(
 def split(
     value: Any, num_or_size_splits: Any, axis: Any = 0, num: int | None = None, name: str = "split"
 ) -> Any:
-    """`value` cut along `axis`, a list of tensors.
+    """Split `value` along `axis` into a list of tensors.
 
     `num_or_size_splits` is the number of equal parts, or their sizes (a vector; one may be -1,
-    and `num` is their number where it isn't known). ValueError when they do not fit the size.
+    and `num` is their number if it is unknown). ValueError if they do not fit the size.
     """
     if isinstance(num_or_size_splits, (int, np.integer, Dimension)):
         return _split(axis, value, num_split=int(num_or_size_splits), name=name)

@@ -1,4 +1,4 @@
-"""Tensors made larger: tile, and padding by a value or by mirroring."""
+"""Ops that enlarge tensors: tile, and padding with a value or a mirror image."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ _tile = op(
 
 
 def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
-    """`input` repeated `multiples[i]` times along dimension i; ValueError for another length."""
+    """Repeat `input` `multiples[i]` times along axis i; ValueError if their number is wrong."""
     return _tile(input, int_argument(multiples), name=name)
 
 
@@ -140,7 +140,7 @@ def _infer_pad(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _interior(array: Any, pairs: Widths) -> Any:
-    """The view of a padded array without its paddings."""
+    """Return the view of a padded array without its paddings."""
     index = tuple(
         slice(before, size - after)
         for (before, after), size in zip(pairs, array.shape, strict=True)
@@ -193,7 +193,7 @@ _pad_v2 = op(
 
 
 def _edge(context: Any) -> int:
-    """1 where the border itself isn't repeated (REFLECT), 0 where it is (SYMMETRIC)."""
+    """Return 1 if the border itself is not repeated (REFLECT), 0 if it is (SYMMETRIC)."""
     mode = context.attrs["mode"]
     name = mode.decode() if isinstance(mode, bytes) else mode
     if name not in ("REFLECT", "SYMMETRIC"):
@@ -211,14 +211,14 @@ def _check_mirror(sizes: Sequence[int | None] | None, pairs: Widths | None, edge
 
 
 def _infer_mirror_pad(sign: int, context: InferContext) -> Sequence[TensorShape]:
-    """sign: 1 where paddings are added, -1 where they are removed."""
+    """Infer a padded (sign 1) or unpadded (sign -1) shape."""
     shape, pairs = _infer_padded(context, sign)
     _check_mirror((context.shapes[0] if sign > 0 else shape).sizes, pairs, _edge(context))
     return [shape]
 
 
 def _mirrors(array: Any, pairs: Widths, edge: int) -> list[tuple[Any, Any]]:
-    """(border, mirrored part) views of a padded array, in the order in which to fill them."""
+    """Return (border, mirrored part) views of a padded array, in the order of filling."""
     mirrors = []
     for axis, (before, after) in enumerate(pairs):
         size = array.shape[axis]
@@ -263,7 +263,7 @@ def _bind_mirror_pad_grad(context: KernelContext, source: Any, out: Any) -> Call
 
 
 def _merged_lines(sizes: Sequence[int], pairs: Widths) -> list[tuple[int, int, int]]:
-    """(size, before, after) of axes, where those without paddings are one with their neighbours."""
+    """Return (size, before, after) of each axis, with adjacent unpadded axes merged."""
     lines: list[tuple[int, int, int]] = []
     for size, (before, after) in zip(sizes, pairs, strict=True):
         if not before and not after and lines and not any(lines[-1][1:]):
@@ -321,7 +321,7 @@ def pad(
     name: str | None = None,
     constant_values: Any = 0,
 ) -> Tensor:
-    """`tensor` with `paddings[i]` = (before, after) elements added along dimension i.
+    """Add `paddings[i]` = (before, after) elements along axis i of `tensor`.
 
     They are `constant_values` (mode CONSTANT), or the mirror image of the tensor without
     (REFLECT) or with (SYMMETRIC) its border. ValueError for another mode, and for paddings larger
@@ -342,7 +342,7 @@ def pad(
 
 
 def _set_known_sizes(padded: Tensor) -> None:
-    """Sets the sizes that follow where paddings are a list of numbers and tensors."""
+    """Set the sizes that are known when the paddings are a list of numbers and tensors."""
     source, paddings = padded.op.inputs[:2]
     if source.shape.sizes is None or paddings.op.type != "Pack" or paddings.op.attrs["axis"]:
         return
@@ -354,7 +354,7 @@ def _set_known_sizes(padded: Tensor) -> None:
 
 
 def _known_row(row: Tensor) -> list[Any]:
-    """The two paddings of a dimension, None where one isn't known."""
+    """Return the two paddings of an axis, None for unknown ones."""
     value = constant_value(row)
     if value is not None:
         return list(ints(value))

@@ -1,1 +1,1 @@
-"""Collectives: ops on several devices that compute something of all their inputs."""
+"""Collectives: ops on several devices that combine their inputs."""

@@ -1,10 +1,10 @@
-"""Collectives: sums and the like over devices, all their inputs, one device's value for all.
+"""Collectives: reduction, gathering and broadcast over devices.
 
-The ops of one group and instance, one on each device, belong together. When a run is compiled that
-has all of them, each gets what follows from the inputs of all
-(`compile/lowering/collectives_joined.py`); its kernel only passes that on. Where some are of other
-processes, the run gives its inputs away as soon as they are computed, and what follows from those
-of all is fed to what needs it (`cluster/collectives/collective_runs.py`).
+The ops of one group and instance, one on each device, belong together. When a run that contains
+all of them is compiled, the input of each is replaced by the combined inputs of all
+(`compile/lowering/collectives_joined.py`); its kernel only forwards it. If some of them belong to
+other processes, the run sends its inputs as soon as they are computed, and the combined results are
+fed to their consumers (`cluster/collectives/collective_runs.py`).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _declared_shape(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _bind_checked(context: KernelContext, source: Any, out: Any) -> Callable[[], Any]:
-    """Copies the value, which has the declared shape."""
+    """Bind a copy of the value; InvalidArgumentError if it does not have the declared shape."""
     declared = as_shape(context.attrs["shape"])
     if not declared.is_compatible_with(source.shape):
         raise invalid_argument(
@@ -73,7 +73,7 @@ _CHECKED = {**_DECLARED, **numpy_kernels(Call(make=_bind_checked)), "infer": _de
 _RECEIVES = {**_CHECKED, **numpy_kernels(Call(lambda out: None))}
 _GIVES = {**_DECLARED, **numpy_kernels(Call(make=_bind_given)), "infer": no_outputs}
 _WAITS = Call(make=_bind_exchanged, dynamic=True, late=True, waits=True, gives_up=True, direct=True)
-_HOST = HostOnly("the tensors of other processes come to the host")
+_HOST = HostOnly("tensors of other processes arrive on the host")
 _EXCHANGES = {**_DECLARED, "cpu": _WAITS, "gpu": _HOST, "host": (0,), "infer": unknown}
 _REDUCES = {
     **_KEYS,
@@ -89,27 +89,27 @@ _IN, _OUT = "input: T", "data: T"
 for _op_type, _inputs, _outputs, _attrs, _kernels, _doc in (
     (
         *("CollectiveReduce", _IN, _OUT, {"T": _NUMBERS, **_REDUCES}, _COPIES),
-        "The sum, product, least or greatest of the inputs of a group, or their mean.",
+        "The sum, product, minimum or maximum of the inputs of a group, or their mean.",
     ),
     (
         *("CollectiveGather", _IN, _OUT, {"T": _NUMBERS, **_SHAPED}, _CHECKED),
-        "The inputs of a group, one after the other in the order of their devices.",
+        "The inputs of a group, concatenated in the order of their devices.",
     ),
     (
         *("CollectiveBcastSend", _IN, _OUT, {"T": _VALUES, **_SHAPED}, _CHECKED),
-        "Gives its input to the others of its group.",
+        "Sends its input to the other ops of its group.",
     ),
     (
         *("CollectiveBcastRecv", "", _OUT, {"T": _VALUES, **_SHAPED}, _RECEIVES),
-        "The value that one of its group sends.",
+        "The value that another op of its group sends.",
     ),
     (
         *("_CollectiveInput", _IN, "", {"T": _VALUES, "op": Attr("string")}, _GIVES),
-        "Gives a collective over processes its input; the compiler puts it there.",
+        "Passes an input to a collective over processes; the compiler adds it.",
     ),
     (
         *("_CollectiveExchange", _IN, _OUT, {"T": _VALUES, "op": Attr("string")}, _EXCHANGES),
-        "Waits for what comes of a collective over processes, in a branch or a loop.",
+        "Waits for the result of a collective over processes, in a branch or a loop.",
     ),
 ):
     op(_op_type, inputs=_inputs, outputs=_outputs, attrs=_attrs, doc=_doc, **_kernels)
@@ -125,10 +125,10 @@ def all_reduce(
     subdiv_offsets: Sequence[int] = (0,),
     communication_hint: str = "auto",
 ) -> Tensor:
-    """What `merge_op` makes of the tensors of all devices of a group: of the shape of each.
+    """Combine the tensors of all devices of a group with `merge_op`; the shape is that of each.
 
-    t: a tensor on an explicit device, of numbers. group_size: how many there are. group_key,
-    instance_key: the same for those that belong together. merge_op: "Add", "Mul", "Max", "Min".
+    t: a numeric tensor on an explicit device. group_size: the number of tensors. group_key,
+    instance_key: the same for ops that belong together. merge_op: "Add", "Mul", "Max", "Min".
     final_op: "Id", or "Div", which divides by group_size. subdiv_offsets, communication_hint:
     without effect.
 
@@ -154,7 +154,7 @@ def all_reduce(
 def all_gather(
     t: Any, group_size: int, group_key: int, instance_key: int, communication_hint: str = "auto"
 ) -> Tensor:
-    """The tensors of all devices of a group, in the order of their devices, along axis 0.
+    """Concatenate the tensors of all devices of a group, in device order, along axis 0.
 
     Arguments and errors as of `all_reduce`; ValueError for a scalar.
     """
@@ -182,10 +182,10 @@ def broadcast_send(
     instance_key: int,
     communication_hint: str = "auto",
 ) -> Tensor:
-    """Gives a tensor to the `broadcast_recv`s of its group: the tensor.
+    """Send a tensor to each `broadcast_recv` of its group, and return it.
 
-    shape, dtype: those of t, which all of the group declare. Other arguments and errors as of
-    `all_reduce`; ValueError where t has another shape or dtype.
+    shape, dtype: those of t, which all ops of the group declare. Other arguments and errors as of
+    `all_reduce`; ValueError if t has another shape or dtype.
     """
     t = convert_to_tensor(t)
     _check("broadcast_send", group_size, t.device)
@@ -217,7 +217,7 @@ def broadcast_recv(
     instance_key: int,
     communication_hint: str = "auto",
 ) -> Tensor:
-    """The tensor that a `broadcast_send` of the group gives, on the device of a `tf.device` around.
+    """Receive the tensor that a `broadcast_send` of the group sends, on the current `tf.device`.
 
     Arguments as of `broadcast_send`. ValueError for a group of fewer than two.
     """

@@ -1,7 +1,7 @@
-"""Ops that compute nothing: NoOp, and five that the compiler's passes add to a runtime graph.
+"""Ops that compute nothing: NoOp, and five that compiler passes add to a runtime graph.
 
 `_Arg` is a fed tensor, `_Retval` a fetched one, `_Send` and `_Recv` are the two ends of a transfer
-between devices, `_LoopEnd` is the end of a loop's iteration. They have no kernels; the bind pass
+between devices, and `_LoopEnd` ends an iteration of a loop. They have no kernels; the bind pass
 handles them.
 """
 
@@ -24,17 +24,17 @@ from gpugraph.ops.framework.shape_functions import from_attr, no_outputs
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
-def _nothing(*_: Any) -> None:
-    """Computes nothing."""
+def _compute_nothing(*_: Any) -> None:
+    """Compute nothing."""
 
 
-EMPTY_KERNELS = numpy_kernels(Call(_nothing))
-"""Of the declaration of an op that computes nothing."""
+EMPTY_KERNELS = numpy_kernels(Call(_compute_nothing))
+"""The kernels in the declaration of an op that computes nothing."""
 _DECLARED = {**EMPTY_KERNELS, "grad": NO_GRADIENT, "stateful": True}
 
 
 def _declare(name: str, infer: InferFunction, doc: str, **declared: Any) -> None:
-    """Declares an op, as `op`, that computes nothing."""
+    """Declare an op that computes nothing; arguments as of `op`."""
     op(name, infer=infer, doc=doc, **{**_DECLARED, **declared})
 
 
@@ -87,12 +87,12 @@ _declare(
 
 
 def no_op(name: str | None = None) -> Operation:
-    """An operation that does nothing, but may have control inputs and be a control input."""
+    """Add an operation that does nothing, but may have control inputs and be a control input."""
     return raw_ops.NoOp(name=name)
 
 
 def group(*inputs: Any, name: str | None = None) -> Operation:
-    """An operation that runs after all of `inputs` (operations, tensors, structures of these).
+    """Add an operation that runs after all of `inputs` (operations, tensors, structures of these).
 
     Inputs on several devices are grouped on each device first; the operation itself is on the
     device of the scope. TypeError for objects that are not part of a graph.
@@ -122,9 +122,9 @@ def _after(graph: Graph, ops: list[Operation], device: str | None, name: str | N
 
 
 def tuple(tensors: Any, name: str | None = None, control_inputs: Any = None) -> list[Any]:
-    """The same tensors, each available only after all of them and `control_inputs` have run.
+    """Return the same tensors, each available only after all of them and `control_inputs` have run.
 
-    None stays None, IndexedSlices stay such. ValueError without any tensor.
+    None stays None, and IndexedSlices stay IndexedSlices. ValueError without any tensor.
     """
     values = [
         value if value is None or isinstance(value, IndexedSlices) else convert_to_tensor(value)
@@ -148,7 +148,7 @@ def _gated(graph: Graph, gate: Operation, tensor: Any) -> Any:
 
 
 def with_dependencies(dependencies: Any, output_tensor: Any, name: str | None = None) -> Tensor:
-    """`output_tensor`, available only after `dependencies` (operations, tensors) have run."""
+    """Return `output_tensor`, available after `dependencies` (operations, tensors) have run."""
     tensor = convert_to_tensor(output_tensor)
     graph = tensor.graph
     with graph.name_scope(name or "control_dependency") as scope:

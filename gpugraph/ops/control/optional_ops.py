@@ -1,7 +1,7 @@
-"""Optionals: tensors, or none, in a variant tensor.
+"""Optionals: variant tensors that hold tensors or nothing.
 
 TensorFlow 2's `If` and `Case` return one for each value of a branch that the gradient needs: the
-branch taken wraps its values, the other ones return none.
+taken branch wraps its values, the others return empty optionals.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ class Optional:
     arrays: tuple[Any, ...] | None
 
     def zero(self) -> Optional:
-        """Return an optional of zeros; without arrays, of none."""
+        """Return an optional of zeros, or an empty one if this one is empty."""
         return self if self.arrays is None else Optional(tuple(map(_zeros_like, self.arrays)))
 
     def __add__(self, other: Optional) -> Optional:
-        """Return the sums; nothing where neither holds arrays."""
+        """Return the elementwise sums, or an empty optional if both are empty."""
         if self.arrays is None or other.arrays is None:
             if self.arrays is not None or other.arrays is not None:
                 raise invalid_argument(
@@ -47,7 +47,7 @@ class Optional:
 
 
 def _zeros_like(array: Any) -> Any:
-    """Return zeros; of a variant, those of the list that it holds."""
+    """Return zeros like an array; a variant gives the zero of the object that it holds."""
     if array.dtype != object or not hasattr(array.item(0), "zero"):
         return np.zeros_like(array)
     zeros = np.empty(array.shape, object)
@@ -71,7 +71,7 @@ def _none(context: KernelContext, target: Any) -> Callable[[], None]:
     return lambda: target.fill(Optional(None))
 
 
-def _has_value(context: KernelContext, source: Any, target: Any) -> Callable[[], None]:
+def _bind_has_value(context: KernelContext, source: Any, target: Any) -> Callable[[], None]:
     return lambda: target.fill(_optional_in(source).arrays is not None)
 
 
@@ -144,7 +144,7 @@ _op(
     "OptionalHasValue",
     inputs="optional: variant",
     outputs="has_value: bool",
-    cpu=Call(make=_has_value, late=True, direct=True),
+    cpu=Call(make=_bind_has_value, late=True, direct=True),
     host=(0,),
     grad=NO_GRADIENT,
     doc="Whether an optional holds tensors.",

@@ -1,8 +1,8 @@
 """Python functions as ops: tf.py_func and tf.numpy_function.
 
 The op has its function's token as an attr, as in TensorFlow's graphs; the operation refers to the
-function itself, so that it lives as long as its graph. Each run that needs the op calls the
-function, on the host, with copies of the inputs as NumPy arrays.
+function itself, so that the function lives as long as its graph. Each run that needs the op calls
+the function on the host with copies of the inputs as NumPy arrays.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _CLASSES: tuple[tuple[tuple[type[Exception], ...], type[OpError]], ...] = (
     ((MemoryError,), ResourceExhaustedError),
     ((NotImplementedError,), UnimplementedError),
 )
-"""The errors that TensorFlow raises for a function's exceptions; for others UnknownError."""
+"""TensorFlow's errors for a function's exceptions; all others become UnknownError."""
 
 
 def _bind(is_stateful: bool, context: KernelContext, *inputs: Any) -> Callable[[], Any]:
@@ -86,12 +86,12 @@ def _bind(is_stateful: bool, context: KernelContext, *inputs: Any) -> Callable[[
 
 
 def _argument(array: Any) -> Any:
-    """An input, a copy, for the function; scalars as NumPy scalars, strings as bytes."""
+    """Convert an input, a copy, for the function: scalars to NumPy scalars, strings to bytes."""
     return plain_integers(array[()] if array.ndim == 0 else array)
 
 
 def _as_op_error(error: Exception) -> OpError:
-    """The error with the function's traceback in its message."""
+    """Return TensorFlow's error for an exception, with the traceback in its message."""
     op_error: Any = next((cls for kinds, cls in _CLASSES if isinstance(error, kinds)), UnknownError)
     trace = error.__traceback__.tb_next if error.__traceback__ is not None else None
     frames = "".join(traceback.format_tb(trace))
@@ -100,7 +100,7 @@ def _as_op_error(error: Exception) -> OpError:
 
 
 def _results(returned: Any, wanted: Sequence[DType], token: str) -> list[Any]:
-    """The function's results as arrays of these dtypes; errors as of `_result`."""
+    """Convert the function's results to arrays of these dtypes; errors as of `_result`."""
     if returned is None:
         returned = []
     values = list(returned) if isinstance(returned, (list, tuple)) else [returned]
@@ -115,17 +115,21 @@ def _results(returned: Any, wanted: Sequence[DType], token: str) -> list[Any]:
 
 
 def _result(value: Any, wanted: DType, what: str) -> Any:
-    """InternalError for what is no tensor, InvalidArgumentError for one of another dtype."""
+    """Convert one result to an array.
+
+    InternalError if it is not a tensor, InvalidArgumentError if it has another dtype.
+    """
     try:
         array = np.asarray(value)
     except (TypeError, ValueError, NotImplementedError) as error:
-        raise InternalError.of_no_node(f"{what} is no array: {error}") from error
+        raise InternalError.of_no_node(f"{what} is not an array: {error}") from error
     if array.dtype.kind in "OSU":
         kinds = (type(element) for element in array.ravel().tolist())
         kind = next((kind for kind in kinds if not issubclass(kind, (str, bytes))), None)
         if kind is not None:
             raise InternalError.of_no_node(
-                f"Unsupported object type {kind.__name__}: {what} is no array of numbers or strings"
+                f"Unsupported object type {kind.__name__}: {what} is not an array of numbers or "
+                "strings"
             )
         array = constant_array(np.array(value, object), dtypes.string)
     try:
@@ -155,29 +159,29 @@ for _type, _stateful in (("PyFunc", True), ("PyFuncStateless", False)):
         grad=NO_GRADIENT,
         stateful=_stateful,
         reaches_out=True,
-        doc="What a Python function returns for the inputs, as NumPy arrays.",
+        doc="The results of a Python function of the inputs, as NumPy arrays.",
     )
 
 
 def py_func(
     func: Callable[..., Any], inp: Any, Tout: Any, stateful: bool = True, name: str | None = None
 ) -> Any:
-    """Calls `func` with the values of `inp` in each run; its results, of dtypes `Tout`, as tensors.
+    """Call `func` with the values of `inp` in each run, and return its results as tensors.
 
-    `func` takes a NumPy array (a scalar: a NumPy scalar, of strings: bytes) for each of `inp`, and
-    returns as many arrays as `Tout` has dtypes, or one array if `Tout` is one dtype. Their shapes
-    are known only in the run. There is no gradient. Unless `stateful`, a run may omit a call with
-    the same inputs as another, and a session calls a function without inputs once.
+    `func` takes a NumPy array (for a scalar, a NumPy scalar; for strings, bytes) for each of `inp`,
+    and returns as many arrays as `Tout` has dtypes, or one array if `Tout` is one dtype. Their
+    shapes are known only in the run. There is no gradient. Unless `stateful`, a run may omit a call
+    whose inputs equal those of another, and a session calls a function without inputs once.
 
-    Functions of one run that do not need each other's results are called in threads, at the same
-    time where one takes long: the default graph and session of the caller are not theirs.
+    Functions of one run that do not depend on each other are called in threads, at the same time if
+    one takes long; the caller's default graph and session are not set in those threads.
 
     Returns a list of tensors if `Tout` is a list or tuple, else one tensor. If `Tout` is empty,
     returns the operation, or an empty list unless `stateful`. ValueError if `func` can't be called.
 
-    A run raises InvalidArgumentError for another number of results or other dtypes, InternalError
-    for results that are no arrays of numbers or strings. An exception of `func` becomes
-    InvalidArgumentError (ValueError, TypeError), OutOfRangeError (StopIteration),
+    A run raises InvalidArgumentError for another number of results or other dtypes, and
+    InternalError for results that are not arrays of numbers or strings. An exception of `func`
+    becomes InvalidArgumentError (ValueError, TypeError), OutOfRangeError (StopIteration),
     ResourceExhaustedError (MemoryError), UnimplementedError (NotImplementedError) or UnknownError,
     with the function's traceback.
     """
@@ -192,12 +196,12 @@ def py_func(
     create = raw_ops.PyFunc if stateful else raw_ops.PyFuncStateless
     outputs = create(list(inp), token=token, Tout=types, name=name)
     operation: Operation = outputs if isinstance(outputs, Operation) else outputs[0].op
-    operation.__dict__["_py_func"] = function  # it lives as long as its operation
+    operation.__dict__["_py_func"] = function  # keeps the function alive with its operation
     if not types and not stateful:
         return []
     return outputs if is_list else outputs[0]
 
 
 def numpy_function(func: Callable[..., Any], inp: Any, Tout: Any, name: str | None = None) -> Any:
-    """`py_func`, stateful."""
+    """Call `func` as a stateful `py_func`."""
     return py_func(func, inp, Tout, stateful=True, name=name)

@@ -1,9 +1,9 @@
 """The ops of branches and loops, as in TensorFlow's graphs.
 
-`Switch` forwards its data to one of two outputs, and the other is dead; `Merge` forwards the input
-that is alive. `Enter`, `NextIteration`, `Exit` and `LoopCond` make the frame of a loop. They
-forward tensors and compute nothing, so they have no kernels: `compile/` decides which ops run under
-one guard (a region) and which repeat (a frame), and binds them.
+`Switch` forwards its data to one of two outputs, and the other is dead; `Merge` forwards the live
+input. `Enter`, `NextIteration`, `Exit` and `LoopCond` form the frame of a loop. They forward
+tensors and compute nothing, so they have no kernels: `compile/` decides which ops run under one
+guard (a region) and which repeat (a frame), and binds them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _FORWARD: dict[str, Any] = {**EMPTY_KERNELS, "view": {0: 0}}
 
 
 def _infer_merge(context: InferContext) -> Sequence[TensorShape]:
-    """The most specific shape that holds for all inputs, and that of a scalar index."""
+    """Return the most specific shape compatible with all inputs, and a scalar for the index."""
     shape = context.shapes[0]
     for other in context.shapes[1:]:
         shape = _common(shape, other)
@@ -31,7 +31,7 @@ def _infer_merge(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _common(one: TensorShape, other: TensorShape) -> TensorShape:
-    """The most specific shape that holds for both."""
+    """Return the most specific shape compatible with both."""
     if one.sizes is None or other.sizes is None or len(one.sizes) != len(other.sizes):
         return UNKNOWN
     sizes = zip(one.sizes, other.sizes)
@@ -44,7 +44,7 @@ def _infer_switch(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _infer_enter(context: InferContext) -> Sequence[TensorShape]:
-    """The shape of what never changes; what enters once meets what the iterations make of it."""
+    """Return the shape of a loop-invariant input; iterations may change that of others."""
     return [context.shapes[0] if context.attrs["is_constant"] else UNKNOWN]
 
 
@@ -97,18 +97,18 @@ def _loop_context(op: Operation) -> Any:
 
 
 def no_gradient_without_context(op: Operation) -> LookupError:
-    """The error for an op of a loop, or of a branch in a loop, of which only the ops are known."""
+    """Return the error for an op of a loop or its branches without a control flow context."""
     enter = op
     while enter.type not in ("Enter", "RefEnter") and enter.type in _LOOP_TYPES:
         enter = enter._inputs[0].op
     frame = enter._attrs.get("frame_name")
-    made = f"its loop was not made by tf.while_loop: '{frame}'"
+    reason = f"its loop was not made by tf.while_loop: '{frame}'"
     if frame is None:
         loop = op._control_flow_context.loop
-        made = f"it is in the loop '{loop.name}', and its branch was not made by tf.cond"
+        reason = f"it is in the loop '{loop.name}', and its branch was not made by tf.cond"
     return LookupError(
         f"No gradient defined for operation '{op.name}' (op type: {op.type}), made at {op.origin}: "
-        f"{made} (unlike a MetaGraphDef, a GraphDef does not say what the gradients of loops need)"
+        f"{reason} (unlike a MetaGraphDef, a GraphDef lacks the data for gradients of loops)"
     )
 
 

@@ -1,1 +1,1 @@
-"""Asserts, and checks of numbers and shapes."""
+"""Assertions, and checks of values and shapes."""

@@ -1,4 +1,4 @@
-"""Assert: an error, which shows some tensors, where a condition is false."""
+"""Assert: raises an error that shows some tensors if a condition is false."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.shape_functions import no_outputs
 
 
-def summarize(array: Any, most: int) -> str:
-    """The first `most` elements (below 0: all) as TensorFlow shows them: `[[1 2][3...]...]`."""
+def summarize(array: Any, max_elements: int) -> str:
+    """Format up to `max_elements` (below 0: all) as TensorFlow does: `[[1 2][3...]...]`."""
     values = np.asarray(array)
-    limit = values.size if most < 0 else min(most, values.size)
+    limit = values.size if max_elements < 0 else min(max_elements, values.size)
     elements = deque(element_text(value) for value in values.reshape(-1)[:limit])
     rest = "..." if values.size > limit else ""
     return f"[{_text(values.shape, elements)}{rest}]"
 
 
 def _text(shape: tuple[int, ...], elements: deque[str], inner: bool = False) -> str:
-    """Takes the next elements, at most as many as the shape has; an inner row may be cut off."""
+    """Pop and format the next elements, at most as many as the shape has; mark a cut inner row."""
     if len(shape) > 1:
         rows = []
         for _ in range(shape[0]):
@@ -43,7 +43,7 @@ _ESCAPES[ord("\\")] = "\\\\"
 
 
 def element_text(value: Any, errors: str = "backslashreplace") -> str:
-    """One element as TensorFlow shows it: bools as 0 and 1, strings with escapes.
+    """Format one element as TensorFlow does: bools as 0 and 1, strings with escapes.
 
     errors: as of `bytes.decode`, for bytes that are not UTF-8.
     """
@@ -59,7 +59,7 @@ def element_text(value: Any, errors: str = "backslashreplace") -> str:
 
 
 def _number(value: Any) -> str:
-    """A number with 6 digits (float64: 15) if that is exact, else with 9 (float64: 17)."""
+    """Format a number with 6 digits (float64: 15) if that is exact, else with 9 (float64: 17)."""
     double = isinstance(value, np.float64)
     few, many = (15, 17) if double else (6, 9)
     number = float(value)
@@ -71,11 +71,11 @@ def _number(value: Any) -> str:
 def _check(context: KernelContext, condition: Any, *data: Any) -> Callable[[], Any]:
     if condition.shape != ():
         raise invalid_argument(f"In[0] should be a scalar: {shape_text(condition.shape)}")
-    most = context.attrs["summarize"]
+    max_elements = context.attrs["summarize"]
 
     def check() -> None:
         if not condition[()]:
-            values = " ".join(summarize(array, most) for array in data)
+            values = " ".join(summarize(array, max_elements) for array in data)
             raise invalid_argument(f"assertion failed: {values}")
 
     return check

@@ -1,4 +1,4 @@
-"""CheckNumerics: forwards a tensor, and is an error if the tensor is not finite.
+"""CheckNumerics: forwards a tensor, and raises an error if it is not finite.
 
 It is stateful, as in TensorFlow, so that a run executes it even if it is only a control input.
 """
@@ -20,7 +20,7 @@ from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
 from gpugraph.ops.framework.shape_functions import same_shape
 
 _KINDS = {(True, True): "Inf and NaN", (True, False): "Inf", (False, True): "NaN"}
-"""The values of a message, by whether there are infinities and whether there are NaNs."""
+"""The words of the message, by (has infinities, has NaNs)."""
 
 
 def _bind(context: KernelContext, tensor: Any, out: Any) -> Callable[[], Any]:
@@ -37,7 +37,7 @@ def _bind(context: KernelContext, tensor: Any, out: Any) -> Callable[[], Any]:
 
 
 def _launch(signature: Signature) -> list[Launch]:
-    """One launch, with an error flag for each message."""
+    """Return one launch, with an error flag for each message."""
     failures = [
         ErrorFlag(f"{signature.attrs['message']} : Tensor had {kinds} values")
         for kinds in _KINDS.values()
@@ -48,7 +48,7 @@ def _launch(signature: Signature) -> list[Launch]:
 
 
 def _gradient(op: Any, dy: Any) -> Any:
-    """The incoming gradient, checked too."""
+    """Check the incoming gradient, too."""
     text = "Not a number (NaN) or infinity (Inf) values detected in gradient."
     return raw_ops.CheckNumerics(dy, message=f"{text} {op.attrs['message']}")
 
@@ -69,9 +69,9 @@ _check_numerics = op(
 
 
 def check_numerics(tensor: Any, message: str, name: str | None = None) -> Tensor:
-    """`tensor`, of floats, which is checked for NaNs and infinities.
+    """Return `tensor`, of floats, checked for NaNs and infinities.
 
-    A run in which it has some raises InvalidArgumentError with `message` and with which of both it
-    has. The gradient is checked too. TypeError for a dtype that is no float.
+    If it contains any, a run raises InvalidArgumentError with `message` and the kinds of values
+    found. The gradient is checked too. TypeError for a dtype that is not floating point.
     """
     return _check_numerics(tensor, message=message, name=name)

@@ -1,4 +1,4 @@
-"""EnsureShape: forwards a tensor, and is an error if the tensor has another shape.
+"""EnsureShape: forwards a tensor, and raises an error if it has another shape.
 
 It is stateful here, unlike in TensorFlow, so that a run executes it even as a control input only.
 """
@@ -73,9 +73,9 @@ _ensure_shape = op(
 
 
 def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Tensor:
-    """`x` with the static shape `shape`, which is checked in each run.
+    """Return `x` with the static shape `shape`, which each run checks.
 
     shape: sizes, of which some (None) or all (None for the shape) may be unknown. ValueError if
-    the static shape of `x` is another, InvalidArgumentError if its shape in a run is.
+    the static shape of `x` is incompatible, InvalidArgumentError if its shape in a run is.
     """
     return _ensure_shape(x, shape=shape, name=name)

@@ -29,5 +29,5 @@ _timestamp = op(
 
 
 def timestamp(name: str | None = None) -> Tensor:
-    """Seconds since 1970 when the op runs, float64: at each run anew."""
+    """Return the seconds since 1970 (float64) at which the op runs, anew in each run."""
     return _timestamp(name=name)

@@ -1,1 +1,1 @@
-"""Functions of each element: arithmetic, comparisons, logic, Python's operators."""
+"""Elementwise functions: arithmetic, comparisons, logic, Python's operators."""

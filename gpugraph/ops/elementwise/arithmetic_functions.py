@@ -1,7 +1,7 @@
-"""Arithmetic of two tensors, broadcast as NumPy does, under TensorFlow's names, with gradients.
+"""Arithmetic of two tensors, broadcast as in NumPy, under TensorFlow's names, with gradients.
 
-Values that are no tensors take the dtype of the tensor beside them. TypeError for dtypes that
-differ or that the op does not take, ValueError for shapes that can't be broadcast. Quotients and
+An operand that is not a tensor takes the dtype of the other operand. TypeError for dtypes that
+differ or that the op does not support, ValueError for shapes that can't be broadcast. Quotients and
 remainders are in `division`.
 """
 
@@ -50,11 +50,11 @@ BINARY: dict[str, Any] = {
     "infer": broadcast,
     "alias": {0: 0},
 }
-"""What binary elementwise ops of one dtype share."""
+"""The shared declaration of binary elementwise ops of one dtype."""
 
 
 def binary(op_type: str, name: str = "", **declaration: Any) -> BinaryFunction:
-    """Declares an op with what `BINARY` has, and returns its function `name(x, y, name=None)`."""
+    """Declare an op with the defaults in `BINARY`; return its function `name(x, y, name=None)`."""
     return public_function(op(op_type, **{**BINARY, **declaration}), name)
 
 
@@ -127,7 +127,7 @@ _squared_difference_op = binary(
 
 
 def _is_complex(part: Any) -> bool:
-    """Whether a tensor, a variable or any number of a value is complex."""
+    """Return whether a tensor, a variable or any number in a value is complex."""
     for leaf in flatten(part):
         dtype = getattr(leaf, "dtype", None)
         if dtype.is_complex if isinstance(dtype, DType) else np.iscomplexobj(leaf):
@@ -136,7 +136,7 @@ def _is_complex(part: Any) -> bool:
 
 
 def squared_difference(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """(x - y)(x - y), elementwise; of complex numbers the square of the distance between them."""
+    """Return (x - y)(x - y), elementwise; for complex numbers, the square of their distance."""
     if not any(map(_is_complex, (x, y))):
         return _squared_difference_op(x, y, name=name)
     with op_scope(name, "SquaredDifference", x, y) as scope:
@@ -146,7 +146,7 @@ def squared_difference(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 
 def _chosen_gradient(compare: str) -> Callable[..., list[Any]]:
-    """The gradient goes to x where x is chosen, ties included, else to y."""
+    """Return the gradient that goes to x where x is chosen, including ties, and else to y."""
 
     def gradient(op: Any, dz: Any) -> list[Any]:
         x, y = op.inputs
@@ -159,7 +159,7 @@ def _chosen_gradient(compare: str) -> Callable[..., list[Any]]:
 
 
 def _by_name(ufunc: Any) -> Call:
-    """A `ufunc` that takes its output by keyword only."""
+    """Return the kernel of a `ufunc` that takes its output by keyword only."""
     return Call(make=lambda context, x, y, out: partial(ufunc, x, y, out=out))
 
 
@@ -173,7 +173,7 @@ def _extreme(op_type: str, ufunc: Any, relation: str, compare: str, which: str) 
         doc=f"The {which} of x and y, elementwise; NaN where either is NaN.",
     )
     of_half = Elementwise(f"x {relation}= y || x != x ? x : y", _by_name(ufunc))
-    add_kernel(op_type, "GPU", of_half, types={"T": [float16]}, priority=1)  # of two zeros x
+    add_kernel(op_type, "GPU", of_half, types={"T": [float16]}, priority=1)  # of two zeros, x
     return function
 
 
@@ -196,7 +196,7 @@ def _power(x: Any, y: Any, out: Any) -> None:
 
 
 def _pow_gradient(op: Any, dz: Any) -> list[Any]:
-    """dz y x^(y-1), and dz z log(x), which is 0 where x <= 0 (or, if complex, x = 0)."""
+    """Return dz y x^(y-1), and dz z log(x), which is 0 where x <= 0 (or, if complex, x = 0)."""
     x, y, z = conj(op.inputs[0]), conj(op.inputs[1]), conj(op.outputs[0])
     zeros = raw_ops.ZerosLike(x)
     there = raw_ops.NotEqual if x.dtype.is_complex else raw_ops.Greater
@@ -219,7 +219,7 @@ add_kernel("Pow", "GPU", Call(_power), types={"T": INTEGRAL}, priority=1)
 
 
 def infer_one_shape(context: InferContext) -> Sequence[TensorShape]:
-    """The output has the shape that all inputs share."""
+    """Return the shape that all inputs share."""
     shape = context.shapes[0]
     for other in context.shapes[1:]:
         shape = shape.merge_with(other)
@@ -233,7 +233,9 @@ def _sum_all(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
     if len(terms) == 2:
         return partial(np.add, terms[0], terms[1], out)
     total, (first, second, *rest) = out, terms
-    if any(np.may_share_memory(term, out) for term in rest):  # out shares the memory of this term
+    if any(
+        np.may_share_memory(term, out) for term in rest
+    ):  # out aliases a term that is read later
         total = context.scratch(context.output_shapes[0], context.output_types[0])
 
     def run() -> None:
@@ -246,7 +248,7 @@ def _sum_all(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
     return run
 
 
-def _sum_in_turn(_: Signature, *terms: Term) -> list[Term]:
+def _sum_in_order(_: Signature, *terms: Term) -> list[Term]:
     return [reduce(operator.add, terms)]
 
 
@@ -259,16 +261,16 @@ _add_n = op(
     alias={0: 0},
     commutative=True,
     **numpy_kernels(Call(make=_sum_all)),
-    native=decomposition(_sum_in_turn),
+    native=decomposition(_sum_in_order),
     grad=lambda op, dy: [dy] * len(op.inputs),
     doc="The sum of N tensors of one shape.",
 )
 
 
 def add_n(inputs: Sequence[Any], name: str | None = None) -> Tensor:
-    """The sum of tensors of one shape and dtype.
+    """Return the sum of tensors of one shape and dtype.
 
-    One tensor comes back as it is. ValueError for none, and for shapes that differ.
+    A single tensor is returned unchanged. ValueError for an empty list, and for shapes that differ.
     """
     if not isinstance(inputs, (list, tuple)) or not inputs:
         raise ValueError("add_n takes a list of at least one tensor of the same dtype and shape")

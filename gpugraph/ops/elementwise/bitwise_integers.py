@@ -1,5 +1,7 @@
-"""Integers bit by bit. Shifts by less than 0, or by all bits and more, are as TensorFlow's:
-by 0, and by one bit less than there are."""
+"""Bitwise operations on integers.
+
+As in TensorFlow, a negative shift count counts as 0, and one of all bits or more counts as one less
+than the number of bits."""
 
 from __future__ import annotations
 
@@ -46,12 +48,12 @@ left_shift = _bitwise(
     "LeftShift",
     _shifting(np.left_shift),
     f"x << {_WIDTH}",
-    "x moved left by y bits, y as within [0, bits of x)",
+    "x shifted left by y bits, y clamped to [0, bits of x)",
 )
 right_shift = _bitwise(
     "RightShift",
     _shifting(np.right_shift),
     f"x >> {_WIDTH}",
-    "x moved right by y bits, with its sign, y as within [0, bits of x)",
+    "x shifted right by y bits, with its sign, y clamped to [0, bits of x)",
 )
 invert = unary("Invert", np.invert, "~x", NO_GRADIENT, "Integers with all bits inverted", INTEGRAL)

@@ -1,4 +1,4 @@
-"""Comparisons, the logic of booleans, and the choice between two tensors."""
+"""Comparisons, boolean logic, and selection between two tensors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from gpugraph.ops.framework.unbroadcasting import unbroadcast
 
 
 def _predicate(op_type: str, expression: str, doc: str, **declaration: Any) -> BinaryFunction:
-    """Declares an op of two tensors whose output is bool, without a gradient."""
+    """Declare an op of two tensors whose output is bool, without a gradient."""
     return binary(
         op_type,
         **{"inputs": "x: T, y: T", "outputs": "z: bool", "alias": {}, **declaration},
@@ -47,7 +47,7 @@ greater_equal = _comparison("GreaterEqual", np.greater_equal, "x >= y")
 
 
 def _infer_equal(context: InferContext) -> Sequence[TensorShape]:
-    """As `broadcast`; shapes that don't fit give a scalar where the attr allows them."""
+    """Infer as `broadcast`; incompatible shapes give a scalar if the attr allows them."""
     x, y = context.shapes
     if context.attrs["incompatible_shape_error"]:
         return [broadcast_shapes(x, y)]
@@ -59,7 +59,7 @@ def _infer_equal(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _compare_or(function: Any, otherwise: bool) -> Call:
-    """`function`, or `otherwise` where the shapes don't fit."""
+    """Return a kernel of `function` that gives `otherwise` if shapes are incompatible."""
 
     def make(context: KernelContext, x: Any, y: Any, out: Any) -> Callable[[], Any]:
         try:
@@ -117,7 +117,7 @@ logical_not: UnaryFunction = public_function(
 
 
 def logical_xor(x: Any, y: Any, name: str = "LogicalXor") -> Tensor:
-    """Either x or y, but not both, elementwise, of bool tensors."""
+    """Return the exclusive or of bool tensors, elementwise."""
     not_both = logical_not(logical_and(x, y))
     return logical_and(logical_or(x, y), not_both, name=name)
 
@@ -146,7 +146,7 @@ def _infer_select(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _select(context: KernelContext, condition: Any, x: Any, y: Any, out: Any) -> Callable[[], Any]:
-    """Copies y, and x where the condition holds; a vector chooses along the first axis."""
+    """Copy y, then x where the condition holds; a vector selects along the first axis."""
     rank, condition_rank = len(context.output_shapes[0]), len(context.input_shapes[0])
     if condition_rank == 1 and rank > 1:
         condition = condition.reshape((-1,) + (1,) * (rank - 1))
@@ -190,10 +190,12 @@ def _select_gradient(op: Any, dy: Any) -> list[Any]:
 
 
 def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
-    """`x` where `condition` holds, else `y`; without both, the indices where it holds.
+    """Select `x` where `condition` holds, else `y`; without both, return indices.
+
+    The indices are those where the condition holds.
 
     `x` and `y` have one shape and dtype; `condition` has their shape, is a scalar, or is a vector
-    that chooses along their first axis. ValueError when only one of both is given.
+    that selects along their first axis. ValueError if only one of `x` and `y` is given.
     """
     if x is None and y is None:
         return raw_ops.Where(condition, name=name)
@@ -228,9 +230,9 @@ _choice_op = op(
 
 
 def where_v2(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
-    """`x` where `condition` holds, else `y`, of shapes that broadcast; without both, as `where`.
+    """Select `x` where `condition` holds, else `y`, broadcast; without both, act as `where`.
 
-    ValueError when only one of both is given, or shapes do not fit.
+    ValueError if only one of `x` and `y` is given, or if shapes are incompatible.
     """
     if x is None or y is None:
         return where(condition, x, y, name)

@@ -28,7 +28,7 @@ _conj = op(
 
 
 def conj(x: Any, name: str | None = None) -> Tensor:
-    """The complex conjugate of a numeric tensor; real tensors come back as they are.
+    """Return the complex conjugate of a numeric tensor; return a real tensor unchanged.
 
     TypeError for other tensors.
     """

@@ -66,7 +66,7 @@ def _complex_of(real: Any, imag: Any) -> Any:
 
 
 def _angle_gradient(op: Any, dy: Any) -> Any:
-    """-dy / (imag + i real): i dy over the conjugate."""
+    """Return -dy / (imag + i real), which is i dy over the conjugate."""
     z = op.inputs[0]
     part = dy.dtype.base_dtype
     swapped = _complex_of(raw_ops.Imag(z, Tout=part), raw_ops.Real(z, Tout=part))
@@ -75,7 +75,7 @@ def _angle_gradient(op: Any, dy: Any) -> Any:
 
 
 def _abs_gradient(op: Any, dy: Any) -> Any:
-    """dy z / |z|, and 0 where z is 0."""
+    """Return dy z / |z|, and 0 where z is 0."""
     zeros = raw_ops.ZerosLike(dy)
     along = raw_ops.Mul(_complex_of(dy, zeros), op.inputs[0])
     return raw_ops.DivNoNan(along, _complex_of(op.outputs[0], zeros))
@@ -142,7 +142,7 @@ _complex = op(
 
 
 def complex(real: Any, imag: Any, name: str | None = None) -> Tensor:
-    """real + i imag, elementwise: complex64 of float32, complex128 of float64.
+    """Return real + i imag, elementwise: complex64 of float32, complex128 of float64.
 
     TypeError for parts of other dtypes, or of different ones.
     """
@@ -162,7 +162,7 @@ def _of_complex(function: OpFunction, tensor: Tensor, name: str | None) -> Tenso
 
 
 def _part_of(function: OpFunction, input: Any, name: str | None) -> Tensor:
-    """A part of a tensor; of a real one, itself as its real part, and zeros as the others."""
+    """Return a part of a tensor; a real one is its own real part, and its other parts are zeros."""
     with op_scope(name, function.op_def.name, input) as scope:
         tensor = convert_to_tensor(input, name="input")
         if tensor.dtype.is_complex:
@@ -171,20 +171,20 @@ def _part_of(function: OpFunction, input: Any, name: str | None) -> Tensor:
 
 
 def real(input: Any, name: str | None = None) -> Tensor:
-    """The real part, elementwise; real tensors come back as they are."""
+    """Return the real part, elementwise; return a real tensor unchanged."""
     return _part_of(_real, input, name)
 
 
 def imag(input: Any, name: str | None = None) -> Tensor:
-    """The imaginary part, elementwise; zeros of real tensors."""
+    """Return the imaginary part, elementwise; zeros for real tensors."""
     return _part_of(_imag, input, name)
 
 
 def angle(input: Any, name: str | None = None) -> Tensor:
-    """The angle in (-pi, pi], elementwise; zeros of real tensors, as in TensorFlow."""
+    """Return the angle in (-pi, pi], elementwise; zeros for real tensors, as in TensorFlow."""
     return _part_of(_angle, input, name)
 
 
 def complex_abs(x: Tensor, name: str | None = None) -> Tensor:
-    """The distance of complex numbers from 0, elementwise."""
+    """Return the absolute values of complex numbers, elementwise."""
     return _of_complex(_abs, x, name)

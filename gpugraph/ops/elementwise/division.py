@@ -1,6 +1,6 @@
 """Quotients and remainders: real, floored, truncated, and with 0 for division by 0.
 
-Integers divided by zero are an InvalidArgumentError on the host. A GPU can't raise: there the
+Division of integers by zero raises InvalidArgumentError on the host. A GPU can't raise: there the
 result is 0, and lowest / -1, the one quotient that overflows, is lowest.
 """
 
@@ -31,7 +31,7 @@ Division = Callable[[Any, Any, Any], Any]
 
 
 def _raising(divide: Division) -> Division:
-    """`divide` of integers, where a zero divisor is an error."""
+    """Wrap the integer division `divide` so that a zero divisor is an error."""
 
     def run(x: Any, y: Any, out: Any) -> None:
         try:
@@ -44,7 +44,7 @@ def _raising(divide: Division) -> Division:
 
 
 def _by_kind(floating: Division, integral: Callable[..., Division]) -> Call:
-    """`floating`, or `integral(context)` for integers."""
+    """Return a kernel that calls `floating`, or `integral(context)` for integers."""
 
     def make(context: KernelContext, x: Any, y: Any, out: Any) -> Callable[[], Any]:
         if not context.output_types[0].is_integer:
@@ -55,7 +55,7 @@ def _by_kind(floating: Division, integral: Callable[..., Division]) -> Call:
 
 
 def _rounded_by(round: Any) -> Division:
-    """The quotient of floating point numbers, rounded."""
+    """Return a division that rounds the quotient of floating point numbers."""
 
     def divide(x: Any, y: Any, out: Any) -> None:
         np.divide(x, y, out=out)
@@ -65,7 +65,10 @@ def _rounded_by(round: Any) -> Division:
 
 
 def _truncate_integers(context: KernelContext) -> Division:
-    """x less its remainder is a multiple of y, whose floored quotient is the truncated one."""
+    """Return the truncating division of integers.
+
+    x minus its remainder is a multiple of y, so its floored quotient is the truncated one.
+    """
     multiple = context.scratch(context.output_shapes[0], context.output_types[0])
 
     def divide(x: Any, y: Any, out: Any) -> None:
@@ -84,7 +87,10 @@ _MODULUS = f"{_UNSAFE} ? (T)0 : x % y + (x % y != (T)0 && (x < (T)0) != (y < (T)
 
 
 def _gradient_by(divide: str) -> Callable[[Any, Any], list[Any]]:
-    """dz / y, and dz (-x / y / y): they read the inputs alone, so that z may be fed."""
+    """Return the gradients dz / y and dz (-x / y / y).
+
+    They read only the inputs, so that z may be fed.
+    """
 
     def gradient(op: Any, dz: Any) -> list[Any]:
         over = getattr(raw_ops, divide)
@@ -115,7 +121,7 @@ def _division(
     types: Sequence[DType] = REAL,
     grad: Any = NO_GRADIENT,
 ) -> BinaryFunction:
-    """Declares a quotient or remainder, by expressions of floating point numbers and integers."""
+    """Declare a quotient or remainder, with expressions for floats and for integers."""
     floating, integral = expressions
     function = binary(
         op_type, name, attrs={"T": types}, cpu=call, elementwise=floating, grad=grad, doc=doc
@@ -126,7 +132,7 @@ def _division(
 
 
 def _remainder_gradient(quotient: str) -> Callable[[Any, Any], list[Any]]:
-    """dz, and -dz times the quotient."""
+    """Return the gradients dz, and -dz times the quotient."""
 
     def gradient(op: Any, dz: Any) -> list[Any]:
         quotients = getattr(raw_ops, quotient)(*op.inputs)
@@ -150,7 +156,7 @@ truncatediv = _division(
     "x / y, elementwise, rounded towards zero.",
     "truncatediv",
 )
-# A quotient of bfloat16 is rounded before it is rounded down: direct.
+# `direct`: a bfloat16 quotient is rounded to bfloat16 before it is rounded down.
 floor_div = _division(
     "FloorDiv",
     _by_kind(_rounded_by(np.floor), lambda _: np.floor_divide)._replace(direct=True),
@@ -204,7 +210,7 @@ mod = floormod
 
 
 def floordiv(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """x / y rounded down, elementwise, in the operands' dtype: Python's `//`."""
+    """Return x / y rounded down, elementwise, in the operands' dtype: Python's `//`."""
     return floor_div(x, y, name=name or "floordiv")
 
 
@@ -216,7 +222,7 @@ _EXACT: dict[DType, DType] = {
 
 
 def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """x / y, elementwise: Python's `/`.
+    """Return x / y, elementwise: Python's `/`.
 
     Integers are cast first: of 8 and 16 bits to float32, of 32 and 64 bits to float64.
     """
@@ -232,9 +238,10 @@ def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 
 def _pair(x: Any, y: Any, is_hint: bool = False) -> tuple[Tensor, Tensor]:
-    """Both as tensors of one dtype: that of x if it has one, else that of y.
+    """Convert both to tensors of one dtype: that of x if it has one, else that of y.
 
-    is_hint: a plain y that can't have the dtype becomes a tensor of its own, which is refused.
+    is_hint: a plain y that does not fit the dtype becomes a tensor of its own dtype, which then
+    fails the check.
     """
     known = getattr(x, "dtype", None)
     if not isinstance(known, DType):
@@ -256,12 +263,12 @@ def _check_same(x: Tensor, y: Tensor) -> None:
 
 
 def divide(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """x / y, elementwise; see `truediv`."""
+    """Return x / y, elementwise; see `truediv`."""
     return truediv(x, y, name)
 
 
 def div(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """x / y, elementwise, in the operands' dtype: integers rounded down, as in Python 2."""
+    """Return x / y, elementwise, in the operands' dtype: integers rounded down, as in Python 2."""
     with op_scope(name, "div", x, y) as scope:
         left, right = _pair(x, y)
         function = floor_div if left.dtype.is_integer else realdiv

@@ -1,6 +1,6 @@
 """Elementwise functions as launches of CUDA files, where C expressions are not enough.
 
-special_unary.cu and special_binary.cu have those that need a series or a loop,
+special_unary.cu and special_binary.cu hold functions that need a series or a loop,
 complex_elementwise.cu those of complex numbers.
 """
 
@@ -17,12 +17,12 @@ _AXES = 4
 
 
 def special_source(function: str, host: Call) -> Source:
-    """The kernel of a function of kernels/cuda/math/special_functions.cuh, of one tensor."""
+    """Return the kernel of a unary function in kernels/cuda/math/special_functions.cuh."""
     return Source("special_unary.cu", partial(_launch_special, function), host)
 
 
 def special_pair_source(function: str, host: Call) -> Source:
-    """The kernel of a function of special_functions.cuh, of two tensors that broadcast."""
+    """Return the kernel of a binary, broadcasting function in special_functions.cuh."""
     return Source("special_binary.cu", partial(_launch_special, function), host)
 
 
@@ -38,7 +38,7 @@ def _launch_special(function: str, signature: Signature) -> list[Launch]:
 
 
 def complex_source(function: str, host: Call) -> Source:
-    """The kernel of a function of kernels/cuda/math/complex_elementwise.cu, of one tensor."""
+    """Return the kernel of a unary function in kernels/cuda/math/complex_elementwise.cu."""
     return Source("complex_elementwise.cu", partial(_launch_complex, function), host)
 
 

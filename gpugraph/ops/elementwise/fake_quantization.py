@@ -1,8 +1,8 @@
-"""Fake quantization: float32 numbers clamped to a range and rounded to its steps.
+"""Fake quantization: clamps float32 numbers to a range and rounds them to its steps.
 
-The range is moved a little so that 0 is one of its steps: B. Jacob and others, "Quantization and
-training of neural networks for efficient integer-arithmetic-only inference", 2018. The gradient
-of a number in the range goes to the number, that of others to the nearest end of the range.
+The range is shifted slightly so that 0 is one of its steps: B. Jacob and others, "Quantization and
+training of neural networks for efficient integer-arithmetic-only inference", 2018. The gradient of
+a number inside the range goes to the number; that of any other goes to the nearer bound.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _ENDS = {"min": Attr("float", -6.0), "max": Attr("float", 6.0)}
 
 
 def _steps(context: KernelContext) -> tuple[Any, Any]:
-    """The first and the last integer."""
+    """Return the first and the last integer."""
     bits = context.attrs["num_bits"]
     if not 2 <= bits <= 16:
         message = f"num_bits must be between 2 and 16, inclusive, but is {bits}"
@@ -34,31 +34,34 @@ def _steps(context: KernelContext) -> tuple[Any, Any]:
     return np.float32(1 if context.attrs["narrow_range"] else 0), np.float32(2**bits - 1)
 
 
-def _nudged(context: KernelContext, least: Any, most: Any) -> tuple[Any, Any, Any]:
-    """The range moved so that 0 is one of its steps, and the size of a step."""
+def _nudged(context: KernelContext, range_min: Any, range_max: Any) -> tuple[Any, Any, Any]:
+    """Return the range shifted so that 0 is one of its steps, and the size of a step."""
     first, last = _steps(context)
     with np.errstate(all="ignore"):
-        scale = (most - least) / (last - first)
-        zero = first - least / scale
+        scale = (range_max - range_min) / (last - first)
+        zero = first - range_min / scale
         zero = np.clip(np.floor(zero + np.float32(0.5)), first, last)
         return (first - zero) * scale, (last - zero) * scale, scale
 
 
-def _quantized(context: KernelContext, x: Any, least: Any, most: Any, out: Any) -> None:
-    low, high, scale = _nudged(context, least, most)
+def _quantized(context: KernelContext, x: Any, range_min: Any, range_max: Any, out: Any) -> None:
+    low, high, scale = _nudged(context, range_min, range_max)
     with np.errstate(all="ignore"):
         steps = (np.maximum(np.minimum(x, high), low) - low) * (np.float32(1) / scale) + np.float32(
             0.5
         )
         np.copyto(out, np.floor(steps) * scale + low)
-    empty = (least == 0) & (most == 0)
+    empty = (range_min == 0) & (range_max == 0)
     np.copyto(out, np.float32(0), where=empty)
 
 
-def _masks(context: KernelContext, x: Any, least: Any, most: Any) -> tuple[Any, Any, Any]:
-    """Masks of the numbers in the range, below and above; an empty range has all, NaN none."""
-    low, high, _ = _nudged(context, least, most)
-    empty = (least == 0) & (most == 0)
+def _masks(context: KernelContext, x: Any, range_min: Any, range_max: Any) -> tuple[Any, Any, Any]:
+    """Return masks of the numbers inside, below and above the range.
+
+    An empty range contains every number; NaN is in none of the masks.
+    """
+    low, high, _ = _nudged(context, range_min, range_max)
+    empty = (range_min == 0) & (range_max == 0)
     below, above = (x < low) & ~empty, (x > high) & ~empty
     return ((x >= low) & (x <= high)) | empty, below, above
 
@@ -67,20 +70,20 @@ def _masks(context: KernelContext, x: Any, least: Any, most: Any) -> tuple[Any, 
 
 
 def _ends(context: KernelContext) -> tuple[Any, Any]:
-    least, most = (np.float32(context.attrs[key]) for key in ("min", "max"))
-    if not least < most:
-        raise invalid_argument(f"min has to be smaller than max, was: {least} >= {most}")
-    return least, most
+    range_min, range_max = (np.float32(context.attrs[key]) for key in ("min", "max"))
+    if not range_min < range_max:
+        raise invalid_argument(f"min has to be smaller than max, was: {range_min} >= {range_max}")
+    return range_min, range_max
 
 
 def _bind_args(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
-    least, most = _ends(context)
-    return lambda: _quantized(context, x, least, most, out)
+    range_min, range_max = _ends(context)
+    return lambda: _quantized(context, x, range_min, range_max, out)
 
 
 def _bind_args_gradient(context: KernelContext, dy: Any, x: Any, out: Any) -> Callable[[], Any]:
-    least, most = _ends(context)
-    return lambda: np.multiply(dy, _masks(context, x, least, most)[0], out=out)
+    range_min, range_max = _ends(context)
+    return lambda: np.multiply(dy, _masks(context, x, range_min, range_max)[0], out=out)
 
 
 def _attrs_of(op: Any, *names: str) -> dict[str, Any]:
@@ -119,8 +122,8 @@ _args_gradient = op(
 
 def _infer_vars(per_channel: bool) -> Callable[[InferContext], Sequence[TensorShape]]:
     def infer(context: InferContext) -> Sequence[TensorShape]:
-        *tensors, least, most = context.shapes
-        ends = least.merge_with(most).with_rank(1 if per_channel else 0)
+        *tensors, range_min, range_max = context.shapes
+        ends = range_min.merge_with(range_max).with_rank(1 if per_channel else 0)
         shape = tensors[0].merge_with(tensors[-1])
         if per_channel:
             shape = shape.with_rank_at_least(1)
@@ -133,18 +136,18 @@ def _infer_vars(per_channel: bool) -> Callable[[InferContext], Sequence[TensorSh
 
 
 def _bind_vars(
-    context: KernelContext, x: Any, least: Any, most: Any, out: Any
+    context: KernelContext, x: Any, range_min: Any, range_max: Any, out: Any
 ) -> Callable[[], Any]:
-    return lambda: _quantized(context, x, least, most, out)
+    return lambda: _quantized(context, x, range_min, range_max, out)
 
 
 def _bind_vars_gradient(
-    context: KernelContext, dy: Any, x: Any, least: Any, most: Any, *outs: Any
+    context: KernelContext, dy: Any, x: Any, range_min: Any, range_max: Any, *outs: Any
 ) -> Callable[[], Any]:
-    axes = tuple(range(x.ndim - least.ndim))
+    axes = tuple(range(x.ndim - range_min.ndim))
 
     def run() -> None:
-        inside, below, above = _masks(context, x, least, most)
+        inside, below, above = _masks(context, x, range_min, range_max)
         np.multiply(dy, inside, out=outs[0])
         for out, mask in zip(outs[1:], (below, above), strict=True):
             np.copyto(out, (dy * mask).sum(axis=axes, dtype=np.float32))
@@ -178,7 +181,7 @@ def _declare_vars(end: str, per_channel: bool) -> tuple[Any, Any]:
         infer=_infer_vars(per_channel),
         **numpy_kernels(Call(make=_bind_vars_gradient)),
         grad=NO_GRADIENT,
-        doc=f"The gradients of FakeQuantWithMinMaxVars{end}: beyond an end, the end has it.",
+        doc=f"The gradients of FakeQuantWithMinMaxVars{end}: beyond a bound, the bound gets it.",
     )
     return forward, backward
 
@@ -198,10 +201,10 @@ def fake_quant_with_min_max_args(
     narrow_range: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """float32 numbers clamped to [min, max] and rounded to 2 ** num_bits steps, 0 being one.
+    """Clamp float32 numbers to [min, max] and round them to 2 ** num_bits steps, one of which is 0.
 
-    narrow_range: one step less, so that steps are as many below 0 as above.
-    InvalidArgumentError in a run where num_bits is not in [2, 16] or min is not below max.
+    narrow_range: use one step fewer, so that there are as many steps below 0 as above.
+    InvalidArgumentError in a run if num_bits is not in [2, 16] or min is not below max.
     """
     ends = {"min": min, "max": max}
     return _args(inputs, **ends, num_bits=num_bits, narrow_range=narrow_range, name=name)
@@ -216,7 +219,7 @@ def fake_quant_with_min_max_args_gradient(
     narrow_range: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """`gradients` where `inputs` are in the range of `fake_quant_with_min_max_args`, else 0."""
+    """Return `gradients` where `inputs` are in `fake_quant_with_min_max_args`'s range, else 0."""
     attrs = {"min": min, "max": max, "num_bits": num_bits, "narrow_range": narrow_range}
     return _args_gradient(gradients, inputs, **attrs, name=name)
 
@@ -229,9 +232,9 @@ def fake_quant_with_min_max_vars(
     narrow_range: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """As `fake_quant_with_min_max_args`, for scalar tensors `min` and `max`, which get gradients.
+    """Quantize as `fake_quant_with_min_max_args`, with differentiable scalars `min` and `max`.
 
-    Where both are 0 the result is 0.
+    If both are 0, the result is 0.
     """
     attrs = {"num_bits": num_bits, "narrow_range": narrow_range}
     return _vars(inputs, min, max, **attrs, name=name)
@@ -246,7 +249,7 @@ def fake_quant_with_min_max_vars_gradient(
     narrow_range: bool = False,
     name: str | None = None,
 ) -> Any:
-    """The gradients of `fake_quant_with_min_max_vars`: at the inputs, at min and at max."""
+    """Return the gradients of `fake_quant_with_min_max_vars`: for the inputs, min and max."""
     attrs = {"num_bits": num_bits, "narrow_range": narrow_range}
     return _vars_gradient(gradients, inputs, min, max, **attrs, name=name)
 
@@ -259,7 +262,7 @@ def fake_quant_with_min_max_vars_per_channel(
     narrow_range: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """As `fake_quant_with_min_max_vars`, for vectors `min` and `max`, one for each last index."""
+    """Quantize as `fake_quant_with_min_max_vars`, with a `min` and `max` per last index."""
     attrs = {"num_bits": num_bits, "narrow_range": narrow_range}
     return _per_channel(inputs, min, max, **attrs, name=name)
 
@@ -273,6 +276,6 @@ def fake_quant_with_min_max_vars_per_channel_gradient(
     narrow_range: bool = False,
     name: str | None = None,
 ) -> Any:
-    """The gradients of `fake_quant_with_min_max_vars_per_channel`: at inputs, min and max."""
+    """Return `fake_quant_with_min_max_vars_per_channel`'s gradients: for inputs, min and max."""
     attrs = {"num_bits": num_bits, "narrow_range": narrow_range}
     return _per_channel_gradient(gradients, inputs, min, max, **attrs, name=name)

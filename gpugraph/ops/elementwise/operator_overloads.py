@@ -1,7 +1,7 @@
 """Python's operators on tensors: fills `OPERATORS`, where `Tensor` looks them up.
 
-A value beside a tensor takes its dtype. An operator adds the op of the public function under the
-operator's name: `x + y` adds an AddV2 named "add".
+An operand that is not a tensor takes the dtype of the other. An operator adds the op of the public
+function under the operator's name: `x + y` adds an AddV2 named "add".
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _add_v2, _multiply = raw_ops.AddV2, raw_ops.Mul
 
 
 def _named(function: Binary, name: str) -> tuple[Binary, Binary]:
-    """x . y and, for values that are no tensors, y . x."""
+    """Return the operator x . y and the reflected one, y . x, for a y that is not a tensor."""
 
     def forward(x: Any, y: Any) -> Any:
         try:
@@ -42,7 +42,7 @@ def _named(function: Binary, name: str) -> tuple[Binary, Binary]:
 
 
 def _in_operator(error: TypeError, function: Binary, x: Any, y: Any) -> TypeError:
-    """The error of a value beside a tensor whose dtype it can't have: it has one of its own."""
+    """Return the error for a value that does not fit a tensor's dtype, naming both dtypes."""
     op_def = getattr(_OPS.get(function, function), "op_def", None)
     if op_def is None or isinstance(getattr(y, "dtype", None), DType):
         return error
@@ -60,7 +60,7 @@ def _in_operator(error: TypeError, function: Binary, x: Any, y: Any) -> TypeErro
 
 
 def _matmul(x: Any, y: Any, name: str) -> Tensor:
-    """MatMul of two matrices; BatchMatMulV2 of anything else."""
+    """Add a MatMul for two matrices, a BatchMatMulV2 for anything else."""
     with op_scope(name, name, x, y) as scope:
         known = (x if isinstance(x, Tensor) else y).dtype.base_dtype
         left = convert_to_tensor(x, known, "x")
@@ -77,13 +77,13 @@ def _xor(x: Any, y: Any, name: str) -> Tensor:
 
 
 def _add(x: Any, y: Any, name: str) -> Any:
-    """AddV2, or for strings Add."""
+    """Add an AddV2, or for strings an Add."""
     beside = x if type(x) is Tensor else y
     return (raw_ops.Add if beside.dtype is string else _add_v2)(x, y, name=name)
 
 
 def _mul(x: Any, y: Any, name: str) -> Any:
-    """Mul, or the product of a sparse tensor."""
+    """Add a Mul, or the product with a sparse tensor."""
     return y * x if isinstance(y, Composite) else _multiply(x, y, name=name)
 
 

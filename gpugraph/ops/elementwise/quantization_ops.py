@@ -1,8 +1,8 @@
-"""Real numbers as whole numbers of few bits, and back: QuantizeV2, Dequantize and others.
+"""Conversion of real numbers to integers of few bits, and back: QuantizeV2, Dequantize and others.
 
-Of a range [min_range, max_range] and the n values of a type:
+With a range [min_range, max_range] and the n values of a type:
 
-  MIN_COMBINED  the range is cut into n - 1 steps
+  MIN_COMBINED  the range is divided into n - 1 steps
   MIN_FIRST     as MIN_COMBINED, with 0 on a step
   SCALED        numbers are multiples of one scale, 0 is 0
 """
@@ -43,12 +43,12 @@ def _mode(attrs: Any) -> str:
 
 
 def _numbers(quantized: Any) -> Any:
-    """The whole numbers of an array of a quantized type: a view."""
+    """Return a view of the integers in an array of a quantized type."""
     return quantized[quantized.dtype.names[0]]
 
 
-def _away(x: Any) -> Any:
-    """The nearest whole numbers; of two, the one farther from 0."""
+def _round_half_away(x: Any) -> Any:
+    """Round to the nearest integers, halves away from 0."""
     return np.copysign(np.floor(np.abs(x) + np.float32(0.5)), x)
 
 
@@ -58,7 +58,7 @@ def _bounds(kind: Any) -> tuple[int, int]:
 
 
 def _scaled_ends(low: Any, high: Any, ends: tuple[int, int]) -> tuple[Any, Any, Any]:
-    """(scale, low, high): whole numbers a real one, and the range that all of them cover."""
+    """Return (scale, low, high): integers per unit, and the range that all integers cover."""
     by_low = ends[0] / low if ends[0] * low > 0 else _LARGEST
     by_high = ends[1] / high if ends[1] * high > 0 else _LARGEST
     scale = type(low)(min(by_low, by_high))
@@ -66,31 +66,33 @@ def _scaled_ends(low: Any, high: Any, ends: tuple[int, int]) -> tuple[Any, Any, 
 
 
 class _FirstScale:
-    """The steps of MIN_FIRST: their size, and the one of the least number."""
+    """The steps of MIN_FIRST: their size, and the number of the lowest."""
 
     def __init__(self, low: Any, high: Any, kind: Any) -> None:
         self.first, self.last = _bounds(kind)
         steps = self.last - self.first + 1
         width = float(high - low) * steps / (steps - 1.0)
         self.per_step = width / steps
-        self.least = np.round(float(low) / self.per_step) if width else 0.0
+        self.first_step = np.round(float(low) / self.per_step) if width else 0.0
         self.low = low
 
     def whole(self, x: Any) -> Any:
-        """Real numbers as whole ones."""
+        """Convert real numbers to integers."""
         if not self.per_step:
             return np.full(x.shape, self.first)
-        places = _away(x.astype(np.float64) / self.per_step) - self.least + self.first
+        places = (
+            _round_half_away(x.astype(np.float64) / self.per_step) - self.first_step + self.first
+        )
         return np.clip(places, self.first, self.last)
 
     def real(self, numbers: Any) -> Any:
-        """Whole numbers as real ones."""
-        start = self.least * self.per_step if self.per_step else self.low
+        """Convert integers to real numbers."""
+        start = self.first_step * self.per_step if self.per_step else self.low
         return (numbers.astype(np.float64) - self.first) * self.per_step + start
 
 
-def _whole(x: Any, low: Any, high: Any, kind: Any, attrs: Any) -> tuple[Any, Any, Any]:
-    """(whole numbers, the range's ends) of real numbers."""
+def _to_integers(x: Any, low: Any, high: Any, kind: Any, attrs: Any) -> tuple[Any, Any, Any]:
+    """Convert real numbers to integers; return these and the bounds of the range."""
     mode, (first, last) = _mode(attrs), _bounds(kind)
     if mode == "MIN_FIRST":
         return _FirstScale(low, high, kind).whole(np.clip(x, low, high)), low, high
@@ -98,16 +100,16 @@ def _whole(x: Any, low: Any, high: Any, kind: Any, attrs: Any) -> tuple[Any, Any
         scale = np.float32((last - first) / (float(high) - float(low)))
         steps = (np.clip(x, low, high) - low) * scale
         if first:
-            return _away(steps - np.float32((last - first + 1) / 2)), low, high
+            return _round_half_away(steps - np.float32((last - first + 1) / 2)), low, high
         return np.floor(steps + np.float32(0.5)), low, high
     scale, low, high = _scaled_ends(low, high, (first, last))
     places = np.clip(x, low, high) * scale
     even = _text(attrs["round_mode"]) == "HALF_TO_EVEN"
-    return np.rint(places) if even else _away(places), low, high
+    return np.rint(places) if even else _round_half_away(places), low, high
 
 
-def _real(numbers: Any, low: Any, high: Any, mode: str) -> Any:
-    """Real numbers of whole ones."""
+def _to_real(numbers: Any, low: Any, high: Any, mode: str) -> Any:
+    """Convert integers to real numbers."""
     first, last = _bounds(numbers.dtype)
     if mode == "MIN_FIRST":
         return _FirstScale(low, high, numbers.dtype).real(numbers)
@@ -130,19 +132,19 @@ def _infer_ends(context: InferContext) -> Sequence[Any]:
 
 
 def _bind_quantize(
-    context: KernelContext, x: Any, least: Any, most: Any, *outputs: Any
+    context: KernelContext, x: Any, range_min: Any, range_max: Any, *outputs: Any
 ) -> Callable[[], Any]:
-    attrs, (out, out_least, out_most) = context.attrs, outputs
+    attrs, (out, out_min, out_max) = context.attrs, outputs
     numbers = _numbers(out)
 
     def run() -> None:
-        start, end = np.float32(least[()]), np.float32(most[()])
+        start, end = np.float32(range_min[()]), np.float32(range_max[()])
         if end < start:
             raise invalid_argument(f"min_range has to be smaller than max_range: {start} > {end}")
         low = min(np.float32(0), start)
         margin = max(np.float32(1), abs(start), abs(end)) * np.float32(0.01)
         high = max(np.float32(0), end, np.float32(low + margin))
-        whole, out_least[...], out_most[...] = _whole(x, low, high, numbers.dtype, attrs)
+        whole, out_min[...], out_max[...] = _to_integers(x, low, high, numbers.dtype, attrs)
         ends = _bounds(numbers.dtype)
         numbers[...] = np.clip(np.asarray(whole, np.float64), *ends).astype(numbers.dtype)
 
@@ -165,11 +167,13 @@ op(
 )
 
 
-def _bind_dequantize(context: KernelContext, x: Any, least: Any, most: Any, out: Any) -> Any:
+def _bind_dequantize(
+    context: KernelContext, x: Any, range_min: Any, range_max: Any, out: Any
+) -> Any:
     numbers, mode = _numbers(x), _mode(context.attrs)
 
     def run() -> None:
-        np.copyto(out, _real(numbers, least[()], most[()], mode), casting="same_kind")
+        np.copyto(out, _to_real(numbers, range_min[()], range_max[()], mode), casting="same_kind")
 
     return run
 
@@ -189,20 +193,20 @@ op(
 # -- there and back
 
 
-def _there_and_back(context: KernelContext, x: Any, ends: Sequence[Any], bits: int) -> Any:
+def _quantize_and_dequantize(context: KernelContext, x: Any, ends: Sequence[Any], bits: int) -> Any:
     attrs, kind = context.attrs, x.dtype.type
     signed, narrow = attrs["signed_input"], attrs["narrow_range"]
     if not (2 if signed else 1) <= bits <= 63:
         raise invalid_argument(f"num_bits is out of range: {bits} with signed_input {signed}")
     last = 2 ** (bits - signed) - 1
     first = (narrow - last - 1 if signed else 0) if narrow else (-last - 1 if signed else 0)
-    given = attrs["range_given"]
-    low, high = (kind(end[()]) for end in ends) if given else (x.min(), x.max())
+    is_range_given = attrs["range_given"]
+    low, high = (kind(end[()]) for end in ends) if is_range_given else (x.min(), x.max())
     if low > high:
         raise invalid_argument(f"Invalid range: input_min {low} > input_max {high}")
     with np.errstate(all="ignore"):
         scale, low, high = _scaled_ends(low, high, (first, last))
-        places = (np.clip(x, low, high) if given else x) * scale
+        places = (np.clip(x, low, high) if is_range_given else x) * scale
         half_up = _text(attrs.get("round_mode", "HALF_TO_EVEN")) == "HALF_UP"
         whole = np.floor(places + kind(0.5)) if half_up else np.rint(places)
         return whole * kind(1 / scale)
@@ -214,13 +218,15 @@ def _infer_same(context: InferContext) -> Sequence[Any]:
     return [context.shapes[0]]
 
 
-def _bind_there_and_back(context: KernelContext, x: Any, *others: Any) -> Callable[[], Any]:
+def _bind_quantize_and_dequantize(
+    context: KernelContext, x: Any, *others: Any
+) -> Callable[[], Any]:
     *ends, out = others if len(others) == 3 else (others[0], others[1], others[3])
 
     def run() -> None:
         if x.size:
             bits = others[2][()] if len(others) == 4 else context.attrs["num_bits"]
-            np.copyto(out, _there_and_back(context, x, ends, int(bits)))
+            np.copyto(out, _quantize_and_dequantize(context, x, ends, int(bits)))
 
     return run
 
@@ -230,7 +236,7 @@ def _straight_through(op: Any, dy: Any) -> list[Any]:
 
 
 _BACK_ATTRS = {"narrow_range": Attr("bool", False), "T": FLOATING}
-for _version, _more, _attrs in (
+for _version, _extra_inputs, _attrs in (
     ("V2", "", {
         "num_bits": Attr("int", 8),
         "range_given": Attr("bool", False),
@@ -240,11 +246,11 @@ for _version, _more, _attrs in (
 ):  # fmt: skip
     op(
         f"QuantizeAndDequantize{_version}",
-        inputs=f"input: T, input_min: T, input_max: T{_more}",
+        inputs=f"input: T, input_min: T, input_max: T{_extra_inputs}",
         outputs="output: T",
         attrs={"signed_input": Attr("bool", True), **_attrs, **_BACK_ATTRS},
         infer=_infer_same,
-        **numpy_kernels(Call(make=_bind_there_and_back)),
+        **numpy_kernels(Call(make=_bind_quantize_and_dequantize)),
         grad=_straight_through,
         doc="Real numbers rounded to those that numbers of `num_bits` bits can stand for.",
     )
@@ -262,10 +268,10 @@ def quantize(
     round_mode: str = "HALF_AWAY_FROM_ZERO",
     name: str | None = None,
 ) -> Any:
-    """(output, output_min, output_max): float32 numbers as numbers of the quantized dtype `T`.
+    """Quantize float32 numbers to dtype `T`; return (output, output_min, output_max).
 
     The range is widened to contain 0. mode: `"MIN_COMBINED"`, `"MIN_FIRST"` or `"SCALED"`;
-    round_mode: of SCALED, `"HALF_TO_EVEN"` too. ValueError for other modes.
+    round_mode: with SCALED, also `"HALF_TO_EVEN"`. ValueError for other modes.
     """
     attrs = {"mode": mode, "round_mode": round_mode}
     return raw_ops.QuantizeV2(input, min_range, max_range, T=T, name=name, **attrs)
@@ -280,14 +286,14 @@ def quantize_v2(
     name: str | None = None,
     round_mode: str = "HALF_AWAY_FROM_ZERO",
 ) -> Any:
-    """`quantize` by its older name, with the arguments in another order."""
+    """Quantize as `quantize`; an older name, with the arguments in another order."""
     return quantize(input, min_range, max_range, T, mode, round_mode, name)
 
 
 def dequantize(
     input: Any, min_range: Any, max_range: Any, mode: str = "MIN_COMBINED", name: str | None = None
 ) -> Any:
-    """The float32 numbers that numbers of a quantized dtype stand for; see `quantize`."""
+    """Convert numbers of a quantized dtype to float32; see `quantize`."""
     return raw_ops.Dequantize(input, min_range, max_range, mode=mode, name=name)
 
 
@@ -296,14 +302,14 @@ def quantize_and_dequantize(
     range_given: bool = False, round_mode: str = "HALF_TO_EVEN", name: str | None = None,
     narrow_range: bool = False,
 ) -> Any:  # fmt: skip
-    """`input` rounded to the numbers that whole ones of `num_bits` bits, times a scale, can be.
+    """Round `input` to a scale times integers of `num_bits` bits.
 
     The gradient is that of the identity.
 
     Args:
-      input_min, input_max: scalars; heeded with `range_given`, else the input's extremes are.
+      input_min, input_max: scalars; used with `range_given`, else the input's extremes are.
       round_mode: `"HALF_TO_EVEN"` or `"HALF_UP"`.
-      narrow_range: whether the lowest whole number is left out, so that both ends are alike.
+      narrow_range: whether to leave out the lowest integer, so that the range is symmetric.
     """
     attrs: dict[str, Any] = {"signed_input": signed_input, "range_given": range_given}
     attrs |= {"round_mode": round_mode, "narrow_range": narrow_range, "num_bits": num_bits}

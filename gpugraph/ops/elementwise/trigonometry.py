@@ -1,4 +1,4 @@
-"""Inverse and hyperbolic functions of each element, and the arc of a quotient, with gradients."""
+"""Inverse trigonometric and hyperbolic functions, elementwise, and atan2, with gradients."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gpugraph.ops.framework.unbroadcasting import unbroadcast_pair
 
 
 def _asin_slope(x: Any) -> Any:
-    """1 / sqrt(1 - x x)."""
+    """Return 1 / sqrt(1 - x x)."""
     return raw_ops.Reciprocal(raw_ops.Sqrt(raw_ops.Sub(1, raw_ops.Square(x))))
 
 
@@ -38,12 +38,12 @@ def _acosh_gradient(op: Any, dy: Any) -> Any:
 def _unary(
     op_type: str, function: Callable[..., Any], grad: Any, doc: str, sparse: bool = False
 ) -> UnaryFunction:
-    """Declares a function that C has under the same name."""
+    """Declare a function that C has under the same name."""
     return unary(op_type, function, f"{op_type.lower()}(x)", grad, doc, sparse=sparse)
 
 
 def _inverse_of(denominator: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
-    """The gradient dy / denominator(x x)."""
+    """Return the gradient dy / denominator(x x)."""
     return from_slope(lambda x: raw_ops.Reciprocal(denominator(raw_ops.Square(x))))
 
 
@@ -69,7 +69,7 @@ atanh = _unary(
 
 
 def _atan2_gradient(op: Any, dz: Any) -> list[Any]:
-    """dz x / (x x + y y), and -dz y / (x x + y y)."""
+    """Return dz x / (x x + y y), and -dz y / (x x + y y)."""
     y, x = op.inputs
     share = raw_ops.RealDiv(dz, raw_ops.AddV2(raw_ops.Square(x), raw_ops.Square(y)))
     return unbroadcast_pair(op, raw_ops.Mul(x, share), raw_ops.Neg(raw_ops.Mul(y, share)))
@@ -79,7 +79,7 @@ class AngleFunction(Protocol):
     """A function of the coordinates `y` and `x`."""
 
     def __call__(self, y: Any, x: Any, name: str | None = None) -> Tensor:
-        """Adds the operation `name` to the graph of `y` and `x`."""
+        """Add the operation `name` to the graph of `y` and `x`."""
 
 
 atan2: AngleFunction = public_function(

@@ -1,7 +1,7 @@
-"""Functions of each element of one tensor, under TensorFlow's names, and their gradients.
+"""Unary elementwise functions, under TensorFlow's names, and their gradients.
 
-TypeError for a dtype that the op does not take. NaN and infinity follow IEEE 754. Functions that
-are 0 at 0 take a SparseTensor too, and give one. The ops that compute gradients (`SqrtGrad`,
+TypeError for a dtype that the op does not support. NaN and infinity follow IEEE 754. Functions that
+are 0 at 0 also accept and return a SparseTensor. The ops that compute gradients (`SqrtGrad`,
 `TanhGrad`, ...) are in `unary_gradients`.
 """
 
@@ -29,9 +29,9 @@ from gpugraph.ops.framework.shape_functions import IN_PLACE, same_shape
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 SIGNED = (*FLOATING, dtypes.int8, dtypes.int16, dtypes.int32, dtypes.int64)
-"""Real types that have negative values."""
+"""Real dtypes that have negative values."""
 INEXACT = FLOATING + COMPLEX
-"""Floating point and complex types."""
+"""Floating point and complex dtypes."""
 
 
 def unary(
@@ -46,9 +46,9 @@ def unary(
     output: str = "y: T",
     sparse: bool = False,
 ) -> UnaryFunction:
-    """Declares a function of each element: in NumPy, as a C expression, and in words.
+    """Declare an elementwise function: for NumPy, as a C expression, and in words.
 
-    name, sparse: as `public_function` has them.
+    name, sparse: as of `public_function`.
     """
     declared = op(
         op_type,
@@ -66,17 +66,17 @@ def unary(
 
 
 def _from_output(grad_op: str) -> Callable[[Any, Any], Any]:
-    """The gradient by the op `grad_op`, of the output."""
+    """Return the gradient by the op `grad_op` of the output."""
     return lambda op, dy: getattr(raw_ops, grad_op)(op.outputs[0], dy)
 
 
 def _from_conjugate(grad_op: str) -> Callable[[Any, Any], Any]:
-    """The gradient by the op `grad_op`, of the output's conjugate."""
+    """Return the gradient by the op `grad_op` of the output's conjugate."""
     return lambda op, dy: getattr(raw_ops, grad_op)(conj(op.outputs[0]), dy)
 
 
 def from_slope(slope: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
-    """The gradient dy slope(conj(x))."""
+    """Return the gradient dy slope(conj(x))."""
     return lambda op, dy: raw_ops.Mul(dy, slope(conj(op.inputs[0])))
 
 
@@ -112,7 +112,7 @@ add_kernel(
 
 @of_values
 def abs(x: Any, name: str | None = None) -> Tensor:
-    """|x|, elementwise; of complex numbers, real ones: their distances from 0."""
+    """Return |x|, elementwise; for complex numbers, a real tensor of their absolute values."""
     tensor = x if isinstance(x, Tensor) else convert_to_tensor(x, name="x")
     if tensor._dtype.is_complex:
         return complex_abs(tensor, name or "Abs")
@@ -184,7 +184,7 @@ log1p = unary("Log1p", np.log1p, "log1p(x)", _log1p_gradient, "log(1 + x), preci
 
 
 def _tan_slope(x: Any) -> Any:
-    """1 / cos(x)^2."""
+    """Return 1 / cos(x)^2."""
     return raw_ops.Square(raw_ops.Reciprocal(raw_ops.Cos(x)))
 
 
@@ -204,7 +204,7 @@ def _sigmoid(x: Any, out: Any) -> None:
 
 
 def _softplus(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
-    """max(x, 0) + log1p(exp(-|x|)): nothing overflows."""
+    """Bind max(x, 0) + log1p(exp(-|x|)), which does not overflow."""
     tail = context.scratch(context.output_shapes[0], context.output_types[0])
 
     def run() -> None:
@@ -249,7 +249,7 @@ erf = unary(
 
 
 def log_sigmoid(x: Any, name: str | None = None) -> Tensor:
-    """log(1 / (1 + exp(-x))), elementwise, without overflow."""
+    """Return log(1 / (1 + exp(-x))), elementwise, without overflow."""
     with op_scope(name, "LogSigmoid", x) as scope:
         tensor = convert_to_tensor(x, name="x")
         return raw_ops.Neg(raw_ops.Softplus(raw_ops.Neg(tensor)), name=scope)
@@ -275,7 +275,7 @@ add_kernel("Round", "GPU", Elementwise("x", Call(_round)), types={"T": INTEGRAL}
 
 
 def round(x: Any, name: str | None = None) -> Tensor:
-    """x rounded to the nearest integer, halves to the even one; integers as they are."""
+    """Round x to the nearest integer, halves to even; return integers unchanged."""
     tensor = x if isinstance(x, Tensor) else convert_to_tensor(x, name="x")
     return tensor if tensor._dtype.is_integer else _round_op(tensor, name=name)
 

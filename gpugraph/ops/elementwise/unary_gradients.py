@@ -1,9 +1,9 @@
 """Ops that compute gradients of unary functions from the functions' outputs.
 
 Each is a function of two tensors of one shape and has a gradient itself, so that second
-derivatives exist. Most reuse no input's memory: their kernels read an input after the first write.
-Of complex numbers most conjugate y, as TensorFlow's do: they multiply dy by the conjugate of the
-derivative. `TanhGrad` and `SigmoidGrad` get y conjugated already.
+derivatives exist. Few reuse an input's memory: most kernels read an input after the first write.
+For complex numbers most conjugate y, as TensorFlow's do: they multiply dy by the conjugate of the
+derivative. `TanhGrad` and `SigmoidGrad` receive y already conjugated.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _gradient_op(
 
 
 def _of_conjugate(function: Callable[..., Any]) -> Call:
-    """`function` of the conjugate of y."""
+    """Return the kernel of `function` of the conjugate of y."""
 
     def make(context: KernelContext, y: Any, dy: Any, out: Any) -> Callable[[], Any]:
         conjugate = context.scratch(context.input_shapes[0], context.input_types[0].base_dtype)
@@ -68,13 +68,13 @@ def _of_conjugate(function: Callable[..., Any]) -> Call:
 
 
 def _parts(op: Any, dz: Any) -> tuple[Any, Any]:
-    """conj(y), and conj(dz) dy, of which the gradient of y is a multiple."""
+    """Return conj(y), and conj(dz) dy, of which the gradient of y is a multiple."""
     y, dy = op.inputs
     return conj(y), raw_ops.Mul(conj(dz), dy)
 
 
 def _holomorphic_parts(op: Any, dz: Any) -> tuple[Any, Any]:
-    """conj(y), and dz conj(dy), of which the gradient of y is a multiple."""
+    """Return conj(y), and dz conj(dy), of which the gradient of y is a multiple."""
     y, dy = op.inputs
     return conj(y), raw_ops.Mul(dz, conj(dy))
 
@@ -82,7 +82,7 @@ def _holomorphic_parts(op: Any, dz: Any) -> tuple[Any, Any]:
 def _by_both(
     op_type: str, parts: Callable[[Any, Any], tuple[Any, Any]], by_y: Callable[[Any, Any], Any]
 ) -> Callable[[Any, Any], list[Any]]:
-    """The gradients of `op_type`: `by_y` of the `parts`, and by dy itself of conj(y) and dz."""
+    """Return the gradients of `op_type`: for y by `by_y`, for dy by the op itself."""
 
     def gradient(op: Any, dz: Any) -> list[Any]:
         y, both = parts(op, dz)
@@ -92,7 +92,7 @@ def _by_both(
 
 
 def _zero_where_dy_is(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function`, but 0 where dy is, also where y is 0, infinite or NaN: as in TensorFlow."""
+    """Wrap `function` to give 0 where dy is 0, even if y is 0, infinite or NaN (as TensorFlow)."""
 
     def compute(y: Any, dy: Any, out: Any) -> None:
         is_zero = dy == 0

@@ -22,7 +22,7 @@ from gpugraph.ops.framework.unbroadcasting import unbroadcast_pair
 
 
 def _unless_zero(which: int, compute: Callable[..., Any]) -> Call:
-    """`compute(x, y, out)`, but 0 where input `which` is 0."""
+    """Return the kernel of `compute(x, y, out)` that gives 0 where input `which` is 0."""
 
     def make(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
         factor, out = arrays[which], arrays[-1]
@@ -39,25 +39,25 @@ def _unless_zero(which: int, compute: Callable[..., Any]) -> Call:
     return Call(make=make)
 
 
-def _there(x: Any) -> Any:
-    """1 where x is not 0, else 0."""
+def _is_nonzero(x: Any) -> Any:
+    """Return 1 where x is not 0, else 0."""
     return raw_ops.Cast(raw_ops.NotEqual(x, raw_ops.ZerosLike(x)), DstT=x.dtype.base_dtype)
 
 
 def _log_gradient(op: Any, dz: Any) -> list[Any]:
-    """Of Xlogy dz log(y) where x is not 0, and dz x / y; of Xlog1py the same with 1 + y."""
+    """Return dz log(y) where x is not 0, and dz x / y; for Xlog1py, with 1 + y in place of y."""
     x, y = (conj(tensor) for tensor in op.inputs)
-    slope = getattr(raw_ops, op.type)(_there(x), y)
+    slope = getattr(raw_ops, op.type)(_is_nonzero(x), y)
     by_y = raw_ops.Xdivy(x, y if op.type == "Xlogy" else raw_ops.AddV2(y, 1))
     return unbroadcast_pair(op, raw_ops.Mul(dz, slope), raw_ops.Mul(dz, by_y))
 
 
 def _xdivy_gradient(op: Any, dz: Any) -> list[Any]:
-    """dz / y where x is not 0, and -dz x / (y y)."""
+    """Return dz / y where x is not 0, and -dz x / (y y)."""
     x, y = (conj(tensor) for tensor in op.inputs)
     slope = raw_ops.Xdivy(raw_ops.Neg(x), raw_ops.Square(y))
     return unbroadcast_pair(
-        op, raw_ops.Mul(dz, raw_ops.Xdivy(_there(x), y)), raw_ops.Mul(dz, slope)
+        op, raw_ops.Mul(dz, raw_ops.Xdivy(_is_nonzero(x), y)), raw_ops.Mul(dz, slope)
     )
 
 
@@ -70,7 +70,7 @@ _INEXACT = {"T": FLOATING + COMPLEX}
 
 
 def _times_log(op_type: str, log: np.ufunc, doc: str) -> BinaryFunction:
-    """Declares x log(y), for a `log` that C has under NumPy's name."""
+    """Declare x log(y), for a `log` that C has under NumPy's name."""
 
     def compute(x: Any, y: Any, out: Any) -> None:
         np.multiply(x, log(y), out=out)
@@ -105,7 +105,7 @@ multiply_no_nan = binary(
     cpu=_unless_zero(1, np.multiply),
     elementwise="y == (T)0 ? (T)0 : x * y",
     grad=_mul_no_nan_gradient,
-    doc="x y, elementwise, and 0 where y is 0, be x infinite or NaN.",
+    doc="x y, elementwise, and 0 where y is 0, even if x is infinite or NaN.",
 )
 
 
@@ -113,7 +113,7 @@ class NextAfterFunction(Protocol):
     """A function of two tensors, `x1` and `x2`."""
 
     def __call__(self, x1: Any, x2: Any, name: str | None = None) -> Tensor:
-        """Adds the operation `name` to the graph of `x1` and `x2`."""
+        """Add the operation `name` to the graph of `x1` and `x2`."""
 
 
 nextafter: NextAfterFunction = public_function(
@@ -134,13 +134,13 @@ nextafter: NextAfterFunction = public_function(
 
 
 def xlog1py(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """x log(1 + y), elementwise, and 0 where x is 0, whatever y is; precise for small y."""
+    """Return x log(1 + y), elementwise, and 0 where x is 0, whatever y is; precise for small y."""
     with op_scope(name, "xlog1py", x, y):
         return _xlog1py(x, y)
 
 
 def reciprocal_no_nan(x: Any, name: str | None = None) -> Tensor:
-    """1 / x, elementwise, and 0 where x is 0. TypeError for integers."""
+    """Return 1 / x, elementwise, and 0 where x is 0. TypeError for integers."""
     with op_scope(name, "reciprocal_no_nan", x) as scope:
         source = convert_to_tensor(x, name="x")
         one = constant(1, dtype=source.dtype.base_dtype, name="one")

@@ -1,1 +1,1 @@
-"""Files read and written in a run, and records decoded."""
+"""Ops that read and write files in a run, and decode records."""

@@ -1,6 +1,6 @@
-"""SaveV2, RestoreV2, MergeV2Checkpoints and the names of shards: checkpoints by ops.
+"""Ops of checkpoints: SaveV2, RestoreV2, MergeV2Checkpoints and names of shards.
 
-Tensors are written one by one from where they lie, so that saving needs no memory of their size.
+Tensors are written one by one from where they lie, so that saving does not need memory for copies.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def _bind_restore(context: KernelContext, prefix: Any, names: Any, specs: Any) -
 
 
 def check_types(reader: TensorReader, names: Sequence[str], types: Sequence[DType]) -> None:
-    """InvalidArgumentError that names all tensors of other dtypes, before any is read."""
+    """Raise InvalidArgumentError that names all tensors of other dtypes, before any is read."""
     wrong = [
         f"tensor_name = {name}; expected dtype {dtype.name} does not equal original dtype "
         f"{reader.entry(name).dtype.name}"
@@ -117,7 +117,7 @@ def check_types(reader: TensorReader, names: Sequence[str], types: Sequence[DTyp
 
 
 def restored(reader: TensorReader, name: str, spec: str) -> Any:
-    """Return a tensor, or the part of it that a text names."""
+    """Return a tensor, or the part of it that `spec` describes."""
     part = parse_slice_spec(spec)
     return reader.read(name) if part is None else reader.read_slice(name, *part)
 
@@ -169,7 +169,7 @@ def _bind_restore_sized(
 def _check_assigned(
     reader: TensorReader, name: str, part: Any, shape: tuple[int, ...], taker: bytes
 ) -> None:
-    """InvalidArgumentError where the Assign that takes a tensor would refuse its shape."""
+    """Raise InvalidArgumentError if the Assign that consumes a tensor would reject its shape."""
     stored = reader.entry(name).shape if part is None else shape_of_slice(*part)
     if stored != shape:
         raise invalid_argument(
@@ -229,7 +229,7 @@ merge_v2_checkpoints = _host_op(
     cpu=Call(make=_merge, dynamic=True),
     stateful=True,
     reaches_out=True,
-    doc="Makes one checkpoint of several, whose data files become its shards.",
+    doc="Merges several checkpoints into one; their data files become its shards.",
 )
 
 

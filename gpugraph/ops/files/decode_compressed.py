@@ -1,4 +1,4 @@
-"""DecodeCompressed: strings that zlib or gzip has made smaller, as they were."""
+"""DecodeCompressed: decompresses zlib and gzip strings."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ def _decoding(context: KernelContext) -> Callable[[bytes], bytes]:
                 parts.append(stream.decompress(rest, room + 1))
             except zlib.error as error:
                 if parts:
-                    break  # what follows a whole stream and is none
+                    break  # bytes after a complete stream that are not another stream
                 raise DataLossError.of_no_node(f"inflate() failed: {error}") from None
             room -= len(parts[-1])
             if room < 0:
-                sizes = f"over {most_inflated(len(text))} bytes come out of {len(text)}"
+                sizes = f"{len(text)} bytes expand to over {most_inflated(len(text))}"
                 raise DataLossError.of_no_node(f"inflate() failed: {sizes}")
             rest = stream.unused_data
         return b"".join(parts)
@@ -49,18 +49,18 @@ def _decoding(context: KernelContext) -> Callable[[bytes], bytes]:
 _decode_compressed = string_op(
     "DecodeCompressed",
     _decoding,
-    "Each string, which is compressed as compression_type says, as it was.",
+    "Each string, decompressed by the method compression_type.",
     inputs="bytes: string",
     compression_type=Attr("string", ""),
 )
 
 
 def decode_compressed(bytes: Any, compression_type: str = "", name: str | None = None) -> Tensor:
-    """Each string as it was before it was compressed: strings of the same shape.
+    """Decompress each string; the result has the same shape.
 
-    compression_type: "ZLIB", "GZIP", or "" for strings that are not compressed. Of several gzip
-    files in a string all are read, of one that is cut off what can be read. InvalidArgumentError,
-    in a run, for another type, DataLossError for what is not compressed in that way, and for
-    over 64 MiB that are more than 100 times as many bytes as they were compressed.
+    compression_type: "ZLIB", "GZIP", or "" for strings that are not compressed. All gzip files in a
+    string are read; of a truncated one, as much as can be read. In a run, InvalidArgumentError for
+    another type, and DataLossError for strings not compressed in that way and for results over 64
+    MiB that are more than 100 times as large as the compressed string.
     """
     return _decode_compressed(bytes, compression_type=compression_type, name=name)

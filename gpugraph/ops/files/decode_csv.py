@@ -1,4 +1,4 @@
-"""DecodeCSV: records of fields that a sign parts, each column a tensor. Quotes as in RFC 4180."""
+"""DecodeCSV: splits records of delimited fields into columns, with quotes as in RFC 4180."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _CALLED = {dtypes.float32: "float", dtypes.float64: "double"}
 
 
 _SPECIAL = re.compile(rb'["\r\n]')
-"""What makes a record more than fields with delimiters between them."""
+"""Matches records that are more than fields with delimiters between them."""
 
 # -- fields
 
 
 def _fields(record: bytes, delimiter: bytes, quotes: bool) -> list[bytes]:
-    """The fields of one record, without their quotes; none of an empty one."""
+    """Return the fields of one record, without their quotes; an empty record has none."""
     fields: list[bytes] = []
     position = 0 if record else len(record) + 1
     while position <= len(record):
@@ -44,12 +44,12 @@ def _fields(record: bytes, delimiter: bytes, quotes: bool) -> list[bytes]:
             if b"\n" in field or b"\r" in field or (quotes and b'"' in field):
                 raise invalid_argument("Unquoted fields cannot have quotes/CRLFs inside")
         fields.append(field)
-        position += 1  # beyond the delimiter, or the end
+        position += 1  # beyond the delimiter or the end
     return fields
 
 
 def _quoted(record: bytes, start: int, delimiter: bytes) -> tuple[bytes, int]:
-    """The field that begins at `start`, after its quote, and where its other quote's next is."""
+    """Return the quoted field that begins at `start`, and the position after its closing quote."""
     position = start
     while (end := record.find(b'"', position)) >= 0:
         after = record[end + 1 : end + 2]
@@ -101,7 +101,7 @@ def _plain_columns(
     defaults: Sequence[Any],
     missing: bytes,
 ) -> list[Any] | None:
-    """All columns at once; None where some record or field needs a closer look."""
+    """Return all columns at once, or None if a record or field needs the slow path."""
     special = [row for row, line in enumerate(lines) if _SPECIAL.search(line)]
     try:
         patches = [_fields(lines[row], delimiter, quotes) for row in special]
@@ -130,7 +130,7 @@ def _plain_columns(
 
 
 def _plain_column(texts: list[bytes], default: Any, missing: bytes) -> Any:
-    """The values of a column; None where one of them is not a plain number, or is required."""
+    """Return the values of a column, or None unless all are plain numbers and present."""
     dtype = as_dtype(default.dtype)
     blank = []
     if b"" in texts or missing in texts:
@@ -152,7 +152,7 @@ def _values(
     defaults: Sequence[Any],
     missing: bytes,
 ) -> Iterator[Any]:
-    """The values of one record."""
+    """Yield the values of one record."""
     if chosen:
         fields = [field for column, field in enumerate(fields) if column in chosen]
     if len(fields) != len(defaults):
@@ -239,19 +239,20 @@ def decode_csv(
     na_value: str = "",
     select_cols: Sequence[int] | None = None,
 ) -> list[Tensor]:
-    """The fields of records, a list of one tensor for each column, of the shape of `records`.
+    """Split records into fields: a list of one tensor for each column, of the shape of `records`.
 
-    records: strings, one record each, without an end of line.
-    record_defaults: a list, for each column what is there where a field is empty: a scalar or a
-      vector of one element, or an empty vector where no field may be empty. Its dtype is the
+    records: strings, one record each, without a line end.
+    record_defaults: a list with the default value of each column for empty fields: a scalar or a
+      vector of one element, or an empty vector if no field may be empty. Its dtype is the
       column's: float32, float64, int32, int64 or string; TypeError for others.
-    field_delim: the sign between fields. use_quote_delim: whether fields may stand in double
-      quotes, with whatever in them, a quote twice. na_value: what is as good as an empty field.
-    select_cols: the columns that are wanted, in order; ValueError for others than there are
-      defaults, and for negative ones. By default all are.
+    field_delim: the delimiter between fields. use_quote_delim: whether fields may be in double
+      quotes, with any characters inside, a quote doubled. na_value: a text that counts as empty.
+    select_cols: the columns to return, in order; ValueError if their number is not that of the
+      defaults, and for negative ones. By default all columns.
 
-    InvalidArgumentError in a run for a record with more or fewer fields, for what is no number of
-    its column's dtype, for quotes that don't close, and for a required field that is empty.
+    InvalidArgumentError in a run for a record with more or fewer fields, for a field that is not a
+    number of its column's dtype, for quotes that don't close, and for a required field that is
+    empty.
     """
     chosen = [] if select_cols is None else list(select_cols)
     if select_cols is not None:

@@ -1,4 +1,4 @@
-"""DecodeRaw: the bytes of strings read as numbers."""
+"""DecodeRaw: reinterprets the bytes of strings as numbers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ def _bind(context: KernelContext, source: Any) -> Callable[[], Any]:
     wanted = as_dtype(context.attrs["out_type"])
     is_little = context.attrs["little_endian"]
     numpy_type = np.dtype(wanted.as_numpy_dtype)
-    bits = np.dtype(np.uint16) if wanted is dtypes.bfloat16 else numpy_type  # it has no byte order
+    bits = (
+        np.dtype(np.uint16) if wanted is dtypes.bfloat16 else numpy_type
+    )  # a NumPy bfloat16 has no byte order
     stored = bits.newbyteorder("<" if is_little else ">")
 
     def run() -> list[Any]:
@@ -72,13 +74,13 @@ def decode_raw(
     name: str | None = None,
     bytes: Any = None,
 ) -> Tensor:
-    """The bytes of strings as numbers of `out_type`, along a new last axis.
+    """Reinterpret the bytes of strings as numbers of `out_type`, along a new last axis.
 
-    little_endian: whether the first byte of a number is the least. `bytes` is an older name of
-    `input_bytes`; ValueError for both or none, TypeError for a dtype that has no bytes of its own.
+    little_endian: whether the first byte of a number is the least significant. `bytes` is an older
+    name of `input_bytes`; ValueError for both or neither, TypeError for an unsupported dtype.
 
-    InvalidArgumentError, in a run, for strings of different sizes, or of a size that is no multiple
-    of the dtype's.
+    InvalidArgumentError, in a run, for strings of different sizes, or of a size that is not a
+    multiple of the dtype's.
     """
     if input_bytes is not None and bytes is not None:
         raise ValueError("Cannot specify both 'input_bytes' and 'bytes'")

@@ -1,7 +1,7 @@
 """ReadFile, WriteFile and MatchingFiles: files of the machine that runs the step.
 
-Read and written at each run that needs the op. What the system refuses fails the run with the
-error of its class (`files`).
+Each run that needs the op reads or writes. If the system refuses, the run fails with the error of
+the corresponding class (`files`).
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ _read_file = _file_op(
 _write_file = _file_op(
     "WriteFile",
     Call(_write),
-    "Makes a file of these contents, and the folders around it.",
+    "Writes a file with these contents, and creates its folders.",
     inputs="filename: string, contents: string",
     reaches_out=True,
 )
@@ -102,17 +102,19 @@ _matching_files = _file_op(
 
 
 def read_file(filename: Any, name: str | None = None) -> Tensor:
-    """The whole contents of a file, a string scalar, read at each run. NotFoundError, in a run,
-    where there is no such file."""
+    """Read the whole contents of a file, as a string scalar, in each run.
+
+    NotFoundError, in a run, if there is no such file."""
     return _read_file(filename, name=name)
 
 
 def write_file(filename: Any, contents: Any, name: str | None = None) -> Operation:
-    """An operation that makes a file of a string scalar, and the folders around it, at each run."""
+    """Add an operation that writes a string scalar to a file, creating its folders, in each run."""
     return _write_file(filename, contents, name=name)
 
 
 def matching_files(pattern: Any, name: str | None = None) -> Tensor:
-    """The paths, sorted, that match a pattern or one of a vector of them: `*`, `?`, `[...]` in each
-    part of it."""
+    """Return the sorted paths that match a pattern or one of a vector of patterns.
+
+    A pattern may have `*`, `?` and `[...]` in each part of the path."""
     return _matching_files(pattern, name=name)

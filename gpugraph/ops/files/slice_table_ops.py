@@ -1,6 +1,6 @@
-"""Save, SaveSlices, Restore and RestoreSlice: V1 checkpoints, in graphs of before TensorFlow 1.0.
+"""Save, SaveSlices, Restore and RestoreSlice: V1 checkpoints, in graphs from before TensorFlow 1.0.
 
-The last two read V2 checkpoints too.
+The last two also read V2 checkpoints.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def _as_bytes(item: Any) -> bytes:
 
 
 def _bind_save(count: int) -> Callable[..., Any]:
-    """Return the binding of an op with so many inputs before the values."""
+    """Return the binding of an op with `count` inputs before the values."""
 
     def bind(context: KernelContext, *inputs: Any) -> Callable[[], list[Any]]:
         filename, names, *specs = inputs[:count]

@@ -1,4 +1,6 @@
-"""GenerateVocabRemapping and LoadAndRemapMatrix: a matrix of an old vocabulary for a new one."""
+"""GenerateVocabRemapping and LoadAndRemapMatrix: remap a matrix from an old vocabulary to a new
+one.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ _host_op = partial(op, gpu=HostOnly("files are read by the host"), grad=NO_GRADI
 
 
 def _lines(path: str) -> list[bytes]:
-    """The lines of a vocabulary; InvalidArgumentError for an empty one."""
+    """Return the lines of a vocabulary; InvalidArgumentError for an empty line."""
     with system_errors(path), open_to_read(path) as file:
         lines = file.read().splitlines()
     for number, line in enumerate(lines):
@@ -41,7 +43,10 @@ def _lines(path: str) -> list[bytes]:
 
 
 def _places(path: str, size: int) -> dict[bytes, int]:
-    """The place of each word in the first `size` lines of a vocabulary, -1: in all."""
+    """Return the line number of each word in the first `size` lines of a vocabulary.
+
+    A `size` of -1 stands for all lines.
+    """
     words = _lines(path)
     if size > len(words):
         raise invalid_argument(
@@ -95,12 +100,12 @@ generate_vocab_remapping = _host_op(
     },
     infer=_infer_remapping,
     cpu=Call(make=_bind_remapping, dynamic=True, direct=True),
-    doc="For each word of a new vocabulary its line in the old one, or -1; and how many are there.",
+    doc="For each word of a new vocabulary, its line in the old one, or -1; and the number found.",
 )
 
 
 def _matrix(path: str, name: str) -> Any:
-    """A matrix of a checkpoint; InvalidArgumentError for a tensor that is none."""
+    """Read a matrix from a checkpoint; InvalidArgumentError for any other tensor."""
     with open_checkpoint(path) as reader:
         entry = reader.entry(name)
         if entry.dtype != dtypes.float32:
@@ -116,7 +121,7 @@ def _matrix(path: str, name: str) -> Any:
 
 
 def _check_places(remapping: Any, size: int, what: str) -> None:
-    """UnimplementedError for an old line that is used twice, InternalError for one that is not."""
+    """Raise UnimplementedError for an old line used twice, InternalError for one out of range."""
     seen: dict[int, int] = {}
     for new, old in enumerate(remapping.tolist()):
         if old < 0:
@@ -166,7 +171,7 @@ def _check_sizes(rows: Any, columns: Any, num_rows: int, num_cols: int) -> None:
 
 
 def _remapped(old: Any, rows: Any, columns: Any, initial: Any) -> Any:
-    """Rows and columns of a matrix; those at negative places are filled from `initial`."""
+    """Remap rows and columns of a matrix; negative entries are filled from `initial`."""
     is_there = (rows >= 0)[:, None] & (columns >= 0)[None, :]
     missing = is_there.size - np.count_nonzero(is_there)
     values = initial.reshape(-1)
@@ -208,5 +213,5 @@ load_and_remap_matrix = _host_op(
     infer=_infer_load,
     cpu=Call(make=_bind_load, dynamic=True, direct=True),
     stateful=True,
-    doc="A matrix of a checkpoint with rows and columns chosen; what is missing is filled in.",
+    doc="Selected rows and columns of a matrix in a checkpoint; missing values are filled in.",
 )

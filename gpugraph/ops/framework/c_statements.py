@@ -10,14 +10,14 @@ from gpugraph.kernel import Builder, Decomposition, Elementwise, Reduction, Sign
 
 
 class _Statements(Builder):
-    """A builder of scalars: values are C expressions, by their numbers."""
+    """A builder of scalars: the values are numbered C expressions."""
 
     def __init__(self) -> None:
         self.values: list[tuple[str, DType]] = []
         self.lines: list[str] = []
 
     def named(self, expression: str, dtype: DType) -> int:
-        """The number of a value that has a C expression."""
+        """Append a value with a C expression and return its number."""
         self.values.append((expression, dtype))
         return len(self.values) - 1
 
@@ -64,11 +64,11 @@ def statements(
     inputs: Sequence[tuple[str, DType]],
     outputs: Sequence[str],
 ) -> str:
-    """C statements on one line that assign the values of a decomposition to `outputs`.
+    """Return C statements, on one line, that assign the values of a decomposition to `outputs`.
 
-    inputs: a C expression for each of its inputs. T and U are the type of the computation,
-    ELEMENT_STORE and ELEMENT_LOAD round to the type in memory. NotImplementedError where the
-    decomposition has more than elementwise expressions.
+    inputs: a C expression for each of its inputs. T and U are the type of the computation;
+    ELEMENT_STORE and ELEMENT_LOAD round to the type in memory. NotImplementedError if the
+    decomposition contains anything but elementwise expressions.
     """
     builder = _Statements()
     values = decomposition.build(builder, signature, [builder.named(*value) for value in inputs])

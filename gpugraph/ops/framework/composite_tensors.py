@@ -1,7 +1,7 @@
-"""Composite tensors: values made of several tensors, as functions of tensors see them.
+"""Composite tensors: values made of several tensors, as seen by functions of tensors.
 
-`sparse_tensor.SparseTensor` is one. It is declared above the functions here, which know only that
-it has parts, and values among them.
+`sparse_tensor.SparseTensor` is one. It is declared in a layer above the functions here, which only
+use its parts, and the values among them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class SparseTensorValue(NamedTuple):
-    """The value of a SparseTensor: what fetching one gives, and what it is fed."""
+    """The value of a SparseTensor, as fetched and fed."""
 
     indices: Any
     values: Any
@@ -35,28 +35,28 @@ class Composite(ABC):
     @property
     @abstractmethod
     def dense_shape(self) -> Tensor:
-        """The sizes of the whole."""
+        """The sizes of the dense tensor."""
 
     @abstractmethod
     def _parts(self) -> list[Tensor]:
-        """Its tensors."""
+        """Return its tensors."""
 
     @abstractmethod
     def _with(self, values: Any) -> Any:
-        """A composite of the same positions and other values."""
+        """Return a composite with the same positions and other values."""
 
     @abstractmethod
     def _of(self, parts: list[Tensor]) -> Any:
-        """A composite of other parts."""
+        """Return a composite with other parts."""
 
 
 def of_values(function: Function) -> Function:
-    """`function(x, ...)` that takes a sparse tensor too, and maps its values."""
+    """Wrap `function(x, ...)` to accept a sparse tensor, too, and map its values."""
     return _mapping(function, lambda x, apply: x._with(apply(x.values)))
 
 
 def of_parts(function: Function) -> Function:
-    """`function(x, ...)` that takes a sparse tensor too, and maps each of its parts."""
+    """Wrap `function(x, ...)` to accept a sparse tensor, too, and map each of its parts."""
     return _mapping(function, lambda x, apply: x._of([apply(part) for part in x._parts()]))
 
 

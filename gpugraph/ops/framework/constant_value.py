@@ -1,8 +1,8 @@
-"""The value of a tensor before anything runs, where it follows from constants.
+"""The value of a tensor before any run, if it follows from constants.
 
 Shape inference needs it: the axis of a sum, the sizes of a reshape. Small integer and bool ops
-whose inputs are constant are evaluated by their own CPU kernels; known shapes count as constants.
-Where only some sizes are known, `constant_value_as_shape` still has those.
+with constant inputs are evaluated by their own CPU kernels; known shapes count as constants.
+If only some sizes are known, `constant_value_as_shape` returns those.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ _FOLDED = {
 _FOLDED_OF_ANY_DTYPE = {"Cast", "ConcatV2", "Pack", "Fill"}
 _STATIC = {"Cast", "Concat", "ConcatV2", "Equal", "Fill", "NotEqual", "Pack", "Range"}
 _PASSED_ON = {"Identity", "StopGradient", "PreventGradient"}
-_LARGEST = 1024
-_MOST = 4096
-_DEEPEST = 64
+_MAX_ELEMENTS = 1024
+_MAX_VISITED = 4096
+_MAX_DEPTH = 64
 
 
 def constant_value(tensor: Any) -> Any:
-    """The array that `tensor` holds at every run, or None where that isn't known.
+    """Return the array that `tensor` holds in every run, or None if it is unknown.
 
-    What is no tensor is its own value.
+    A value that is not a tensor is returned unchanged.
     """
     if not isinstance(tensor, Tensor):
         return tensor
@@ -52,9 +52,9 @@ def constant_value(tensor: Any) -> Any:
 
 
 def value_for_programs(tensor: Tensor, partial: bool = False) -> NDArray[Any] | None:
-    """The value of `tensor` as `tf.get_static_value` shows it: of TensorFlow 1.15's op types only.
+    """Return the value for `tf.get_static_value`, which evaluates only TensorFlow 1.15's op types.
 
-    partial: of a stack along axis 0, an array of objects, None for each unknown part.
+    partial: for a stack along axis 0, return an array of objects, with None for each unknown part.
     """
     value = _ProgramSearch().value(tensor)
     if value is not None or not partial or not _is_static(tensor.op) or tensor.op.type != "Pack":
@@ -63,26 +63,26 @@ def value_for_programs(tensor: Tensor, partial: bool = False) -> NDArray[Any] | 
 
 
 def constant_value_as_shape(tensor: Tensor) -> TensorShape | None:
-    """The shape in a vector of sizes, as far as it is known; None where nothing is."""
-    return _Search().shape(tensor, _DEEPEST)
+    """Return the shape in a vector of sizes, as far as it is known; None if nothing is known."""
+    return _Search().shape(tensor, _MAX_DEPTH)
 
 
 class _Search:
-    """One search: it visits each tensor once, and at most `_MOST` of them."""
+    """One search: it visits each tensor once, and at most `_MAX_VISITED` tensors."""
 
     def __init__(self) -> None:
         self._values: dict[Tensor, NDArray[Any] | None] = {}
         self._shapes: dict[Tensor, TensorShape | None] = {}
 
     def value(self, tensor: Tensor) -> NDArray[Any] | None:
-        """The value, evaluated from the constants upwards."""
+        """Return the value, evaluated from the constants upwards, or None."""
         values = self._values
         stack = [tensor]
         while stack:
             current = stack[-1]
             sources = () if current in values else self._sources(current)
             missing = [source for source in sources if source not in values]
-            if missing and len(values) + len(stack) < _MOST:
+            if missing and len(values) + len(stack) < _MAX_VISITED:
                 stack += missing
                 continue
             stack.pop()
@@ -91,14 +91,14 @@ class _Search:
         return values[tensor]
 
     def _sources(self, tensor: Tensor) -> Sequence[Tensor]:
-        """The tensors from whose values this one's follows."""
+        """Return the tensors whose values determine this one's."""
         operation = tensor.op
         if operation.type in _PASSED_ON:
             return operation.inputs[:1]
         return operation.inputs if _is_folded(tensor) else ()
 
     def _evaluate(self, tensor: Tensor) -> NDArray[Any] | None:
-        """The value of a tensor whose sources have been visited."""
+        """Return the value of a tensor whose sources have been visited, or None."""
         operation = tensor.op
         if operation.type == "Const":
             return operation.attrs["value"]
@@ -116,7 +116,7 @@ class _Search:
         return None if outputs is None else outputs[tensor.value_index]
 
     def shape(self, tensor: Tensor, depth: int) -> TensorShape | None:
-        """The sizes that `tensor` holds; `depth` bounds the nesting of their parts."""
+        """Return the sizes that `tensor` holds; `depth` bounds the nesting of their parts."""
         tensor = _cast_from(tensor)
         if tensor not in self._shapes:
             self._shapes[tensor] = self._sizes(tensor, depth - 1) if depth else None
@@ -135,7 +135,7 @@ class _Search:
         return None
 
     def _size(self, tensor: Tensor) -> int | None:
-        """One size, where it is constant."""
+        """Return one size, or None if it is not constant."""
         value = self.value(tensor)
         if value is None:
             value = self.value(_cast_from(tensor))
@@ -151,13 +151,13 @@ class _Search:
                 continue
             shape = self.shape(part, depth)
             length = part.shape.num_elements() if shape is None or shape.sizes is None else 0
-            if length is None or len(whole) + length > _LARGEST:
+            if length is None or len(whole) + length > _MAX_ELEMENTS:
                 return None
             whole += (None,) * length if shape is None or shape.sizes is None else shape.sizes
         return TensorShape.of(whole)
 
     def _sliced_shape(self, operation: Operation, depth: int) -> TensorShape | None:
-        """`shape[begin:end]` of a partly known shape."""
+        """Return `shape[begin:end]` of a partially known shape."""
         source = self.shape(operation.inputs[0], depth)
         bounds = [self.value(source_bound) for source_bound in operation.inputs[1:]]
         if source is None or source.sizes is None or any(bound is None for bound in bounds):
@@ -172,7 +172,7 @@ class _Search:
 
 
 class _ProgramSearch(_Search):
-    """A search through op types whose values TensorFlow 1.15 tells programs, of any size."""
+    """A search through the op types that TensorFlow 1.15 evaluates for programs, of any size."""
 
     def _sources(self, tensor: Tensor) -> Sequence[Tensor]:
         operation = tensor.op
@@ -191,25 +191,25 @@ class _ProgramSearch(_Search):
 
 
 def _is_static(operation: Operation) -> bool:
-    """Whether it is of a type that `_ProgramSearch` evaluates."""
+    """Return whether `_ProgramSearch` evaluates this operation."""
     stacks_deeper = operation.type == "Pack" and operation.attrs["axis"] != 0
     return operation.type in _STATIC and not stacks_deeper
 
 
 def _is_folded(tensor: Tensor) -> bool:
-    """Whether a folded op outputs it, with few integers or bools."""
+    """Return whether it is the output of a foldable op, with few integers or bools."""
     if tensor.op.type not in _FOLDED:
         return False
     discrete = tensor.dtype.is_integer or tensor.dtype.is_bool
     if not discrete and tensor.op.type not in _FOLDED_OF_ANY_DTYPE:
         return False
     count = tensor.shape.num_elements()
-    return count is None or count <= _LARGEST
+    return count is None or count <= _MAX_ELEMENTS
 
 
 def _cast_from(tensor: Tensor) -> Tensor:
-    """The tensor before identities and casts."""
-    for _ in range(_MOST):
+    """Return the tensor in front of identities and casts."""
+    for _ in range(_MAX_VISITED):
         if tensor.op.type not in _PASSED_ON and tensor.op.type != "Cast":
             break
         tensor = tensor.op.inputs[0]

@@ -18,7 +18,7 @@ from gpugraph.kernel import Builder, Decomposition, Reduction, Signature
 
 
 class Term:
-    """A value of a builder. Operands are terms, or numbers: constants of this term's dtype."""
+    """A value of a builder; a number among its operands is a constant of its dtype."""
 
     def __init__(self, builder: Builder, value: int) -> None:
         self.builder = builder
@@ -41,22 +41,23 @@ class Term:
         dtype: DType | None = None,
         fails: tuple[str, str] = ("", ""),
     ) -> Term:
-        """An elementwise expression: this term is x, the others are y and z; of its dtype by
-        default."""
+        """Apply an elementwise expression: this term is x, the others are y and z.
+
+        The result has this term's dtype by default."""
         values = [self.value, *(self._operand(other) for other in others)]
         value = self.builder.apply(expression, values, dtype or self.dtype, self.dtype, fails)
         return Term(self.builder, value)
 
     def reduced(self, kernel: Reduction, axes: Sequence[int] | None = None) -> Term:
-        """A reduction over axes, which stay with size 1; over all by default."""
+        """Reduce over `axes`, by default all; they stay with size 1."""
         return Term(self.builder, self.builder.reduce(kernel, self.value, axes))
 
     def expanded(self, shape: Sequence[int]) -> Term:
-        """This term with further axes of size 1."""
+        """Return this term with further axes of size 1."""
         return Term(self.builder, self.builder.expand(self.value, shape))
 
     def index(self, size: int, dtype: DType) -> Term:
-        """0, 1, ... size - 1 along the last axis."""
+        """Return 0, 1, ... size - 1 along the last axis."""
         return Term(self.builder, self.builder.index(size, dtype))
 
     def _operand(self, other: Any) -> int:
@@ -83,24 +84,24 @@ class Term:
         return self.apply("y - x", other)
 
     def sqrt(self) -> Term:
-        """`sqrt(x)`, elementwise."""
+        """Return `sqrt(x)`, elementwise."""
         return self.apply("sqrt(x)")
 
     def exp(self) -> Term:
-        """`exp(x)`, elementwise."""
+        """Return `exp(x)`, elementwise."""
         return self.apply("exp(x)")
 
     def log(self) -> Term:
-        """`log(x)`, elementwise."""
+        """Return `log(x)`, elementwise."""
         return self.apply("log(x)")
 
 
 Formula = Callable[..., Sequence[Term]]
-"""formula(signature, *terms): the outputs (or new values of variables) of the inputs."""
+"""formula(signature, *terms): computes the outputs (or new values of variables) from the inputs."""
 
 
 def decomposition(formula: Formula) -> Decomposition:
-    """A formula as a decomposition."""
+    """Return the decomposition that a formula describes."""
 
     def build(builder: Builder, signature: Signature, inputs: Sequence[int]) -> Sequence[int]:
         terms = formula(signature, *(Term(builder, value) for value in inputs))

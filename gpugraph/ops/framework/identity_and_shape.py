@@ -1,4 +1,4 @@
-"""A tensor itself and its shape: identities, and ops that read sizes but no elements."""
+"""Identities, and ops that read the sizes of a tensor but not its elements."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def _same(op_type: str, grad: Any, doc: str, **attrs: Any) -> OpFunction:
-    """Declares an op whose output is its input."""
+    """Declare an op whose output is its input."""
     return op(
         op_type,
         inputs="input: T",
@@ -71,13 +71,13 @@ def _refuse_gradient(op: Any, dy: Any) -> Any:
 _prevent_gradient = _same(
     "PreventGradient",
     _refuse_gradient,
-    "The input as it is; to ask for a gradient through it is a LookupError.",
+    "The input, unchanged; a gradient through it raises LookupError.",
     message=Attr("string", ""),
 )
 
 
 def prevent_gradient(input: Any, message: str = "", name: str | None = None) -> Tensor:
-    """`input`; gradients through it raise LookupError with `message`."""
+    """Return `input`; gradients through it raise LookupError with `message`."""
     return _prevent_gradient(input, message=message, name=name)
 
 
@@ -85,7 +85,7 @@ def prevent_gradient(input: Any, message: str = "", name: str | None = None) -> 
 
 
 def _writes(make: Callable[[tuple[int, ...]], Any]) -> Call:
-    """The kernel that writes `make(shape)` of each input's shape."""
+    """Return the kernel that writes `make(shape)` for each input's shape."""
 
     def bind(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
         outputs = arrays[len(context.input_shapes) :]
@@ -115,7 +115,7 @@ _OUT_TYPE = Attr("type", dtypes.int32, allowed=(dtypes.int32, dtypes.int64))
 
 
 def _shape_op(op_type: str, input: str, output: str, infer: Any, write: Any, doc: str) -> Any:
-    """Declares an op that writes `write(shape)` of each input's shape."""
+    """Declare an op that writes `write(shape)` for each input's shape."""
     is_typed = "out_type" in output
     return op(
         op_type,
@@ -144,7 +144,7 @@ _rank = _shape_op("Rank", "T", "int32", scalar, len, "The number of dimensions o
 def shape(
     input: Any, name: str | None = None, out_type: Any = dtypes.int32, optimize: bool = True
 ) -> Tensor:
-    """The shape of `input`, an int vector; a constant where it is fully known beforehand."""
+    """Return the shape of `input`, an int vector; a constant if it is fully known."""
     element = as_dtype(out_type)
     if isinstance(input, (Composite, SparseTensorValue)):
         with op_scope(name, "Shape", input.dense_shape):
@@ -167,7 +167,7 @@ def _sizes_as(sparse: Composite | SparseTensorValue, dtype: Any) -> Tensor:
 
 
 def value_shape(tensor: Tensor, optimize: bool = True) -> Tensor:
-    """The shape of a tensor; of the handle of a resource variable, that of the variable."""
+    """Return the shape of a tensor, or of the variable if it is a resource variable's handle."""
     if handle_maker(tensor) is None:
         return shape(tensor, optimize=optimize)
     sizes = value_static_shape(tensor).sizes
@@ -177,12 +177,12 @@ def value_shape(tensor: Tensor, optimize: bool = True) -> Tensor:
 
 
 def shape_n(input: Any, out_type: Any = dtypes.int32, name: str | None = None) -> list[Tensor]:
-    """The shapes of several tensors of one dtype, a list of int vectors."""
+    """Return the shapes of several tensors of one dtype, a list of int vectors."""
     return _shape_n(input, out_type=out_type, name=name)
 
 
 def size(input: Any, name: str | None = None, out_type: Any = dtypes.int32) -> Tensor:
-    """The number of elements of `input`, an int scalar; a constant where known beforehand."""
+    """Return the number of elements of `input`, an int scalar; a constant if it is known."""
     element = as_dtype(out_type)
     if isinstance(input, (Composite, SparseTensorValue)):
         with op_scope(name, "Size", input.dense_shape) as scope:
@@ -197,7 +197,7 @@ def size(input: Any, name: str | None = None, out_type: Any = dtypes.int32) -> T
 
 
 def rank(input: Any, name: str | None = None) -> Tensor:
-    """The number of dimensions of `input`, an int32 scalar; a constant where known beforehand."""
+    """Return the rank of `input`, an int32 scalar; a constant if it is known."""
     if isinstance(input, (Composite, SparseTensorValue)):
         return _size(input.dense_shape, name=name or "Rank")
     source = convert_to_tensor(input, name="input")

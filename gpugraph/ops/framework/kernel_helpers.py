@@ -12,16 +12,16 @@ from gpugraph.kernel import Call, KernelContext, Launch, Native, Signature, Sour
 
 
 def do_nothing() -> None:
-    """The callable of an op on empty tensors."""
+    """Do nothing: the callable of an op on empty tensors."""
 
 
 def copy_array(source: Any, out: Any) -> None:
-    """The kernel of an op whose output has the elements of its input."""
+    """Copy the elements: the kernel of an op whose output has the elements of its input."""
     np.copyto(out, source)
 
 
 class _OtherAttrs:
-    """The context of a kernel, with attrs beside those of the node."""
+    """The context of a kernel, with attrs in addition to those of the node."""
 
     def __init__(self, context: KernelContext, attrs: Mapping[str, Any]) -> None:
         self._context, self.attrs = context, {**context.attrs, **attrs}
@@ -31,13 +31,13 @@ class _OtherAttrs:
 
 
 def with_attrs(context: KernelContext, attrs: Mapping[str, Any]) -> KernelContext:
-    """The context, for the kernel of another op type, with its attrs."""
+    """Return the context with further attrs, for the kernel of another op type."""
     adapted: Any = _OtherAttrs(context, attrs)
     return adapted
 
 
 def run_all(steps: Sequence[Callable[[], Any]]) -> Callable[[], Any]:
-    """One callable that runs all of `steps`."""
+    """Return one callable that runs all of `steps`."""
     if len(steps) == 1:
         return steps[0]
 
@@ -49,28 +49,28 @@ def run_all(steps: Sequence[Callable[[], Any]]) -> Callable[[], Any]:
 
 
 def ints(array: Any) -> tuple[int, ...]:
-    """The elements of a host value, in order."""
+    """Return the elements of a host value, in order."""
     return tuple(np.asarray(array).reshape(-1).tolist())
 
 
 def numpy_kernels(call: Call, native: Native | None = None) -> dict[str, Any]:
-    """The kernels of an op that NumPy computes on every device, but for native code."""
+    """Return the kernels of an op that NumPy, or native code, computes on every device."""
     return {"cpu": call, "gpu": call} | ({"native": native} if native else {})
 
 
 def cuda_kernels(
     file: str, launches: Callable[[Signature], Sequence[Launch]], call: Call, **options: Any
 ) -> dict[str, Any]:
-    """The kernels of an op with CUDA code, and `call` for the rest; options as `Source` has."""
+    """Return the kernels of an op with CUDA code and the NumPy `call`; options as of `Source`."""
     return {"cpu": call, "gpu": Source(file, launches, call, **options)}
 
 
 Pairs = Sequence[tuple[Any, Any]]
-"""Copies: (source, target) views, as `ViewCopies` has them."""
+"""Copies: (source, target) views, as in `ViewCopies`."""
 
 
 def copying(views: Callable[..., Pairs]) -> dict[str, Any]:
-    """The kernels of an op that only copies; `views` as in `ViewCopies`."""
+    """Return the kernels of an op that only copies; `views` as in `ViewCopies`."""
 
     def bind(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
         pairs = views(context, *arrays)
@@ -84,4 +84,4 @@ def _same_bytes(_: Signature, source: Any, out: Any) -> Pairs:
 
 
 same_bytes = copying(_same_bytes)
-"""The kernels of ops whose output has the bytes of the input, in another shape at most."""
+"""The kernels of ops whose output has the input's bytes, possibly in another shape."""

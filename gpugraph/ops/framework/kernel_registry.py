@@ -1,7 +1,7 @@
-"""The registry of kernels: which op types run on which device types, and by what.
+"""The registry of kernels: which op types run on which device types, and with which kernel.
 
-An op's own kernels come with its declaration. Others add theirs by `register_kernel`, for a
-device type of their own or, by a higher priority, in place of ours.
+An op's own kernels come with its declaration. Programs add theirs with `register_kernel`, for a
+new device type or, with a higher priority, in place of ours.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class KernelDef(NamedTuple):
     is_ours: bool = False
 
     def accepts(self, attrs: Mapping[str, Any]) -> bool:
-        """Whether it runs nodes with these attrs."""
+        """Return whether it can run nodes with these attrs."""
         return all(attrs.get(key) in allowed for key, allowed in self.types.items())
 
 
@@ -48,7 +48,7 @@ def register_kernel(
     types: Mapping[str, Sequence[DType]] | None = None,
     priority: int = 0,
 ) -> None:
-    """Adds a program's kernel; among those that accept a node's dtypes the highest priority runs.
+    """Add a program's kernel; among those that accept a node's dtypes the highest priority runs.
 
     AlreadyExistsError for a second one of the same op type, device type, dtypes and priority.
     """
@@ -65,7 +65,7 @@ def add_kernel(
     priority: int = 0,
     is_ours: bool = True,
 ) -> None:
-    """Adds a kernel, by default one of the op library's own. Errors as of `register_kernel`."""
+    """Add a kernel, by default one of the op library's own. Errors as of `register_kernel`."""
     if not op_type or not device_type:
         raise invalid_argument("A kernel has an op type and a device type")
     chosen = {key: frozenset(allowed) for key, allowed in (types or {}).items()}
@@ -81,7 +81,7 @@ def add_kernel(
 
 
 def find_kernel(op_type: str, device_type: str, attrs: Mapping[str, Any]) -> KernelDef | None:
-    """The kernel that runs a node with these attrs; None, or one that is HostOnly, if none."""
+    """Return the kernel for a node with these attrs; if there is none, None or a HostOnly one."""
     for entry in _KERNELS.get((op_type, device_type), ()):
         if not entry.types or entry.accepts(attrs):
             return entry
@@ -89,20 +89,20 @@ def find_kernel(op_type: str, device_type: str, attrs: Mapping[str, Any]) -> Ker
 
 
 def kernels_of(op_type: str) -> list[KernelDef]:
-    """All kernels of an op type, on all device types."""
+    """Return all kernels of an op type, on all device types."""
     return [
         kernel for (name, _), kernels in _KERNELS.items() if name == op_type for kernel in kernels
     ]
 
 
 def is_ours(op_type: str, device_type: str, attrs: Mapping[str, Any]) -> bool:
-    """Whether such a node runs by our kernel, if any: then an equivalent op may replace it."""
+    """Return whether our kernel, if any, runs such a node: an equivalent op may then replace it."""
     entry = find_kernel(op_type, device_type, attrs)
     return entry is None or entry.is_ours
 
 
 def kernel_device_types(op_type: str) -> list[str]:
-    """The device types that have any kernel for `op_type`."""
+    """Return the device types that have any kernel for `op_type`."""
     return [
         device_type
         for (name, device_type), entries in _KERNELS.items()

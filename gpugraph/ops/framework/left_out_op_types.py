@@ -1,4 +1,4 @@
-"""Op types of TensorFlow that are not here: why, or what to use instead."""
+"""TensorFlow's op types that are not implemented: the reasons, or alternatives."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ handles of accumulators are theirs of 1.15, use the op type without Resource: Fa
     ResourceAccumulator* ResourceConditionalAccumulator
 its tables have no deleted_key, use MutableDenseHashTableV2: MutableDenseHashTable
 """
-"""Groups of op types that TensorFlow 1.15 has: why they are not here, and their patterns."""
+"""Groups of op types of TensorFlow 1.15 that are left out: the reason, and their patterns."""
 
 _LATER = """
 ApproxTopK BandedTriangularSolve BatchMatMulV3 BesselJ* BesselK* BesselY* CTCLossV2 CheckNumericsV2
@@ -128,7 +128,7 @@ StatelessRandomGet* StatelessRandom*V[23] StatelessRandomPoisson StatelessRandom
 StatelessSampleDistortedBoundingBox StatelessShuffle StatelessTruncatedNormalV2 SyncDevice
 *FFTND *TensorMap* DummyIterationCounter Uniform*uantize* *WebP
 """
-"""Patterns of op types that came after TensorFlow 1.15."""
+"""Patterns of op types that were added after TensorFlow 1.15."""
 
 
 def _read_groups() -> dict[str, str]:
@@ -138,15 +138,18 @@ def _read_groups() -> dict[str, str]:
 
 
 INSTEAD = dict(line.split(": ", 1) for line in _INSTEAD.strip().splitlines())
-"""Op type of TensorFlow 1.15 that is left out -> what to use instead."""
+"""Op type of TensorFlow 1.15 that is left out -> its alternative."""
 
 GROUP_REASONS = _read_groups()
-"""Pattern of op types -> why they are not here; those of 1.15 before all that came later."""
+"""Pattern of op types -> the reason why they are left out; those of 1.15 before later ones."""
 
 
 @functools.cache
 def left_out_reason(op_type: str) -> str:
-    """Why an op type of TensorFlow is not here, or what to use; nothing for unknown ones."""
+    """Return the reason why an op type of TensorFlow is left out, or its alternative.
+
+    Unknown op types give the empty string.
+    """
     if op_type in INSTEAD:
         return INSTEAD[op_type]
     patterns = (pattern for pattern in GROUP_REASONS if fnmatchcase(op_type, pattern))

@@ -22,17 +22,17 @@ def make_tensor_proto(
     verify_shape: bool = False,
     allow_broadcast: bool = False,
 ) -> Any:
-    """A TensorProto of a Python value or an array; a TensorProto is given back as it is.
+    """Convert a Python value or an array to a TensorProto; return a TensorProto unchanged.
 
     Args:
       values: a scalar, nested lists or an array, of any dtype that constants have.
-      dtype: the dtype, else that which `tf.constant` would choose.
-      shape: the shape, else that of the values; the last of too few values stands for the rest.
-      verify_shape: whether the values have to be of `shape` themselves.
-      allow_broadcast: whether one value may stand for all of `shape`, and no other number may.
+      dtype: the dtype, by default the one that `tf.constant` would choose.
+      shape: the shape, by default that of the values; the last of too few values fills the rest.
+      verify_shape: whether the values must have the shape `shape` themselves.
+      allow_broadcast: whether one value may fill `shape`; any other number must match exactly.
 
     Raises:
-      TypeError: values that are not of the dtype, or not of the shape where it is verified.
+      TypeError: values that are not of the dtype, or not of the shape if it is verified.
       ValueError: None, more values than the shape has, or more than 2 GiB of them.
     """
     if type(values).__name__ == "TensorProto" and isinstance(values, messages_pb2.TensorProto):
@@ -52,7 +52,7 @@ def make_tensor_proto(
 
 
 def _check_quantized(value: Any, wanted: DType) -> None:
-    """TypeError for what is no tuple of an int: so quantized values are written in Python."""
+    """Raise TypeError for anything but tuples of one int, Python's form of quantized values."""
     if isinstance(value, list):
         for item in value:
             _check_quantized(item, wanted)

@@ -1,6 +1,6 @@
-"""Python values as arrays: the rules by which a constant gets its dtype and shape.
+"""Python values as arrays: the rules for the dtype and shape of a constant.
 
-Python floats become float32, ints int32 (int64 where 32 bits are too few), NumPy arrays keep
+Python floats become float32, ints int32 (int64 if 32 bits are too few), NumPy arrays keep
 their dtype. A Python value of another kind than the requested dtype is a TypeError: no silent
 rounding of 1.5 to an int.
 """
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 
 def zero_of(dtype: Any) -> Any:
-    """The zero of a NumPy dtype: 0, or the empty string."""
+    """Return the zero of a NumPy dtype: 0, or the empty string."""
     return b"" if np.dtype(dtype).kind == "O" else 0
 
 
 def constant_array(value: Any, dtype: Any = None, shape: Any = None) -> NDArray[Any]:
-    """`value` as an array of `dtype` (by the rules above where None), filled up to `shape`.
+    """Convert `value` to an array of `dtype` (None: by the rules above), filled up to `shape`.
 
-    Raises TypeError when the value is not of that kind, ValueError when it does not fit the
+    Raises TypeError if the value is not of that kind, ValueError if it does not fit the
     shape. A scalar, or the last element of too short a value, fills the rest of `shape`.
     """
     wanted = None if dtype is None else as_dtype(dtype).base_dtype
@@ -46,42 +46,42 @@ def constant_array(value: Any, dtype: Any = None, shape: Any = None) -> NDArray[
 
 
 _FLOATS = frozenset([dtypes.float32, dtypes.float64])
-_MOST_BYTE = 1 << 7
-_MOST_EXACT = 1 << 24
-_MOST_INT32 = 1 << 31
-_MOST_FLOAT = 1e38
+_MAX_BYTE = 1 << 7
+_MAX_EXACT = 1 << 24
+_MAX_INT32 = 1 << 31
+_MAX_FLOAT = 1e38
 
 
 def type_of_number(value: Any, wanted: DType | None) -> Any:
-    """The NumPy type of a number which any such type holds; None where that needs a closer look."""
+    """Return a NumPy type that certainly holds the number; None if further checks are needed."""
     if type(value) is float:
-        if -_MOST_FLOAT < value < _MOST_FLOAT and (wanted is None or wanted in _FLOATS):
+        if -_MAX_FLOAT < value < _MAX_FLOAT and (wanted is None or wanted in _FLOATS):
             return np.float32 if wanted is None else wanted._numpy_type
     elif type(value) is int:
         if wanted is None:
-            return np.int32 if -_MOST_INT32 <= value < _MOST_INT32 else None
-        if wanted.is_integer and not wanted.is_unsigned and -_MOST_BYTE <= value < _MOST_BYTE:
+            return np.int32 if -_MAX_INT32 <= value < _MAX_INT32 else None
+        if wanted.is_integer and not wanted.is_unsigned and -_MAX_BYTE <= value < _MAX_BYTE:
             return wanted._numpy_type
-        if wanted in _FLOATS and -_MOST_EXACT < value < _MOST_EXACT:
+        if wanted in _FLOATS and -_MAX_EXACT < value < _MAX_EXACT:
             return wanted._numpy_type
     return None
 
 
 def _type_of_numbers(value: Any, wanted: DType | None) -> Any:
-    """The same of a list of ints, such as a shape, or of a number."""
+    """Apply `type_of_number` to a number or to a list of ints, such as a shape."""
     if type(value) not in (list, tuple):
         return type_of_number(value, wanted)
     if {*map(type, value)} != {int}:
         return None
-    least, largest = type_of_number(min(value), wanted), type_of_number(max(value), wanted)
-    return least if least is largest else None
+    smallest, largest = type_of_number(min(value), wanted), type_of_number(max(value), wanted)
+    return smallest if smallest is largest else None
 
 
 def _from_numpy(array: NDArray[Any], wanted: DType | None) -> NDArray[Any]:
     if wanted is None:
         if array.dtype.kind in "SUO":
             return _strings(array)
-        as_dtype(array.dtype)  # TypeError for what is no dtype of ours
+        as_dtype(array.dtype)  # TypeError for an unsupported dtype
         return array.copy()
     if wanted is dtypes.string:
         return _strings(array)
@@ -93,7 +93,7 @@ def _from_python(value: Any, wanted: DType | None) -> NDArray[Any]:
         raise ValueError("None values not supported.")
     try:
         array = np.array(value)
-    except UnicodeDecodeError:  # str and bytes side by side
+    except UnicodeDecodeError:  # a mixture of str and bytes
         array = np.array("")
     except ValueError as error:
         raise ValueError(f"Argument must be a dense tensor: {value!r} - {error}") from error
@@ -105,11 +105,11 @@ def _from_python(value: Any, wanted: DType | None) -> NDArray[Any]:
     if wanted is not None:
         _check_kind(value, array, wanted)
     if array.dtype.kind in "SU" or wanted is dtypes.string:
-        return _strings(np.array(value, object))  # NumPy's strings lose NULs at their end
+        return _strings(np.array(value, object))  # NumPy's strings lose trailing NULs
     if wanted is not None:
         return _cast(array, wanted)
     if array.dtype == np.float64:
-        with np.errstate(over="ignore"):  # what is too large for float32 becomes infinite
+        with np.errstate(over="ignore"):  # values too large for float32 become infinite
             return array.astype(np.float32)
     if array.dtype == np.int64:
         small = array.astype(np.int32)
@@ -118,9 +118,9 @@ def _from_python(value: Any, wanted: DType | None) -> NDArray[Any]:
 
 
 def _from_large_ints(array: NDArray[Any], value: Any, wanted: DType) -> NDArray[Any]:
-    """Ints for which NumPy has no common type, as floats, or as what wraps around to `wanted`.
+    """Convert ints for which NumPy has no common type to floats, or wrap them around to `wanted`.
 
-    Else the array as it is.
+    Any other array is returned unchanged.
     """
     items = np.array(value, object) if array.dtype.kind == "f" else array
     if not all(type(item) is int for item in items.flat):
@@ -137,7 +137,7 @@ def _from_large_ints(array: NDArray[Any], value: Any, wanted: DType) -> NDArray[
 
 
 def _from_objects(array: NDArray[Any], value: Any) -> NDArray[Any]:
-    """Known sizes of shapes as ints; TypeError for anything else."""
+    """Convert known sizes of shapes to ints; TypeError for anything else."""
     items = array.reshape(-1).tolist()
     if not any(isinstance(item, Dimension) for item in items):
         raise _unknown(value)
@@ -159,7 +159,7 @@ def _unknown(value: Any) -> TypeError:
 
 
 def _check_texts(array: NDArray[Any]) -> None:
-    """TypeError for items that are no strings: NumPy would format numbers."""
+    """Raise TypeError for items that are not strings: NumPy would format numbers."""
     for item in array.reshape(-1).tolist():
         if not isinstance(item, (str, bytes)):
             raise TypeError(
@@ -176,7 +176,7 @@ _WANTED_BY_KIND: dict[str, Callable[[DType], bool]] = {
     "S": lambda wanted: wanted is dtypes.string,
     "U": lambda wanted: wanted is dtypes.string,
 }
-"""Which dtypes Python values may become, by the kind of the array that NumPy makes of them."""
+"""Tests of the dtypes that Python values may have, by the kind of NumPy's array of them."""
 
 
 def _check_kind(value: Any, array: NDArray[Any], wanted: DType) -> None:
@@ -188,12 +188,12 @@ def _check_kind(value: Any, array: NDArray[Any], wanted: DType) -> None:
 
 
 def _cast(array: NDArray[Any], wanted: DType) -> NDArray[Any]:
-    """The array as `wanted`; ints that don't fit wrap around, as in C."""
+    """Cast the array to `wanted`; ints that don't fit wrap around, as in C."""
     return array.astype(wanted.as_numpy_dtype)
 
 
 def _strings(array: NDArray[Any]) -> NDArray[Any]:
-    """Strings as an object array of bytes; TypeError for anything else."""
+    """Convert strings to an object array of bytes; TypeError for anything else."""
     _check_texts(array)
     result = np.empty(array.shape, object)
     flat = result.reshape(-1)
@@ -206,7 +206,7 @@ def _strings(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def filled_up(array: NDArray[Any], dims: Any) -> NDArray[Any]:
-    """The array in the shape `dims`, whose rest its last value fills; ValueError if it can't."""
+    """Return the array in the shape `dims`, its last value repeated; ValueError if impossible."""
     shape = as_shape(dims)
     sizes = [size for size in shape.as_list() if size is not None]
     if len(sizes) != shape.rank:
@@ -232,7 +232,7 @@ def filled_up(array: NDArray[Any], dims: Any) -> NDArray[Any]:
 def _full(sizes: list[int], count: int, value: Any, dtype: Any) -> NDArray[Any]:
     try:
         return np.full(count, value, dtype)
-    except (MemoryError, ValueError) as error:  # ValueError: more than there are addresses
+    except (MemoryError, ValueError) as error:  # ValueError: exceeds the address space
         name = as_dtype(dtype).name
         raise ResourceExhaustedError(
             None, None, f"OOM when allocating tensor with shape{sizes} and type {name}: {error}"

@@ -4,7 +4,7 @@
               infer=same_shape(0), alias={0: 0}, cpu=Call(relu_host),
               elementwise="x > 0 ? x : (T)0", grad=lambda op, dy: ..., doc="max(features, 0)")
 
-`op` refuses an incomplete declaration: each op has shape inference, a CPU kernel, a GPU kernel or
+`op` rejects an incomplete declaration: each op has shape inference, a CPU kernel, a GPU kernel or
 the reason why there is none, and a gradient or `NO_GRADIENT`. It returns the function that adds
 such an operation to a graph. Gradients call other ops through `raw_ops`, by op type, so that
 families need not import each other.
@@ -55,9 +55,9 @@ NO_GRADIENT = _NoGradient()
 class Attr(NamedTuple):
     """An attr: its kind (`"int"`, `"bool"`, `"shape"`, ...) and its default.
 
-    minimum: the least int, that of `N` in `N * T` is 1 by default; the least length of a list.
-    allowed: of the kind "type", the dtypes that it may take; the default is what plain values
-    become where they can. Of the kind "string", the texts.
+    minimum: the minimum of an int (for `N` in `N * T`, 1 by default), or the minimum length of a
+    list. allowed: for the kind "type", the allowed dtypes; plain values become the default dtype if
+    they can. For the kind "string", the allowed texts.
     """
 
     kind: str
@@ -70,14 +70,14 @@ class Attr(NamedTuple):
 class OpDecl(NamedTuple):
     """The declaration of an op type, without its kernels (see `kernel_registry`).
 
-    alias: output -> input whose memory it may reuse when nothing reads that input afterwards.
-    view: output -> input whose bytes it is. Where both share memory no kernel runs, but that of a
+    alias: output -> input whose memory it may reuse if nothing reads that input afterwards.
+    view: output -> input whose bytes it has. If both share memory, no kernel runs, except that of a
         stateful op, whose input and output are then the same array.
     writes: ref inputs whose variable this op changes.
-    native: what its native code is generated from, beside its elementwise or reduction expression.
-    writes_last: whether its kernel writes outputs only when nothing can fail any more.
-    reaches_out: whether a run of it writes files or calls Python functions of the program. Loaders
-        of files run no such op unless asked to.
+    native: the source of its native code, besides its elementwise or reduction expression.
+    writes_last: whether its kernel writes outputs only once nothing can fail any more.
+    reaches_out: whether running it writes files or calls Python functions of the program. Loaders
+        of files run no such op unless explicitly permitted.
     """
 
     op_def: OpDef
@@ -122,15 +122,15 @@ def op(
     reaches_out: bool = False,
     doc: str = "",
 ) -> OpFunction:
-    """Declares an op type and returns the function that adds such operations.
+    """Declare an op type and return the function that adds such operations.
 
     `inputs` and `outputs` are "name: type" with a dtype's name, a type attr, `N*T` (N tensors of
     one type), a list(type) attr, or `Ref(T)`. An input that must be of rank 0, 1 or 2 is a "scalar
-    T", "vector T" or "matrix T": then no other reaches inference and kernels. `attrs` maps a type
-    attr to the dtypes it may take, any other attr to an `Attr`. `host` has the indices of inputs
+    T", "vector T" or "matrix T": then no other rank reaches inference and kernels. `attrs` maps a
+    type attr to its allowed dtypes, any other attr to an `Attr`. `host` has the indices of inputs
     that the kernel reads on the host.
     InvalidArgumentError for an incomplete or contradictory declaration, AlreadyExistsError for an
-    op type that is declared already.
+    op type that is already declared.
     """
     if name in DECLARATIONS or (name in OP_DEFS and name != "Const"):
         raise AlreadyExistsError(None, None, f"The op type '{name}' is already declared")
@@ -173,7 +173,7 @@ def _device_kernel(
     name: str, cpu: Call | HostOnly, elementwise: str | None, gpu: Kernel | HostOnly | None
 ) -> Kernel | HostOnly:
     if not isinstance(cpu, (Call, HostOnly)):
-        raise _refusal(name, f"its CPU kernel is no Call, but {cpu!r}")
+        raise _refusal(name, f"its CPU kernel is not a Call, but {cpu!r}")
     if elementwise is not None:
         if gpu is not None or not isinstance(cpu, Call):
             raise _refusal(
@@ -183,14 +183,14 @@ def _device_kernel(
     if gpu is None:
         raise _refusal(name, "it has no GPU kernel: give one, or HostOnly(reason)")
     if not isinstance(gpu, (Call, Elementwise, Reduction, Source, Sized, HostOnly)):
-        raise _refusal(name, f"its GPU kernel is no kernel, but {gpu!r}")
+        raise _refusal(name, f"its GPU kernel is not a kernel, but {gpu!r}")
     return gpu
 
 
 def _for_bfloat16(
     kernel: Kernel | HostOnly, op_def: OpDef, writes: tuple[int, ...]
 ) -> Kernel | HostOnly:
-    """The kernel, marked as `direct` where it only copies bfloat16; others get float32."""
+    """Mark the kernel as `direct` if it only copies bfloat16; other kernels receive float32."""
     if isinstance(kernel, HostOnly):
         return kernel
     types = [attr for attr in op_def.attrs.values() if attr.kind in ("type", "list(type)")]
@@ -223,7 +223,7 @@ def _check(op_def: OpDef, grad: Any, doc: str) -> None:
 def _check_memory(
     op_def: OpDef, alias: Mapping[int, int], view: Mapping[int, int], writes: Sequence[int]
 ) -> None:
-    """Refuses a declaration with an index that no input or output has."""
+    """Reject a declaration with an index that no input or output has."""
     inputs, outputs = range(len(op_def.inputs)), range(len(op_def.outputs))
     for index in (*op_def.host_inputs, *writes):
         if index not in inputs:
@@ -237,7 +237,7 @@ def _check_memory(
             raise _refusal(op_def.name, why)
     for index in writes:
         if not op_def.inputs[index].is_ref:
-            raise _refusal(op_def.name, f"it writes input {index}, which is no Ref")
+            raise _refusal(op_def.name, f"it writes input {index}, which is not a Ref")
 
 
 def _split_specs(specs: str | Sequence[str]) -> list[str]:
@@ -269,8 +269,8 @@ def _arg(spec: str, attrs: dict[str, AttrDef], op_name: str) -> ArgDef:
     name, rank_name, number, ref, type_name = match.groups()
     rank = RANKS[rank_name] if rank_name else None
     if number:
-        least = 1 if type_name in attrs else None
-        attrs.setdefault(number, AttrDef(number, "int", minimum=least))
+        minimum = 1 if type_name in attrs else None
+        attrs.setdefault(number, AttrDef(number, "int", minimum=minimum))
     if type_name in attrs:
         if attrs[type_name].kind == "list(type)":
             return ArgDef(name, type_list_attr=type_name)
@@ -283,7 +283,7 @@ def _arg(spec: str, attrs: dict[str, AttrDef], op_name: str) -> ArgDef:
 
 
 class _RawOps:
-    """`raw_ops.MatMul(a=..., b=...)`: every declared op by its op type."""
+    """Every declared op by its op type: `raw_ops.MatMul(a=..., b=...)`."""
 
     def __getattr__(self, op_type: str) -> OpFunction:
         declared = DECLARATIONS.get(op_type)

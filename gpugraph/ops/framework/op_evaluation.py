@@ -1,6 +1,6 @@
-"""One op on arrays, outside any plan: for folding and constant values.
+"""Evaluation of one op on arrays, outside any plan: for folding and constant values.
 
-The op's CPU kernel runs on fresh NumPy arrays, so a folded value is to the bit that of a run.
+The op's CPU kernel runs on fresh NumPy arrays, so a folded value equals that of a run to the bit.
 """
 
 from __future__ import annotations
@@ -25,37 +25,37 @@ if TYPE_CHECKING:
 
 
 class ContextOutsideRun:
-    """The part of a `KernelContext` that needs a session: it is refused, or there is none."""
+    """The part of a `KernelContext` that needs a session or a run, which do not exist here."""
 
     name: str
     on_host: frozenset[int] = frozenset()
 
     def state(self, make: Callable[[], Any]) -> Any:
-        """LookupError: there is no state."""
+        """Raise LookupError: there is no state."""
         raise LookupError(f"'{self.name}' keeps no state")
 
     def shared(self, container: str, name: str, make: Callable[[], Any]) -> Any:
-        """LookupError: there is no session."""
+        """Raise LookupError: there is no session."""
         raise LookupError(f"'{self.name}' shares nothing: it is in no session")
 
     def variable(self, index: int) -> Any:
-        """LookupError: there is no variable."""
+        """Raise LookupError: there is no variable."""
         raise LookupError(f"Input {index} of '{self.name}' is an array, not a variable")
 
     def compiled(self, file: str, dtype: str = "float32") -> Callable[[float], None]:
-        """There is no native code: nothing waits for it outside of a run."""
+        """Return a callable that does nothing: no native code is compiled outside a run."""
         return lambda seconds: None
 
     def allocate(self, shape: tuple[int, ...], dtype: DType) -> Any:
-        """LookupError: there is no run whose memory it could be."""
+        """Raise LookupError: there is no run that could own the memory."""
         raise LookupError(f"'{self.name}' can keep nothing: it is in no run")
 
     def own(self, container: Any) -> None:
-        """LookupError: there is no plan."""
+        """Raise LookupError: there is no plan."""
         raise LookupError(f"'{self.name}' can keep nothing: it is in no run")
 
     def new_handle(self, block: Any) -> Any:
-        """LookupError: there is no session."""
+        """Raise LookupError: there is no session."""
         raise LookupError(f"'{self.name}' can keep nothing: it is in no session")
 
     @property
@@ -64,13 +64,13 @@ class ContextOutsideRun:
         raise LookupError(f"'{self.name}' finds no kept tensors: it is in no session")
 
     def keep(self, container: Any) -> None:
-        """LookupError: there is no run."""
+        """Raise LookupError: there is no run."""
         raise LookupError(f"'{self.name}' can keep nothing: it is in no run")
 
 
 @dataclass
 class ArrayContext(ContextOutsideRun):
-    """The `KernelContext` of an op that runs by itself on NumPy arrays."""
+    """The `KernelContext` of a single op on NumPy arrays."""
 
     name: str
     attrs: Mapping[str, Any]
@@ -91,41 +91,41 @@ class ArrayContext(ContextOutsideRun):
         return [as_dtype(array.dtype) for array in self.inputs]
 
     def value(self, index: int) -> NDArray[Any]:
-        """Input `index`."""
+        """Return input `index`."""
         return self.inputs[index]
 
     def scratch(self, shape: tuple[int, ...], dtype: DType) -> NDArray[Any]:
-        """A new array."""
+        """Return a new array."""
         return np.empty(shape, dtype.as_numpy_dtype)
 
     lasting = scratch
 
     def passing(self, slot: int, shape: tuple[int, ...], dtype: DType) -> NDArray[Any]:
-        """A new array."""
+        """Return a new array."""
         return self.scratch(shape, dtype)
 
     def state(self, make: Callable[[], Any]) -> Any:
-        """The state under this op's name in `states`, made by the first caller."""
+        """Return the state under this op's name in `states`; the first call makes it."""
         return self.states.setdefault(self.name, make())
 
 
 def evaluate(
     op_def: OpDef, attrs: Mapping[str, Any], values: Sequence[NDArray[Any]]
 ) -> list[NDArray[Any]] | None:
-    """The outputs for these inputs; None where there is no CPU `Call`, or it fails."""
+    """Return the outputs for these inputs; None if there is no CPU `Call`, or it fails."""
     entry = find_kernel(op_def.name, "CPU", attrs)
     if op_def.infer is None or entry is None or not isinstance(entry.kernel, Call):
         return None
     try:
         return run_kernel(op_def, entry.kernel, attrs, values)
     except (OpError, ValueError, TypeError, ArithmeticError, IndexError):
-        return None  # left to the run, which names the node
+        return None  # the run will raise it, with the node's name
 
 
 def run_kernel(
     op_def: OpDef, kernel: Call, attrs: Mapping[str, Any], values: Sequence[NDArray[Any]]
 ) -> list[NDArray[Any]]:
-    """Runs `kernel` on fresh outputs of the inferred shapes; raises what the kernel raises."""
+    """Run `kernel` on fresh outputs of the inferred shapes; raise the kernel's exceptions."""
     types = output_types(op_def, dict(attrs))
     shapes = [TensorShape.of(value.shape) for value in values]
     context = InferContext(

@@ -1,8 +1,8 @@
 """OpFunction: the Python function of an op type, which adds its operations to graphs.
 
 Arguments are the op's inputs in order, then its attrs; `name` is the operation's. Values that
-are no tensors become constants under the operation's name (`add/y`). Where all inputs are tensors
-of the right dtype, the common case, nothing but the operation is added.
+are not tensors become constants under the operation's name (`add/y`). If all inputs are tensors
+of the right dtype, the common case, only the operation itself is added.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from gpugraph.ops.framework.tensor_conversion import NUMBERS, constant_of, numbe
 
 
 class _Typed(NamedTuple):
-    """What follows from the types of an op's inputs.
+    """Facts that follow from the types of an op's inputs.
 
-    complete: the attrs of an op that is given none, which such operations share.
-    dtypes: of the outputs; None where they depend on what is given.
-    numbers: the slots of inputs that are numbers, and the dtypes these get.
+    complete: all attrs of an op without explicit ones; such operations share them.
+    dtypes: of the outputs; None if they depend on explicit attrs.
+    numbers: the slots of inputs that are numbers, and the dtypes of their constants.
     """
 
     follows: dict[str, Any]
@@ -67,10 +67,10 @@ class OpFunction(OpInputs):
         self._shared = self._shared_attrs()
         self._is_single = len(op_def.outputs) == 1 and not op_def.outputs[0].is_list
         self._several = len(op_def.outputs) > 1 and not any(arg.is_list for arg in op_def.outputs)
-        self._result: Any = None  # the class of a named tuple, from the first use on
+        self._result: Any = None  # the class of a named tuple, once used
 
     def _plain_type_attr(self) -> str:
-        """The type attr of all inputs and of the only output, if there are no others."""
+        """Return the one type attr of all inputs and the only output, or the empty string."""
         args = (*self.op_def.inputs, *self.op_def.outputs)
         keys = {arg.type_attr for arg in args}
         simple = (
@@ -83,14 +83,14 @@ class OpFunction(OpInputs):
         return keys.pop() if simple else ""
 
     def _shared_attrs(self) -> dict[int, dict[str, Any]]:
-        """The attrs of all plain ops of one dtype, by the dtype's id (dtypes live forever)."""
+        """Return the attrs of plain ops of one dtype, by the dtype's id (dtypes live forever)."""
         if not self._plain:
             return {}
         allowed = self.op_def.attrs[self._plain].allowed
         return {id(dtype): {self._plain: dtype, **self._defaults} for dtype in allowed}
 
     def _has_lists(self) -> bool:
-        """Whether what an operation is depends on more than attrs and the dtypes of its inputs."""
+        """Return whether an operation depends on more than attrs and the dtypes of its inputs."""
         args = (*self.op_def.inputs, *self.op_def.outputs)
         return not self.op_def.inputs or any(arg.is_list or arg.is_ref for arg in args)
 
@@ -109,7 +109,7 @@ class OpFunction(OpInputs):
         return self._of(args, name)
 
     def _of(self, values: Sequence[Any], name: str | None = None) -> Any:
-        """The operation on these inputs, one for each of the signature, its attrs the defaults."""
+        """Add an operation with these inputs, one for each in the signature, and default attrs."""
         if self._shared:
             first = values[0]
             if type(first) is Tensor:
@@ -128,10 +128,10 @@ class OpFunction(OpInputs):
     def _with_attrs(
         self, values: Sequence[Any], attrs: dict[str, Any] | None, name: str | None
     ) -> Any:
-        """The operation with these attrs (None: the defaults), and those that follow from inputs.
+        """Add an operation with these attrs (None: the defaults), and those that inputs determine.
 
-        What follows from the types of tensors and numbers is kept with the first operation. It is
-        found by ids: those of dtypes and of numbers' types are never another object's.
+        Facts derived from the types of tensors and numbers are kept with the first operation. They
+        are found by ids: no other object has the id of a dtype or of a number's type.
         """
         if self._by_types is None or not (attrs is None or self._derived.isdisjoint(attrs)):
             return self._results(self._general(values, attrs, name))
@@ -145,13 +145,13 @@ class OpFunction(OpInputs):
             if any(number is None for number in numbers):
                 op = self._general(values, attrs, name)
             else:
-                op = self._beside_numbers(typed, values, numbers, attrs, name)
+                op = self._with_constants(typed, values, numbers, attrs, name)
         else:
             op = self._typed(typed, values[0].op.graph, values, attrs, name)
         return op._outputs[0] if self._is_single else self._results(op)
 
     def _keep_types(self, key: tuple[int, ...], values: Sequence[Any], op: Operation) -> None:
-        """Keeps what followed from the types of values, if these are tensors and numbers."""
+        """Keep the facts derived from the types of values, if these are tensors and numbers."""
         numbers = [slot for slot, value in enumerate(values) if type(value) is not Tensor]
         if self._by_types is not None and all(type(values[slot]) in NUMBERS for slot in numbers):
             follows = {attr: op._attrs[attr] for attr in self._derived}
@@ -175,7 +175,7 @@ class OpFunction(OpInputs):
         dtypes = typed.dtypes or output_types(self.op_def, complete)
         return graph._make(self.op_def, inputs, dtypes, complete, name)
 
-    def _beside_numbers(
+    def _with_constants(
         self,
         typed: _Typed,
         values: Sequence[Any],
@@ -183,7 +183,7 @@ class OpFunction(OpInputs):
         attrs: dict[str, Any] | None,
         name: str | None,
     ) -> Operation:
-        """The operation, its numbers as constants in its scope."""
+        """Add the operation, with its numbers as constants in its scope."""
         graph = values[0].op.graph if type(values[0]) is Tensor else _graph_of(values)
         label = as_name(name or self.op_def.name)
         with graph._scope_of_op(label) as scope:
@@ -223,7 +223,7 @@ class OpFunction(OpInputs):
             attr = op_def.attrs[key]
             if type(value) is bool and attr.kind == "bool":
                 attrs[key] = value
-            elif value is not None or key not in attrs:  # None asks for the default
+            elif value is not None or key not in attrs:  # None stands for the default
                 attrs[key] = read_attr(attr, value, op_def.name, self.__name__)
         for key in self._required:
             if key not in attrs:
@@ -280,7 +280,7 @@ def _all_tensors(values: Sequence[Any]) -> bool:
 
 
 def _graph_of(values: Sequence[Any]) -> Graph:
-    """The graph of the first tensor or variable among `values`, else the default graph."""
+    """Return the graph of the first tensor or variable among `values`, else the default graph."""
     for value in values:
         for item in value if isinstance(value, (list, tuple)) else (value,):
             graph = getattr(item, "graph", None)

@@ -1,7 +1,8 @@
-"""The inputs of operations: anything that a program gives, as tensors that the signature accepts.
+"""Conversion of a program's values to inputs of operations that the signature accepts.
 
-An input has the dtype that its signature, an attr, or a tensor beside it asks for. What can't have
-it is a TypeError or ValueError in TensorFlow's words, with the operation and the user's line.
+The dtype of an input comes from its signature, an attr, or another tensor operand. A value that
+can't have it raises TypeError or ValueError in TensorFlow's words, with the operation and the
+user's line.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.op_def import ArgDef, OpDef
 from gpugraph.ops.framework.tensor_conversion import convert_n_to_tensor, convert_to_tensor
 
-_MOST_SHOWN = 8
+_MAX_SHOWN = 8
 
 
 class OpInputs:
@@ -37,7 +38,7 @@ class OpInputs:
             return self._convert(values, attrs)
         except (TypeError, ValueError) as error:
             if type(error) not in (TypeError, ValueError):
-                raise  # a subclass has a message of its own
+                raise  # a subclass has its own message
             full = name[:-1] if name[-1] == "/" else graph.unique_name(name, mark_as_used=False)
             raise type(error)(
                 f"{str(error).rstrip('.')}. For '{full}' (op: '{self.op_def.name}')"
@@ -45,15 +46,15 @@ class OpInputs:
             ) from error
 
     def _labels(self, values: Sequence[Any]) -> str:
-        """The tensors among `values`, for messages."""
+        """Describe the tensors among `values`, for messages."""
         tensors = [
             f"{arg.name} = {_label(item)} ({dtype.name})"
             for arg, value in zip(self.op_def.inputs, values)
             for item in (value if arg.is_list and isinstance(value, (list, tuple)) else (value,))
             if (dtype := _dtype_of(item)) is not None
         ]
-        ellipsis = ", ..." if len(tensors) > _MOST_SHOWN else ""
-        return f" of {', '.join(tensors[:_MOST_SHOWN])}{ellipsis}" if tensors else ""
+        ellipsis = ", ..." if len(tensors) > _MAX_SHOWN else ""
+        return f" of {', '.join(tensors[:_MAX_SHOWN])}{ellipsis}" if tensors else ""
 
     def _convert(self, values: Sequence[Any], attrs: dict[str, Any]) -> list[Tensor]:
         inputs: list[Tensor] = []
@@ -69,7 +70,7 @@ class OpInputs:
     def _expected_type(
         self, arg: ArgDef, attrs: dict[str, Any], values: Sequence[Any]
     ) -> DType | None:
-        """The dtype of an argument: declared, its attr's, or a tensor's with the same attr."""
+        """Return an argument's dtype: declared, its attr's, or a tensor's with the same attr."""
         if arg.type is not None:
             return arg.type
         known: DType | None = attrs.get(arg.type_attr)
@@ -112,7 +113,7 @@ class OpInputs:
         return tensor
 
     def _of_parameter(self, error: TypeError, arg: ArgDef, wanted: DType | None) -> TypeError:
-        """The error of a value that can't have the dtype of an argument, which it then names."""
+        """Return the error for a value that can't have an argument's dtype, naming the argument."""
         text = str(error)
         start = f"Expected {wanted.name}, got " if wanted is not None else ""
         if wanted is None or type(error) is not TypeError or not text.startswith(start):
@@ -123,12 +124,15 @@ class OpInputs:
         )
 
     def _default_type(self, arg: ArgDef) -> DType | None:
-        """The dtype that plain values of an argument have where they can, if its attr has one."""
+        """Return the preferred dtype of plain values of an argument, if its attr has one."""
         attr = self.op_def.attrs.get(arg.type_attr)
         return attr.default if attr is not None and attr.has_default else None
 
     def _source_of_type(self, arg: ArgDef, wanted: DType) -> str:
-        """What asks for the dtype of an argument: the first of its attr, or the declaration."""
+        """Describe the source of an argument's dtype.
+
+        This is the first argument with its type attr, or the declaration.
+        """
         others = (other.name for other in self.op_def.inputs if other.type_attr == arg.type_attr)
         first = next(others, arg.name) if arg.type_attr else arg.name
         if first in (arg.name, arg.name.rpartition("_")[0]):
@@ -156,11 +160,11 @@ class OpInputs:
             attrs[arg.type_list_attr] = dtypes
             return tensors
         attrs[arg.number_attr] = len(values)
-        least = self.op_def.attrs[arg.number_attr].minimum or 0
-        if len(values) < least:
+        min_length = self.op_def.attrs[arg.number_attr].minimum or 0
+        if len(values) < min_length:
             raise ValueError(
                 f"List argument '{arg.name}' to '{self.op_def.name}' Op with length {len(values)} "
-                f"shorter than minimum length {least}."
+                f"shorter than minimum length {min_length}."
             )
         wanted = attrs.get(arg.type_attr) if arg.type_attr else arg.type
         if wanted is None:
@@ -182,7 +186,7 @@ class OpInputs:
             raise why from error
 
     def _unlike(self, arg: ArgDef, values: Sequence[Any]) -> TypeError | None:
-        """The error of values of a list that are of different types by themselves, if they are."""
+        """Return the error for list elements whose own types differ, or None if they agree."""
         types = [_own_type(value) for value in values]
         if len({*types}) < 2:
             return None
@@ -193,13 +197,13 @@ class OpInputs:
 
 
 def _dtype_of(value: Any) -> DType | None:
-    """The dtype of a tensor or variable; None for plain values."""
+    """Return the dtype of a tensor or variable; None for plain values."""
     dtype = getattr(value, "dtype", None)
     return dtype.base_dtype if isinstance(dtype, DType) else None
 
 
 def _own_type(value: Any) -> str:
-    """The name of the dtype that a value has as a tensor where none is asked for."""
+    """Return the name of the dtype to which a value is converted by default."""
     try:
         return convert_to_tensor(value).dtype.base_dtype.name
     except (TypeError, ValueError):
@@ -207,6 +211,6 @@ def _own_type(value: Any) -> str:
 
 
 def _label(value: Any) -> str:
-    """The name of a value with a dtype, for messages."""
+    """Return the name of a value with a dtype, for messages."""
     name = getattr(value, "name", None)
     return f"'{name}'" if isinstance(name, str) else f"a {type(value).__name__}"

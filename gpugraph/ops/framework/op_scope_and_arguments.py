@@ -17,7 +17,7 @@ from gpugraph.ops.framework.op_declaration import raw_ops
 
 @contextmanager
 def op_scope(name: str | None, default: str, *values: Any) -> Iterator[str]:
-    """A name scope for several ops, in the graph of the first tensor among `values`."""
+    """Open a name scope for several ops, in the graph of the first tensor among `values`."""
     graph = get_default_graph()
     for value in values:
         graph_of_value = getattr(value, "graph", None)
@@ -29,19 +29,19 @@ def op_scope(name: str | None, default: str, *values: Any) -> Iterator[str]:
 
 
 def attrs_of(op: Any, keys: Iterable[str]) -> dict[str, Any]:
-    """These attrs of an operation, as arguments of another."""
+    """Return these attrs of an operation, as arguments of another."""
     return {key: op.attrs[key] for key in keys}
 
 
 def int_argument(value: Any) -> Any:
-    """Sizes or axes as an op takes them: an empty list is one of ints."""
+    """Convert sizes or axes to an op's argument: an empty list becomes an array of ints."""
     if isinstance(value, (list, tuple)) and not value:
         return np.zeros(0, np.int32)
     return value
 
 
 def shape_of(tensor: Tensor, dtype: Any = dtypes.int32) -> Any:
-    """The shape as an op's argument: an array where all sizes are known, else a Shape op."""
+    """Return the shape as an op's argument: an array if all sizes are known, else a Shape op."""
     sizes = tensor.shape.sizes
     if sizes is not None and None not in sizes:
         return np.array(sizes, dtype.as_numpy_dtype)
@@ -49,9 +49,9 @@ def shape_of(tensor: Tensor, dtype: Any = dtypes.int32) -> Any:
 
 
 def size_at(tensor: Tensor, axis: int) -> Any:
-    """One size as an op's argument: an int32 number where it is known, else a slice of a Shape.
+    """Return one size as an op's argument: an int32 if it is known, else a slice of a Shape.
 
-    ValueError for a dimension that is not there.
+    ValueError for an axis out of range.
     """
     sizes = tensor.shape.sizes
     if sizes is not None and not -len(sizes) <= axis < len(sizes):

@@ -1,4 +1,4 @@
-"""What `inspect.signature` and `help` say of the function of an op, from its declaration."""
+"""Signatures and docstrings of the functions of ops, for `inspect.signature` and `help`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from gpugraph.base.dtypes import DType
 from gpugraph.graph.op_def import ArgDef, AttrDef, OpDef
 
-_MOST_TYPES = 20
+_MAX_TYPES = 20
 
 _RENAMED = """
 All Any EuclideanNorm Max Mean Min Prod Sum: reduction_indices=axis
@@ -19,7 +19,7 @@ Split SplitV: split_dim=axis
 Squeeze: squeeze_dims=axis
 Where: input=condition
 """
-"""The arguments that TensorFlow's functions have under other names than its ops."""
+"""The arguments whose names in TensorFlow's functions differ from those of its ops."""
 
 _NAMES = {
     op_type: dict(pair.split("=") for pair in pairs.split())
@@ -29,14 +29,14 @@ _NAMES = {
 
 
 def argument_names(op_def: OpDef) -> dict[str, str]:
-    """For inputs and attrs whose argument has another name, that name."""
+    """Return the renamed arguments, by the name of the input or attr."""
     known = {*(arg.name for arg in op_def.inputs), *op_def.attrs}
     names = _NAMES.get(op_def.name, {})
     return {name: argument for name, argument in names.items() if name in known}
 
 
 def derived_attrs(op_def: OpDef) -> set[str]:
-    """The attrs that follow from the inputs: nobody gives them."""
+    """Return the attrs that follow from the inputs, which callers do not pass."""
     return {
         key
         for arg in op_def.inputs
@@ -46,14 +46,14 @@ def derived_attrs(op_def: OpDef) -> set[str]:
 
 
 def attr_names(op_def: OpDef) -> list[str]:
-    """The attrs that a call can give: those without a default first, as in TensorFlow."""
+    """Return the attrs that a call can pass: those without a default first, as in TensorFlow."""
     derived = derived_attrs(op_def)
     attrs = [attr for key, attr in op_def.attrs.items() if key not in derived]
     return [attr.name for attr in sorted(attrs, key=lambda attr: attr.has_default)]
 
 
 def signature_of(op_def: OpDef) -> Signature:
-    """The inputs, then the attrs, then `name`."""
+    """Return the signature: the inputs, then the attrs, then `name`."""
     plain, names = Parameter.POSITIONAL_OR_KEYWORD, argument_names(op_def)
     inputs = [Parameter(names.get(arg.name, arg.name), plain) for arg in op_def.inputs]
     attrs = [
@@ -68,7 +68,7 @@ def _default(attr: AttrDef) -> Any:
 
 
 def doc_of(op_def: OpDef) -> str:
-    """The call, the summary, the arguments with their types, and what is returned."""
+    """Return the docstring: the call, the summary, the arguments with their types, the results."""
     types = {arg.name: _input_type(arg, op_def) for arg in op_def.inputs}
     types |= {key: _attr_type(op_def.attrs[key]) for key in attr_names(op_def)}
     names = argument_names(op_def)
@@ -95,14 +95,14 @@ def doc_of(op_def: OpDef) -> str:
 
 def _input_type(arg: ArgDef, op_def: OpDef) -> str:
     if arg.type_list_attr:
-        return "a list of tensors, each of a dtype of its own."
+        return "a list of tensors, each with its own dtype."
     kind = (
         "a list of tensors" if arg.number_attr else "a mutable tensor" if arg.is_ref else "a tensor"
     )
     if arg.type is not None:
         return f"{kind} of dtype {arg.type.name}."
     allowed = op_def.attrs[arg.type_attr].allowed
-    if not allowed or len(allowed) > _MOST_TYPES:
+    if not allowed or len(allowed) > _MAX_TYPES:
         return f"{kind} of dtype {arg.type_attr}."
     return f"{kind} of dtype {arg.type_attr}: {', '.join(dtype.name for dtype in allowed)}."
 
@@ -110,7 +110,7 @@ def _input_type(arg: ArgDef, op_def: OpDef) -> str:
 def _attr_type(attr: AttrDef) -> str:
     kind = {"type": "a dtype", "shape": "a shape"}.get(attr.kind, f"{attr.kind}")
     values = [value.name if isinstance(value, DType) else repr(value) for value in attr.allowed]
-    among = f", one of {', '.join(values)}" if values and len(values) <= _MOST_TYPES else ""
+    among = f", one of {', '.join(values)}" if values and len(values) <= _MAX_TYPES else ""
     default = attr.default.name if isinstance(attr.default, DType) else repr(attr.default)
     return f"{kind}{among}{f', by default {default}' if attr.has_default else ''}."
 

@@ -2,7 +2,7 @@
 
     negative: UnaryFunction = public_function(op("Neg", inputs="x: T", ...), "negative")
 
-A function that has attrs among its parameters, or changes its arguments, is written out beside
+A function that has attrs among its parameters, or changes its arguments, is written out next to
 its op instead.
 """
 
@@ -24,47 +24,49 @@ class UnaryFunction(Protocol):
     """A function of one tensor, `x`."""
 
     def __call__(self, x: Any, name: str | None = None) -> Tensor:
-        """Adds the operation `name` to the graph of `x`."""
+        """Add the operation `name` to the graph of `x`."""
 
 
 class BinaryFunction(Protocol):
     """A function of two tensors, `x` and `y`."""
 
     def __call__(self, x: Any, y: Any, name: str | None = None) -> Tensor:
-        """Adds the operation `name` to the graph of `x` and `y`."""
+        """Add the operation `name` to the graph of `x` and `y`."""
 
 
 class InputFunction(Protocol):
     """A function of one tensor, `input`."""
 
     def __call__(self, input: Any, name: str | None = None) -> Tensor:
-        """Adds the operation `name` to the graph of `input`."""
+        """Add the operation `name` to the graph of `input`."""
 
 
 class ImagesFunction(Protocol):
     """A function of one tensor, `images`."""
 
     def __call__(self, images: Any, name: str | None = None) -> Tensor:
-        """Adds the operation `name` to the graph of `images`."""
+        """Add the operation `name` to the graph of `images`."""
 
 
 class FeaturesFunction(Protocol):
     """A function of one tensor, `features`."""
 
     def __call__(self, features: Any, name: str | None = None) -> Tensor:
-        """Adds the operation `name` to the graph of `features`."""
+        """Add the operation `name` to the graph of `features`."""
 
 
 def public_function(op_function: OpFunction, name: str = "", sparse: bool = False) -> Any:
-    """The Python function `name(<inputs of the op>, name=None)`, which calls `op_function`.
+    """Return a Python function `name(<inputs of the op>, name=None)` that calls `op_function`.
 
-    name: that of the variable that holds it; by default the op type's in snake case.
-    sparse: whether it takes a SparseTensor too, and gives one of the function's values.
+    name: the name of the variable that holds it; by default the op type in snake case.
+    sparse: whether it also accepts a SparseTensor, and returns one with the function's values.
     """
     label = name or op_function.__name__
     inputs = ", ".join(arg.name for arg in op_function.op_def.inputs)
     source = f"lambda {inputs}, name=None: op_function._of(({inputs},), name)"
-    file = Path(__file__).with_name(f"<{label}>")  # a file of this package: no origin of an op
+    file = Path(__file__).with_name(
+        f"<{label}>"
+    )  # a file of this package, which is never an op's origin
     function = eval(compile(source, str(file), "eval"), {"op_function": op_function})
     function = _of_module(named(label, op_function.op_def.summary)(function))
     types = {arg.name: Any for arg in op_function.op_def.inputs}
@@ -73,7 +75,7 @@ def public_function(op_function: OpFunction, name: str = "", sparse: bool = Fals
 
 
 def scoped_function(op_function: OpFunction, name: str, doc: str) -> UnaryFunction:
-    """The Python function `name(x, name=None)`, which calls `op_function` in a name scope."""
+    """Return a Python function `name(x, name=None)` that calls `op_function` in a name scope."""
     default = name
 
     @named(name, doc)
@@ -85,13 +87,13 @@ def scoped_function(op_function: OpFunction, name: str, doc: str) -> UnaryFuncti
 
 
 def _of_module(function: Any) -> Any:
-    """`function`, as if defined in the module that is imported."""
+    """Make `function` appear as if defined in the module that is being imported."""
     function.__module__ = _importing_module(sys._getframe(1))
     return function
 
 
 def _importing_module(frame: FrameType) -> str:
-    """The module whose import runs in this frame."""
+    """Return the module whose import runs in this frame."""
     while frame.f_code.co_name != "<module>" and frame.f_back is not None:
         frame = frame.f_back
     return str(frame.f_globals["__name__"])

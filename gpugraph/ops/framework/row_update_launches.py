@@ -7,7 +7,7 @@ The updates of one row are applied in order.
     apply_in_order(...)    other rules
     keep_last(...)         the last change of a row stays
 
-All of it is deterministic. The matrix that is changed has `rows` rows of `width` elements.
+All of it is deterministic. The changed matrix has `rows` rows of `width` elements.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from gpugraph.kernel import Arg, ErrorFlag, Launch, Scratch
 from gpugraph.ops.framework.cuda_grids import THREADS, Arguments, grid_of, item_type, wide_type
 
 FEW = 4096
-"""The most changes that one block sorts."""
+"""The maximum number of changes that one block sorts."""
 _TILE = 4096
-_MOST = 1 << 31
+_MAX_CHANGES = 1 << 31
 _FULL = 1 << 18
-"""Threads that keep a large GPU busy."""
+"""The number of threads that keep a large GPU busy."""
 
 
 class UpdateRule(NamedTuple):
-    """Expressions: how changes `a` and `b` become one, and how that, `b`, changes a row, `a`."""
+    """Expressions: `combine` merges changes `a` and `b`, `finish` applies change `b` to row `a`."""
 
     combine: str
     finish: str
@@ -49,7 +49,7 @@ MIN = _same("((a) < (b) || (a) != (a) ? (a) : (b))")
 MAX = _same("((a) > (b) || (a) != (a) ? (a) : (b))")
 SMALLER = UpdateRule("((a) <= (b) || (b) != (b) ? (a) : (b))", "((b) < (a) ? (b) : (a))")
 LARGER = UpdateRule("((a) >= (b) || (b) != (b) ? (a) : (b))", "((b) > (a) ? (b) : (a))")
-"""As MIN and MAX, except that changes of NaN change nothing."""
+"""As MIN and MAX, except that NaN changes have no effect."""
 
 
 class Changes(NamedTuple):
@@ -69,11 +69,11 @@ class Changes(NamedTuple):
 
 
 def columns_and_rows(
-    rows: int, width: int, most: int = THREADS
+    rows: int, width: int, max_across: int = THREADS
 ) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
-    """Grid and block over a matrix: threadIdx.x along its columns."""
+    """Return the grid and block over a matrix: threadIdx.x along its columns."""
     across = 1
-    while across < min(width, most):
+    while across < min(width, max_across):
         across *= 2
     down = THREADS // across
     grid = min(1 << 16, ceil(rows / down)), min(1 << 10, ceil(width / across)), 1
@@ -90,17 +90,17 @@ def sort_changes(
     step: int = 1,
     message: str = "",
 ) -> tuple[list[Launch], Changes]:
-    """Launches that sort `count` changes of rows, and the changes sorted.
+    """Return launches that sort `count` changes of rows, and the sorted changes.
 
-    indices: a row's number or coordinates in `sizes` for each. drops: 1 where negative numbers are
-      dropped, 2 those that are too high, 3 both; other numbers outside are dropped, too, and fail
-      the run with `message`.
+    indices: for each change, a row's number or its coordinates in `sizes`. drops: 1 to drop
+      negative numbers, 2 to drop those that are too high, 3 both; other numbers out of range are
+      dropped, too, and fail the run with `message`.
 
-    NotImplementedError for more changes or rows than 32 bits count.
+    NotImplementedError for more changes or rows than fit 32 bits.
     """
     rows = int(np.prod(sizes, dtype=object)) if sizes else 1
-    if count >= _MOST or rows >= 2 * _MOST - 1:
-        raise NotImplementedError(f"{count} changes of {rows} rows are more than 32 bits count")
+    if count >= _MAX_CHANGES or rows >= 2 * _MAX_CHANGES - 1:
+        raise NotImplementedError(f"{count} changes of {rows} rows exceed 32 bits")
     if len(sizes) > 8:
         raise NotImplementedError(f"positions have {len(sizes)} coordinates, more than 8")
     keys, order = Scratch("keys", count, dtypes.uint32), Scratch("order", count, dtypes.int32)
@@ -126,8 +126,9 @@ def sort_changes(
 def radix_passes(
     count: int, bits: int, keys: Scratch, order: Scratch
 ) -> tuple[list[Launch], Scratch, Scratch]:
-    """Launches that sort pairs (key, number) by the lowest `bits` of the keys, and the buffers that
-    then hold them."""
+    """Return launches that sort pairs (key, number), and the buffers that then hold them.
+
+    The order is that of the lowest `bits` of the keys."""
     tiles = ceil(count / _TILE)
     counts = Scratch("counts", 256 * tiles, dtypes.uint32)
     others = _other(keys), _other(order)
@@ -151,7 +152,7 @@ def radix_passes(
 
 
 def _other(buffer: Scratch) -> Scratch:
-    """The second of a pair of buffers."""
+    """Return the second of a pair of buffers."""
     name = buffer.name.removeprefix("other ")
     return buffer._replace(name=f"other {name}" if name == buffer.name else name)
 
@@ -164,8 +165,9 @@ def combine_changes(
     rule: UpdateRule,
     target_type: DType | None = None,
 ) -> list[Launch]:
-    """target[row] = rule.finish(target[row], all its changes by rule.combine). dtype: of the
-    updates, and of the target without a `target_type`."""
+    """Return launches for target[row] = rule.finish(target[row], changes by rule.combine).
+
+    dtype: of the updates, and of the target unless `target_type` is given."""
     count, width = changes.size, changes.width
     piece = 4
     while piece < 64 and count * width > piece * _FULL:
@@ -203,8 +205,9 @@ def apply_in_order(
     refuses: str,
     message: str,
 ) -> list[Launch]:
-    """target[row] = finish(target[row], change) for each change; where `refuses` is true of one,
-    the run fails with `message`."""
+    """Return launches for target[row] = finish(target[row], change), each change in order.
+
+    A change for which `refuses` is true fails the run with `message`."""
     grid, block = columns_and_rows(changes.size, changes.width)
     sizes = changes.size, changes.width, changes.rows, changes.step
     defines = {"COMBINE(a, b)": "a", "FINISH(a, b)": f"({finish})", "REFUSES(a)": f"({refuses})"}
@@ -214,7 +217,7 @@ def apply_in_order(
 
 
 def keep_last(target: Arg, updates: Arg, changes: Changes, dtype: DType) -> list[Launch]:
-    """target[row] = its last change."""
+    """Return launches for target[row] = its last change."""
     grid, block = columns_and_rows(changes.size, changes.width)
     sizes = changes.size, changes.width, changes.rows, changes.step
     arguments = (target, updates, *changes.sorted, *sizes)
@@ -231,7 +234,7 @@ def gather_rows(
     count: int,
     width: int,
 ) -> Launch:
-    """out[i] = params[indices[i]], by coordinates in `sizes`, for `count` rows."""
+    """Return a launch for out[i] = params[indices[i]], by coordinates in `sizes`, `count` rows."""
     if len(sizes) > 8:
         raise NotImplementedError(f"positions have {len(sizes)} coordinates, more than 8")
     grid, block = columns_and_rows(count, width)
@@ -247,26 +250,26 @@ def _bits(dtype: DType, index_type: DType = dtypes.int32) -> dict[str, Any]:
 
 
 def copy_elements(source: Arg, target: Arg, count: int, dtype: DType) -> Launch:
-    """target[...] = source, unless they are one array."""
+    """Return a launch for target[...] = source, unless they are one array."""
     arguments = (source, target, count)
     return Launch("gg_copy", grid_of(count), (THREADS, 1, 1), arguments, **_bits(dtype))
 
 
 def spread_value(value: Arg, target: Arg, count: int, dtype: DType) -> Launch:
-    """target[...] = an element in the device's memory."""
+    """Return a launch for target[...] = an element in the device's memory."""
     block = (THREADS, 1, 1)
     return Launch("gg_spread", grid_of(count), block, (value, target, count), **_bits(dtype))
 
 
 def check_order(changes: Changes, message: str) -> Launch:
-    """Fails the run where changes are not in the order of their rows, one for each."""
+    """Return a launch that fails the run unless rows have one change each, in order."""
     arguments = (*changes.sorted, ErrorFlag(message), changes.size)
     block = (THREADS, 1, 1)
     return Launch("gg_in_order", grid_of(changes.size), block, arguments, **_bits(dtypes.int32))
 
 
 def fill_array(target: Arg | Scratch, value: Any, count: int, dtype: DType) -> Launch:
-    """target[...] = value. NotImplementedError for elements of 16 bytes other than 0."""
+    """Return a launch for target[...] = value; NotImplementedError for over 8 bytes an element."""
     raw = np.asarray(value, dtype.as_numpy_dtype).tobytes()
     if len(raw) > 8:
         raise NotImplementedError(f"there is no fill of {dtype.name}")

@@ -18,19 +18,19 @@ from gpugraph.graph.inference_context import (
 from gpugraph.graph.op_def import ArgDef
 
 RANKS = {"scalar": 0, "vector": 1, "matrix": 2}
-"""The words of declarations: `op(inputs="x: T, axis: scalar Tidx")`."""
+"""The ranks by their words in declarations: `op(inputs="x: T, axis: scalar Tidx")`."""
 
 SCALAR = TensorShape.of(())
 UNKNOWN = TensorShape.of(None)
 
 
 def same_shape(index: int) -> InferFunction:
-    """Every output has the shape of input `index`."""
+    """Return the inference that gives every output the shape of input `index`."""
     return ShapeRule(itemgetter(index))
 
 
 IN_PLACE: dict[str, Any] = {"infer": same_shape(0), "alias": {0: 0}}
-"""Of ops whose output has the shape of input 0, and may use its memory."""
+"""Shared by declarations of ops whose output has the shape of input 0 and may reuse its memory."""
 
 
 def _broadcast(shapes: Sequence[TensorShape]) -> TensorShape:
@@ -41,24 +41,24 @@ def _broadcast(shapes: Sequence[TensorShape]) -> TensorShape:
 
 
 broadcast: InferFunction = ShapeRule(_broadcast)
-"""The output has the shape of all inputs broadcast against each other."""
+"""Inference: the output has the shape of all inputs broadcast against each other."""
 
 scalar: InferFunction = ShapeRule(lambda _: SCALAR)
-"""Every output is a scalar."""
+"""Inference: every output is a scalar."""
 
 
 def unknown(context: InferContext) -> Sequence[TensorShape]:
-    """Nothing is known of the outputs' shapes before the kernel has run."""
+    """Return unknown shapes: they are known only once the kernel has run."""
     return [UNKNOWN] * context.num_outputs
 
 
 def no_outputs(_: InferContext) -> Sequence[TensorShape]:
-    """The op has no outputs."""
+    """Return no shapes: the op has no outputs."""
     return []
 
 
 def from_attr(key: str) -> InferFunction:
-    """Every output has the shape in attr `key`."""
+    """Return the inference that gives every output the shape in attr `key`."""
 
     def infer(context: InferContext) -> Sequence[TensorShape]:
         return [context.attrs[key]] * context.num_outputs
@@ -67,7 +67,7 @@ def from_attr(key: str) -> InferFunction:
 
 
 def from_value(index: int) -> InferFunction:
-    """The output has the shape that input `index`, a vector of sizes, holds."""
+    """Return the inference of an output whose sizes are the elements of input `index`, a vector."""
 
     def infer(context: InferContext) -> Sequence[TensorShape]:
         return [context.value_as_shape(index)]
@@ -76,9 +76,9 @@ def from_value(index: int) -> InferFunction:
 
 
 def of_rank(shape: TensorShape, rank: int, what: str, in_run: str = "") -> tuple[int | None, ...]:
-    """The sizes of `shape`, which has `rank` dimensions; ValueError for another rank.
+    """Return the sizes of `shape`, which must have `rank` axes; ValueError for another rank.
 
-    in_run: what a run says of another rank.
+    in_run: the message of a run for another rank.
     """
     if shape.sizes is None:
         return (None,) * rank
@@ -89,12 +89,12 @@ def of_rank(shape: TensorShape, rank: int, what: str, in_run: str = "") -> tuple
 
 
 def is_old_scalar(context: InferContext, index: int) -> bool:
-    """Whether input `index` is a vector of one element, which runs of old ops take as a scalar."""
+    """Return whether input `index` is a vector of one element, a scalar to runs of old ops."""
     return not context.is_building and context.shapes[index].sizes == (1,)
 
 
 def normalize_axis(axis: Any, rank: int, what: str = "axis") -> int:
-    """`axis` in [-rank, rank) counted from the front; ValueError outside."""
+    """Return `axis`, in [-rank, rank), counted from the front; ValueError outside."""
     value = whole_number(what, axis)
     if not -rank <= value < rank:
         raise ValueError(f"{what} {value} is not in the range [{-rank}, {rank})")
@@ -102,12 +102,11 @@ def normalize_axis(axis: Any, rank: int, what: str = "axis") -> int:
 
 
 def with_ranks(infer: InferFunction, args: Sequence[ArgDef]) -> InferFunction:
-    """`infer`, for inputs of the ranks of `args`.
+    """Wrap `infer` with checks of its inputs' ranks against `args`.
 
-    Inference is asked when the graph is built, when a run is compiled, and in a run by steps whose
-    shapes are known only there, so no kernel meets another rank.
-    Where `infer` does not mind another rank, building the graph doesn't either: the run refuses it,
-    as a kernel of TensorFlow does.
+    Inference runs when the graph is built, when a run is compiled, and in a run for steps whose
+    shapes are known only there, so no kernel receives another rank. If `infer` itself accepts
+    another rank, building the graph does, too: the run rejects it, as a kernel of TensorFlow does.
     """
     wanted = [(index, arg.rank) for index, arg in enumerate(args) if arg.rank is not None]
     lists = [index for index, arg in enumerate(args) if arg.is_list]
@@ -117,7 +116,7 @@ def with_ranks(infer: InferFunction, args: Sequence[ArgDef]) -> InferFunction:
     def checked(context: InferContext) -> Sequence[TensorShape]:
         shapes = context.shapes
         for index, rank in wanted:
-            # what follows lists is counted from the end
+            # inputs after a list are counted from the end
             slot = index - len(args) if lists and index > lists[0] else index
             sizes = shapes[slot].sizes
             if sizes is not None and len(sizes) != rank:

@@ -1,7 +1,7 @@
-"""Anything as a tensor: `convert_to_tensor`, its registry, and the Const op.
+"""Conversion of values to tensors: `convert_to_tensor`, its registry, and the Const op.
 
-Const is declared here, below the declaration of all other ops, since declaring an op's function
-needs the conversion of its arguments.
+Const is declared here, in a layer below the declaration of all other ops, because the function of
+an op needs the conversion of its arguments.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ _USUAL = frozenset([int, float, bool, str, list, tuple, np.ndarray])
 _SCALAR = TensorShape.of(())
 
 NUMBERS = (int, float)
-"""The types of the values that operations are given most often, beside tensors."""
+"""The most common types of inputs of operations, besides tensors."""
 
 
 def infer_const(context: InferContext) -> Sequence[TensorShape]:
-    """The output has the shape of the attr `value`."""
+    """Return the shape of the attr `value`."""
     return [TensorShape.of(context.attrs["value"].shape)]
 
 
@@ -57,12 +57,12 @@ def constant(
     name: str = "Const",
     verify_shape: bool = False,
 ) -> Tensor:
-    """A constant tensor.
+    """Return a constant tensor.
 
     `value` is a Python value or an array; `dtype` follows from it by default (floats: float32,
     ints: int32). With `shape`, a scalar fills it; with `verify_shape` the value must have it
-    exactly. A TensorProto has its own dtype and shape, whatever is asked for. TypeError for a
-    value of another kind than `dtype`, ValueError for one that does not fit `shape`.
+    exactly. A TensorProto keeps its own dtype and shape. TypeError for a value of another kind than
+    `dtype`, ValueError for one that does not fit `shape`.
     """
     if is_tensor_proto(value):
         dtype_of_proto = as_dtype(value.dtype).base_dtype
@@ -79,10 +79,10 @@ def constant(
 def constant_of(
     array: Any, name: str, count: int | None = None, dtype: DType | None = None
 ) -> Tensor:
-    """The array, which nobody changes any more, as a constant of the default graph.
+    """Return an array that no longer changes as a constant of the default graph.
 
-    count: of how many of the values a message is made, the last of which stands for the rest.
-    dtype: that of the array, where it is known.
+    count: the number of values in its message, the last of which fills the rest.
+    dtype: that of the array, if it is known.
     """
     array.setflags(write=False)
     graph = get_default_graph()
@@ -98,7 +98,7 @@ def constant_of(
 def register_tensor_conversion_function(
     base_type: type | tuple[type, ...], conversion_func: Conversion, priority: int = 100
 ) -> None:
-    """Makes values of `base_type` accepted as tensors, lower `priority` first.
+    """Register the conversion of values of `base_type` to tensors, lower `priority` first.
 
     `conversion_func(value, dtype=None, name=None, as_ref=False)` returns a tensor, or
     NotImplemented to leave it to the next.
@@ -119,10 +119,10 @@ def convert_to_tensor(
     *,
     as_ref: bool = False,
 ) -> Tensor:
-    """`value` (tensor, variable, array, number, nested list) as a tensor.
+    """Convert `value` (tensor, variable, array, number, nested list) to a tensor.
 
-    ValueError when it is a tensor of another dtype than `dtype`, TypeError when it is no value
-    of a tensor. `preferred_dtype` is tried first where `dtype` is None.
+    ValueError if it is a tensor of another dtype than `dtype`, TypeError if it can't be converted.
+    If `dtype` is None, `preferred_dtype` is tried first.
     """
     wanted = None if dtype is None else as_dtype(dtype)
     if isinstance(value, Tensor):
@@ -141,7 +141,7 @@ def convert_to_tensor(
 
 
 def _conversions_of(value: Any) -> list[Conversion]:
-    """The registered functions for a value, in their order."""
+    """Return the registered functions for a value, in their order."""
     known = _FOR_TYPE.get(type(value))
     if known is None:
         known = [function for _, base, function in _CONVERSIONS if isinstance(value, base)]
@@ -151,9 +151,9 @@ def _conversions_of(value: Any) -> list[Conversion]:
 
 
 def number_array(value: Any, dtype: DType) -> Any:
-    """An int or a float as an array of `dtype`, if any such number may be one; else None.
+    """Convert an int or a float to an array of `dtype` if it certainly fits; else return None.
 
-    None too where a program has registered a conversion of its own.
+    None also if a program has registered a conversion for its type.
     """
     numpy_type = type_of_number(value, dtype)
     return None if numpy_type is None or _conversions_of(value) else np.array(value, numpy_type)
@@ -171,7 +171,7 @@ def _checked(tensor: Tensor, wanted: DType | None) -> Tensor:
 def convert_n_to_tensor(
     values: Sequence[Any], dtype: Any = None, name: str | None = None
 ) -> list[Tensor]:
-    """Each of `values` as a tensor, named `name_0`, `name_1`, ..."""
+    """Convert each of `values` to a tensor, named `name_0`, `name_1`, ..."""
     return [
         convert_to_tensor(value, dtype, None if name is None else f"{name}_{index}")
         for index, value in enumerate(values)

@@ -1,4 +1,4 @@
-"""Threads for kernels: as many as there are cores, waiting, not spinning, between two uses."""
+"""Threads for kernels: as many as there are cores; they wait, not spin, between uses."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Work = Callable[[], Any]
 
 
 class _Pool:
-    """Daemon threads that take works from one queue."""
+    """Daemon threads that take work from one queue."""
 
     def __init__(self, size: int) -> None:
         self._works: SimpleQueue[tuple[Work, SimpleQueue[BaseException | None]]] = SimpleQueue()
@@ -29,7 +29,7 @@ class _Pool:
         self._works.put((work, ended))
 
     def _serve(self) -> None:
-        np.seterr(all="ignore")  # as in runs; each thread has settings of its own
+        np.seterr(all="ignore")  # as in runs: the settings are per thread
         while True:
             work, ended = self._works.get()
             try:
@@ -42,12 +42,12 @@ class _Pool:
 
 
 _POOLS: dict[int, _Pool] = {}
-"""The pool of this process; a forked child makes its own."""
+"""The pool of each process, by its id; a forked child makes its own."""
 _MAKING = new_lock()
 
 
 def run_in_threads(works: Sequence[Work]) -> None:
-    """Runs the works at once, the first in this thread; raises the first error when all ended."""
+    """Run the works in parallel, the first in this thread; raise the first error at the end."""
     pool = _POOLS.get(os.getpid())
     if pool is None:
         with _MAKING:

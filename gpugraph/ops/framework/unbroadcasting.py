@@ -1,4 +1,4 @@
-"""The gradient of broadcasting: sum over the axes along which an input was repeated."""
+"""The gradient of broadcasting: sums over the axes along which an input was broadcast."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpugraph.ops.framework.tensor_conversion import constant
 
 
 def unbroadcast(grad: Any, source: Tensor, other: Tensor) -> Any:
-    """`grad`, of the shape of `source` and `other` broadcast, summed to the shape of `source`."""
+    """Sum `grad`, of the broadcast shape of `source` and `other`, to the shape of `source`."""
     here, there = source.shape, other.shape
     axes = _repeated(here, there)
     if axes is not None:
@@ -24,9 +24,10 @@ def unbroadcast(grad: Any, source: Tensor, other: Tensor) -> Any:
 
 
 def _repeated(here: TensorShape, there: TensorShape) -> list[int] | None:
-    """The axes to sum over, or None where that isn't known before a run.
+    """Return the axes to sum over, or None if they are unknown before a run.
 
-    Where `here` is 1, whatever `there` is, the sum is right: over one element at least.
+    An axis of size 1 in `here` can always be summed over, even if its size in `there` is unknown:
+    there is at least one element.
     """
     if here.sizes is None or there.sizes is None:
         return None
@@ -50,14 +51,14 @@ def _unbroadcast_known(grad: Any, here: TensorShape, there: TensorShape, axes: l
 
 
 def _shape(tensor: Tensor) -> Tensor:
-    """The sizes, as a constant where they are known: a backward loop need not keep that."""
+    """Return the sizes, as a constant if they are known, which a backward loop need not stash."""
     if tensor.shape.is_fully_defined():
         return constant(np.array(tensor.shape.sizes, np.int32), name="Shape")
     return raw_ops.Shape(tensor)
 
 
 def unbroadcast_pair(op: Any, x_grad: Any, y_grad: Any) -> list[Any]:
-    """Both gradients of a binary op, each summed to its input's shape."""
+    """Sum both gradients of a binary op to the shapes of its inputs."""
     x, y = op.inputs
     if _repeated(x.shape, y.shape) is not None or _repeated(y.shape, x.shape) is not None:
         return [unbroadcast(x_grad, x, y), unbroadcast(y_grad, y, x)]

@@ -1,1 +1,1 @@
-"""Several ops as one step: expressions, members, tiles, products with epilogues."""
+"""Fusion of several ops into one step: expressions, members, tiles, products with epilogues."""

@@ -17,7 +17,7 @@ Shape = tuple[int, ...]
 
 
 class Member(NamedTuple):
-    """One op of a group. `sources` are the values of its inputs that are not on the host."""
+    """One op of a group. `sources` are the numbers of its inputs that are not on the host."""
 
     op_type: str
     signature: Signature
@@ -38,8 +38,9 @@ class Member(NamedTuple):
 
 
 class MemberContext(ContextOutsideRun):
-    """The `KernelContext` of a member over arrays of these shapes; `allocate_array` gives its
-    scratch by key, shape and dtype."""
+    """The `KernelContext` of a member over arrays of these shapes.
+
+    `allocate_array` returns scratch arrays by key, shape and dtype."""
 
     def __init__(
         self,
@@ -57,12 +58,12 @@ class MemberContext(ContextOutsideRun):
         self._num_scratches = 0
 
     def scratch(self, shape: Shape, dtype: DType) -> Any:
-        """An array of this member's."""
+        """Allocate an array for this member alone."""
         self._num_scratches += 1
         return self._allocate_array((self.name, self._num_scratches), shape, dtype)
 
     lasting = scratch
 
     def passing(self, slot: int, shape: Shape, dtype: DType) -> Any:
-        """An array that members share: it is free again after each."""
+        """Allocate an array that members share: it is free again after each member."""
         return self._allocate_array(("passing", slot), shape, dtype)

@@ -1,9 +1,9 @@
 """Fused: several ops as one step.
 
-A group of elementwise ops and reductions is one native function where there is a C compiler,
-generated from the expressions of its members. Until it is compiled, and where it can't be, the ops
-run by their own host kernels, one after the other; large elementwise groups tile by tile
-(`tiled_execution`). The fuse pass adds these ops; programs don't.
+A group of elementwise ops and reductions becomes one native function, generated from the
+expressions of its members, if there is a C compiler. Until it is compiled, and if it can't be, the
+members run by their own host kernels, one after the other; large elementwise groups run tile by
+tile (`tiled_execution`). The fuse pass adds these ops; programs don't.
 """
 
 from __future__ import annotations
@@ -39,8 +39,9 @@ def _bind(context: KernelContext, *arrays: Any) -> Run:
 
 
 class Steps:
-    """Runs the members one by one over whole tensors, with memory from the first call on until
-    `release`."""
+    """Runs the members one by one over whole tensors.
+
+    It holds memory from the first call until `release`."""
 
     __slots__ = ("arrays", "blocks", "context", "members", "runs", "stores")
 
@@ -71,14 +72,14 @@ class Steps:
             raise
 
     def release(self) -> None:
-        """Gives the memory back; the next call obtains it again."""
+        """Release the memory; the next call allocates it again."""
         self.runs = None
         blocks, self.blocks = self.blocks, []
         for block in blocks:
             block.release()
 
     def allocate(self, shape: tuple[int, ...], dtype: Any) -> Any:
-        """An array that lives until `release`."""
+        """Allocate an array that lives until `release`."""
         self.blocks.append(self.context.allocate(shape, dtype))
         return self.blocks[-1].array
 

@@ -2,7 +2,7 @@
 
 The epilogues pass makes these ops from MatMul or BatchMatMulV2, BiasAdd, Add and Relu;
 programs don't. `fused_ops` names the ops of the epilogue, one or more, in this order: BiasAdd of a
-vector, Add of a tensor of as many elements, Relu.
+vector, Add of a tensor with as many elements as the product, Relu.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ from gpugraph.ops.linalg.matmul import (
 from gpugraph.ops.nn.windows.window_geometry import check_equal, text
 
 FUSED_PRODUCTS = {"MatMul": "_FusedMatMul", "BatchMatMulV2": "_FusedBatchMatMulV2"}
-"""The op of a product with an epilogue, by the op type of the product."""
+"""The fused op type, by the op type of the product."""
 
 _EPILOGUE_OPS = ("BiasAdd", "Add", "Relu")
 
 
 def _epilogue_ops(attrs: Mapping[str, Any]) -> list[str]:
-    """The ops of the epilogue; ValueError for others and for a wrong `num_args`."""
+    """Return the ops of the epilogue; ValueError for others and for a wrong `num_args`."""
     fused = [text(op_type) for op_type in attrs["fused_ops"]]
     if not fused or fused != [op_type for op_type in _EPILOGUE_OPS if op_type in fused]:
         known = ", ".join(_EPILOGUE_OPS)
@@ -56,7 +56,7 @@ def _epilogue_ops(attrs: Mapping[str, Any]) -> list[str]:
 
 
 def _infer_with(infer: InferFunction) -> InferFunction:
-    """The shapes of a product by `infer`, with checks of the arguments of its epilogue."""
+    """Wrap `infer`, the shape inference of a product, with checks of the epilogue's arguments."""
 
     def infer_product(context: InferContext) -> Sequence[TensorShape]:
         fused = _epilogue_ops(context.attrs)
@@ -72,7 +72,7 @@ def _infer_with(infer: InferFunction) -> InferFunction:
 
 
 def _epilogue(signature: Signature, *arrays: Any) -> Epilogue:
-    """The epilogue, as views: a vector, and a tensor of the product's shape."""
+    """Return the epilogue with views of its arrays: a vector, and one of the product's shape."""
     fused = _epilogue_ops(signature.attrs)
     args, out = list(arrays[2:-1]), arrays[-1]
     bias = args.pop(0).reshape(-1) if "BiasAdd" in fused else None
@@ -81,8 +81,11 @@ def _epilogue(signature: Signature, *arrays: Any) -> Epilogue:
 
 
 def addend_input(attrs: Mapping[str, Any], factor: tuple[int, ...] | None) -> Sequence[int]:
-    """The input in whose memory a product on the CPU may be: what is added, if sums of so many
-    products are whole before that. factor: the static shape of the first factor."""
+    """Return the input whose memory a product on the CPU may reuse, if any.
+
+    It is the addend, provided that each sum of products is complete before the addition.
+
+    factor: the static shape of the first factor."""
     fused = _epilogue_ops(attrs)
     is_turned = attrs.get("transpose_a") or attrs.get("adj_x")
     summed = factor[-2 if is_turned else -1] if factor else SUMMED_AT_ONCE + 1
@@ -90,7 +93,7 @@ def addend_input(attrs: Mapping[str, Any], factor: tuple[int, ...] | None) -> Se
 
 
 def _call(bind: Callable[..., Callable[[], Any]]) -> Call:
-    """The NumPy kernel of a product, which `bind` binds, with an epilogue."""
+    """Return the NumPy kernel of a product, bound by `bind`, with an epilogue."""
 
     def bind_all(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
         out = product = arrays[-1]

@@ -13,16 +13,17 @@ from gpugraph.base.dtypes import DType, uint8
 from gpugraph.ops.fusion.fused_members import Member, Shape
 
 _ALIGNMENT = 64
-"""Of values in a block, in bytes: a line of the cache."""
+"""The alignment of values in a block, in bytes: a cache line."""
 
 
 class Layout:
-    """Where the values between members are, in one block: each at an offset that is free again
-    after its last use. Groups that differ in names alone share it.
+    """The layout of the values between members in one block: offsets, reused after the last use.
 
-    plain: of each member, whether its run is its function of the arrays, and no more. takes: what
-    gives the arrays of each member, its inputs and then its outputs, of those of all values.
-    in_place: by output, the inputs in whose memory it may be, where that was asked for.
+    Groups that differ only in names share it.
+
+    plain: for each member, whether its run only calls its function with the arrays. takes: for each
+    member, a callable that selects its arrays, first inputs and then outputs, from the arrays of
+    all values. in_place: by output, the inputs whose memory it may reuse, filled on demand.
     """
 
     __slots__ = ("_numbers", "_places", "_size", "in_place", "plain", "takes")
@@ -31,20 +32,24 @@ class Layout:
         self.plain: Sequence[bool] = ()
         self.takes: Sequence[Callable[[Sequence[Any]], Sequence[Any]]] = ()
         self.in_place: dict[int, list[int]] = {}
-        self._places: list[tuple[Shape, Any, int]] = []  # shape, NumPy type, offset; each once
-        self._numbers: list[int] = []  # of each value but inputs: which place, then which output
+        self._places: list[
+            tuple[Shape, Any, int]
+        ] = []  # shape, NumPy type and offset, without duplicates
+        self._numbers: list[
+            int
+        ] = []  # for each value except inputs: the index of its place, then of its output
         self._size = 0
 
     def plan(self, num_inputs: int, members: Sequence[Member], stores: Sequence[int]) -> None:
-        """Plans the memory of all values that no output of the step stores; once."""
+        """Plan, once, the memory of all values that are not outputs of the step."""
         if self.plain:
             return
         last_uses = {k: index for index, member in enumerate(members) for k in member.sources}
         places: dict[tuple[Shape, Any, int], int] = {}
-        chosen: list[tuple[Shape, Any, int] | int] = []  # of each value: a place, or an output
+        chosen: list[tuple[Shape, Any, int] | int] = []  # for each value: a place, or an output
         takes, size, number = [], 0, num_inputs
         free: dict[Any, list[int]] = {}  # offsets by shape and dtype
-        in_use: dict[int, tuple[Any, int]] = {}  # by value, its key and offset
+        in_use: dict[int, tuple[Any, int]] = {}  # by value: its key and offset
         for index, member in enumerate(members):
             first = number
             for shape, dtype in zip(member.signature.output_shapes, member.output_types):
@@ -63,7 +68,7 @@ class Layout:
                     chosen.append(place)
                     in_use[number] = key, offset
                 number += 1
-            takes.append(_taking((*member.sources, *range(first, number))))
+            takes.append(_selector((*member.sources, *range(first, number))))
             for value in [value for value in in_use if last_uses.get(value, -1) <= index]:
                 key, offset = in_use.pop(value)
                 free.setdefault(key, []).append(offset)
@@ -75,7 +80,7 @@ class Layout:
     def arrays(
         self, inputs: Sequence[Any], outputs: Sequence[Any], allocate: Callable[[Shape, DType], Any]
     ) -> list[Any]:
-        """The arrays of all values: inputs, and in one block of bytes what is no output."""
+        """Return the arrays of all values: inputs, outputs, and the rest in one block of bytes."""
         arrays: list[Any] = []
         if self._places:
             block = allocate((self._size,), uint8)
@@ -85,8 +90,8 @@ class Layout:
         return [*inputs, *[arrays[number] for number in self._numbers]]
 
 
-def _taking(numbers: Sequence[int]) -> Callable[[Sequence[Any]], Sequence[Any]]:
-    """What picks the values of these numbers."""
+def _selector(numbers: Sequence[int]) -> Callable[[Sequence[Any]], Sequence[Any]]:
+    """Return a callable that selects the values with these numbers."""
     if len(numbers) > 1:
         return itemgetter(*numbers)
     return lambda values: [values[number] for number in numbers]

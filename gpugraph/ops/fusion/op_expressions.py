@@ -1,4 +1,4 @@
-"""Expressions of ops: what fused kernels, for the CPU or a GPU, are generated from.
+"""Expressions of ops, from which fused kernels for the CPU or a GPU are generated.
 
 An op declares them by its `Elementwise` or `Reduction` kernel, or by a `Decomposition`.
 """
@@ -17,7 +17,7 @@ Expressions = Elementwise | Reduction | Decomposition
 
 
 def expressions_of(op_type: str, attrs: Mapping[str, Any], device_type: str) -> Expressions | None:
-    """The expressions of an op on devices of a type, if it declares some."""
+    """Return the expressions of an op on devices of a type, or None if it declares none."""
     if not is_ours(op_type, device_type, attrs):
         entry = find_kernel(op_type, device_type, attrs)
     else:
@@ -32,9 +32,9 @@ def expressions_of(op_type: str, attrs: Mapping[str, Any], device_type: str) -> 
 def build(
     builder: Builder, expressions: Expressions, signature: Signature, inputs: Sequence[int]
 ) -> Sequence[int]:
-    """The values of the op's outputs, or, if it writes variables, of those.
+    """Return the values of the op's outputs, or, if it writes variables, of the variables.
 
-    `inputs` are the values of the inputs that are not on the host. NotImplementedError where there
+    `inputs` are the values of the inputs that are not on the host. NotImplementedError if there
     are no expressions for these attrs or shapes.
     """
     if isinstance(expressions, Decomposition):

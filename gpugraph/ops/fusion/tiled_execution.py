@@ -1,10 +1,10 @@
-"""Tiles: a group of elementwise ops over large tensors, part by part, in several threads.
+"""Tiles: a group of elementwise ops over large tensors, tile by tile, in several threads.
 
     for each tile:  a = x * 1.5;  b = a + 0.3;  c = tanh(b) ...
 
-A tile and the few temporaries of a group stay in the cache; op after op over whole tensors would
-go to memory and back each time. Each op runs by its own host kernel, so that the results are the
-same to the bit. NumPy releases Python's lock, so that threads run in parallel.
+A tile and the few temporaries of a group stay in the cache; running op after op over whole tensors
+would go to memory and back each time. Each op runs by its own host kernel, so that the results are
+the same to the bit. NumPy releases Python's lock, so that threads run in parallel.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ TILE = 1 << 15
 """Elements of a tile: with a handful of float32 temporaries it stays in a core's own cache."""
 
 TILES_A_THREAD = 8
-"""The least work for which a thread is woken: about 100 us."""
+"""The minimum number of tiles for which a thread is woken: about 100 us of work."""
 
 Run = Callable[[], Any]
 
@@ -34,7 +34,7 @@ Run = Callable[[], Any]
 def tiled(
     members: Sequence[Member], stores: Sequence[int], inputs: Sequence[Any], outputs: Sequence[Any]
 ) -> Run:
-    """A callable that computes the outputs, the values `stores`, all of one shape."""
+    """Return a callable that computes the outputs, the values `stores`, all of one shape."""
     group = _Tiled(members, stores, inputs, outputs)
     tiles = group.tiles()
     shares = max(1, min(thread_count(), len(tiles) // TILES_A_THREAD))
@@ -44,7 +44,7 @@ def tiled(
 
 
 def slots(members: Sequence[Member], stores: Sequence[int], num_inputs: int) -> list[int]:
-    """The number of each member's temporary; one is used again after its last reader."""
+    """Return the number of each member's temporary; one is reused after its last reader."""
     last_reader = {
         k - num_inputs: index
         for index, member in enumerate(members)
@@ -63,7 +63,7 @@ def slots(members: Sequence[Member], stores: Sequence[int], num_inputs: int) -> 
 
 
 class _Tiled:
-    """A group over its arrays. Each member makes one value."""
+    """A group bound to its arrays. Each member computes one value."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class _Tiled:
         return array.reshape(-1) if array.shape == shape else array.reshape(())
 
     def tiles(self) -> list[slice]:
-        """The parts of the first dimension, in order."""
+        """Return the slices of the first axis that the tiles cover, in order."""
         step = max(1, TILE // max(self.row, 1))
         starts = range(0, self.length, step)
         return [slice(start, min(start + step, self.length)) for start in starts]
@@ -100,7 +100,7 @@ class _Tiled:
         return array
 
     def bind(self, tiles: Sequence[slice]) -> list[Run]:
-        """The calls of one thread for its tiles; they share temporaries."""
+        """Return the calls of one thread for its tiles; they share temporaries."""
         temporaries: dict[Any, Any] = {}
 
         def allocate_array(key: Any, shape: tuple[int, ...], dtype: DType) -> Any:

@@ -1,1 +1,1 @@
-"""Images: files, colours, sizes, boxes, measures."""
+"""Images: file formats, colours, sizes, boxes, quality measures."""

@@ -1,6 +1,6 @@
-"""The choice of the best boxes, and the overlaps by which boxes are left out.
+"""Selection of the best boxes, and the overlaps by which boxes are suppressed.
 
-Scores, corners and overlaps that are NaN compare as in C++: a comparison with NaN is false.
+NaN scores, corners and overlaps compare as in C++: a comparison with NaN is false.
 """
 
 from __future__ import annotations
@@ -15,16 +15,21 @@ Overlaps = Callable[[int, list[int]], Any]
 
 
 def choose_boxes(
-    scores: Any, most: int, least: float, threshold: float, overlaps: Overlaps, sigma: float = 0
+    scores: Any,
+    max_boxes: int,
+    min_score: float,
+    threshold: float,
+    overlaps: Overlaps,
+    sigma: float = 0,
 ) -> list[tuple[int, float]]:
-    """Return at most `most` pairs of a box and its score when it was chosen, the best first.
+    """Return at most `max_boxes` pairs of a box and its score when it was chosen, the best first.
 
     overlaps: returns the overlaps of a box with others.
     """
-    waiting = [(-float(score), box, 0) for box, score in enumerate(scores) if score > least]
+    waiting = [(-float(score), box, 0) for box, score in enumerate(scores) if score > min_score]
     heapq.heapify(waiting)
     chosen: list[tuple[int, float]] = []
-    while waiting and len(chosen) < most:
+    while waiting and len(chosen) < max_boxes:
         minus, box, since = heapq.heappop(waiting)
         shared = overlaps(box, [other for other, _ in chosen[since:]])
         if sigma:
@@ -32,11 +37,11 @@ def choose_boxes(
         elif (shared > threshold).any():
             continue
         else:
-            weights = shared <= threshold  # an overlap that is NaN takes all of the score
+            weights = shared <= threshold  # a NaN overlap makes the score 0
         score = -minus * float(np.prod(weights))
         if score == -minus:
             chosen.append((box, score))
-        elif score > least:
+        elif score > min_score:
             heapq.heappush(waiting, (-score, box, len(chosen)))
     return chosen
 
@@ -44,22 +49,22 @@ def choose_boxes(
 def _corners(boxes: Any) -> Any:
     """Return boxes as y1, x1, y2, x2, the lower corner first."""
     low, high = boxes[:, :2], boxes[:, 2:]
-    return np.concatenate([_least(low, high), _largest(low, high)], 1)
+    return np.concatenate([_minimum(low, high), _maximum(low, high)], 1)
 
 
-def _least(one: Any, other: Any) -> Any:
-    """Return the lower numbers; those of `one` where either is NaN."""
+def _minimum(one: Any, other: Any) -> Any:
+    """Return the elementwise minimum; the element of `one` if either is NaN."""
     return np.where(other < one, other, one)
 
 
-def _largest(one: Any, other: Any) -> Any:
-    """Return the higher numbers; those of `one` where either is NaN."""
+def _maximum(one: Any, other: Any) -> Any:
+    """Return the elementwise maximum; the element of `one` if either is NaN."""
     return np.where(one < other, other, one)
 
 
 def _overlap(box: Any, others: Any) -> Any:
     """Return the intersection of a box with each other box, divided by their union."""
-    low, high = _largest(box[:2], others[:, :2]), _least(box[2:], others[:, 2:])
+    low, high = _maximum(box[:2], others[:, :2]), _minimum(box[2:], others[:, 2:])
     shared = np.maximum(high - low, 0).prod(axis=1)
     areas = (others[:, 2:] - others[:, :2]).prod(axis=1)
     area = (box[2:] - box[:2]).prod()

@@ -1,6 +1,6 @@
-"""Colours: conversions between RGB, HSV and grey, changes of brightness, contrast, hue and so on.
+"""Colours: conversions between RGB, HSV and grey; changes of brightness, contrast, hue and so on.
 
-Floating images have colours in [0, 1], those of integers reach up to the dtype's largest number.
+Floating point images have colours in [0, 1]; those of integer images reach the dtype's maximum.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _infer_colors(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _hsv(rgb: Any) -> tuple[Any, Any, Any]:
-    """Hue, saturation and value of colours along the last axis."""
+    """Convert RGB colours along the last axis to (hue, saturation, value)."""
     red, green, blue = (rgb[..., channel] for channel in range(3))
     value = rgb.max(axis=-1)
     span = value - rgb.min(axis=-1)
@@ -59,7 +59,7 @@ def _hsv(rgb: Any) -> tuple[Any, Any, Any]:
 
 
 def _rgb(hue: Any, saturation: Any, value: Any) -> Any:
-    """Colours along a new last axis."""
+    """Convert hue, saturation and value to RGB colours along a new last axis."""
     sector = hue[..., None] * 6
     distance = np.abs(sector - np.array([3, 2, 4], hue.dtype))
     distance[..., 0] = 3 - distance[..., 0]
@@ -149,13 +149,13 @@ for _name, _factor, _infer, _kernel, _what in _CHANGES:
 
 
 def _clip_and_cast(tensor: Tensor, dtype: Any, name: str | None = None) -> Tensor:
-    """A cast of the tensor clipped to the dtype's range."""
+    """Cast the tensor, clipped to the dtype's range."""
     source = tensor.dtype.base_dtype
     if source.min < dtype.min:
         tensor = raw_ops.Maximum(tensor, source.as_numpy_dtype(dtype.min))
     if source.max > dtype.max:
         highest = source.as_numpy_dtype(dtype.max)
-        if int(highest) > dtype.max:  # the next number below it fits
+        if int(highest) > dtype.max:  # the next lower number fits
             highest = np.nextafter(highest, source.as_numpy_dtype(0))
         tensor = raw_ops.Minimum(tensor, highest)
     return cast(tensor, dtype, name=name)
@@ -164,9 +164,9 @@ def _clip_and_cast(tensor: Tensor, dtype: Any, name: str | None = None) -> Tenso
 def convert_image_dtype(
     image: Any, dtype: Any, saturate: bool = False, name: str | None = None
 ) -> Tensor:
-    """`image` in another dtype, scaled from the range of its own, [0, 1] for floating images.
+    """Convert `image` to another dtype, scaled from its own range ([0, 1] for floating point).
 
-    saturate: clips numbers to the new range before the cast.
+    saturate: clip numbers to the new range before the cast.
     """
     source, target = convert_to_tensor(image, name="image"), as_dtype(dtype)
     old = source.dtype.base_dtype
@@ -190,7 +190,7 @@ def convert_image_dtype(
 def _adjust(
     default: str, image: Any, adjust: Callable[[Tensor], Any], name: str | None = None
 ) -> Tensor:
-    """`adjust` of the image in floats, converted back to the image's dtype."""
+    """Apply `adjust` to the image in floating point, and convert the result back."""
     with op_scope(name, default, image):
         source = convert_to_tensor(image, name="image")
         old = source.dtype.base_dtype
@@ -204,27 +204,27 @@ def _by(op_type: str, factor: Any) -> Callable[[Tensor], Any]:
 
 
 def adjust_brightness(image: Any, delta: Any) -> Tensor:
-    """`image` with `delta`, in the range of floating images, added to all of it."""
+    """Add `delta`, in the range of floating point images, to all of `image`."""
     return _adjust("adjust_brightness", image, lambda x: raw_ops.AddV2(x, _as(delta, x)))
 
 
 def adjust_contrast(images: Any, contrast_factor: Any) -> Tensor:
-    """Images [..., height, width, channels], each channel's distance from its mean multiplied."""
+    """Multiply each channel's distance from its mean, in images [..., height, width, channels]."""
     return _adjust("adjust_contrast", images, _by("AdjustContrastv2", contrast_factor))
 
 
 def adjust_saturation(image: Any, saturation_factor: Any, name: str | None = None) -> Tensor:
-    """`image`, [..., 3], its colours' saturation multiplied by a factor."""
+    """Multiply the saturation of the colours of `image`, [..., 3], by a factor."""
     return _adjust("adjust_saturation", image, _by("AdjustSaturation", saturation_factor), name)
 
 
 def adjust_hue(image: Any, delta: Any, name: str | None = None) -> Tensor:
-    """`image`, [..., 3], `delta` added to its colours' hue, of which 1 is the whole circle."""
+    """Add `delta` to the hue of the colours of `image`, [..., 3]; 1 is the whole circle."""
     return _adjust("adjust_hue", image, _by("AdjustHue", delta), name)
 
 
 def adjust_gamma(image: Any, gamma: Any = 1, gain: Any = 1) -> Tensor:
-    """gain * image ** gamma, of floats in [0, 1]. ValueError for a negative gamma."""
+    """Return gain * image ** gamma, for floats in [0, 1]. ValueError for a negative gamma."""
     if not isinstance(gamma, Tensor) and gamma < 0:
         raise ValueError("Gamma should be a non-negative real number.")
     return _adjust(
@@ -242,7 +242,7 @@ _GREY = np.array([0.2989, 0.5870, 0.1140])
 
 
 def rgb_to_grayscale(images: Any, name: str | None = None) -> Tensor:
-    """The lightness [..., 1] of colours [..., 3], in their dtype."""
+    """Return the lightness [..., 1] of colours [..., 3], in their dtype."""
     with op_scope(name, "rgb_to_grayscale", images) as scope:
         source = convert_to_tensor(images, name="images")
         if source.shape.rank == 0:
@@ -254,7 +254,7 @@ def rgb_to_grayscale(images: Any, name: str | None = None) -> Tensor:
 
 
 def grayscale_to_rgb(images: Any, name: str | None = None) -> Tensor:
-    """Grey pixels [..., 1] as colours [..., 3]. ValueError where the rank is not known."""
+    """Convert grey pixels [..., 1] to colours [..., 3]. ValueError for an unknown rank."""
     with op_scope(name, "grayscale_to_rgb", images) as scope:
         source = convert_to_tensor(images, name="images")
         rank = source.shape.rank
@@ -280,26 +280,38 @@ def _check_range(lower: Any, upper: Any) -> None:
 
 
 def random_brightness(image: Any, max_delta: float, seed: int | None = None) -> Tensor:
-    """`adjust_brightness` by a number in [-max_delta, max_delta); ValueError for a negative one."""
+    """Apply `adjust_brightness` with a random number in [-max_delta, max_delta).
+
+    ValueError for a negative max_delta.
+    """
     if real_number("max_delta", max_delta) < 0:
         raise ValueError("max_delta must be non-negative.")
     return adjust_brightness(image, _uniform(-max_delta, max_delta, seed))
 
 
 def random_contrast(image: Any, lower: float, upper: float, seed: int | None = None) -> Tensor:
-    """`adjust_contrast` by a number in [lower, upper); ValueError unless 0 <= lower < upper."""
+    """Apply `adjust_contrast` with a random factor in [lower, upper).
+
+    ValueError unless 0 <= lower < upper.
+    """
     _check_range(lower, upper)
     return adjust_contrast(image, _uniform(lower, upper, seed))
 
 
 def random_saturation(image: Any, lower: float, upper: float, seed: int | None = None) -> Tensor:
-    """`adjust_saturation` by a number in [lower, upper); ValueError unless 0 <= lower < upper."""
+    """Apply `adjust_saturation` with a random factor in [lower, upper).
+
+    ValueError unless 0 <= lower < upper.
+    """
     _check_range(lower, upper)
     return adjust_saturation(image, _uniform(lower, upper, seed))
 
 
 def random_hue(image: Any, max_delta: float, seed: int | None = None) -> Tensor:
-    """`adjust_hue` by a number in [-max_delta, max_delta); ValueError outside [0, 0.5]."""
+    """Apply `adjust_hue` with a random number in [-max_delta, max_delta).
+
+    ValueError for a max_delta outside [0, 0.5].
+    """
     if real_number("max_delta", max_delta) > 0.5:
         raise ValueError("max_delta must be <= 0.5.")
     if max_delta < 0:

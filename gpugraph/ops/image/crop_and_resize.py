@@ -1,7 +1,7 @@
-"""CropAndResize: boxes cut out of images and resized, with gradients.
+"""CropAndResize: crops boxes out of images and resizes them, with gradients.
 
-A box is [y1, x1, y2, x2] in parts of the image: (0, 0) is the first pixel's center, (1, 1) the
-last one's. As resizing is, a crop is the image multiplied with weights on its left and right.
+A box is [y1, x1, y2, x2] in fractions of the image: (0, 0) is the first pixel's center, (1, 1) the
+last one's. As in resizing, a crop is the image multiplied by weights on its left and right.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _Box = tuple[float, ...]
 
 
 def _check_boxes(context: InferContext, boxes: int) -> int | None:
-    """The number of boxes, by input `boxes` and the next input, the numbers of their images."""
+    """Return the number of boxes, from input `boxes` and the next input, the image indices."""
     count, columns = of_rank(context.shapes[boxes], 2, "boxes")
     (others,) = of_rank(context.shapes[boxes + 1], 1, "box_ind")
     if columns not in (4, None):
@@ -59,19 +59,19 @@ def _is_bilinear(attrs: Any) -> bool:
 
 
 def _shares(new: int) -> Any:
-    """The place of each pixel of a crop between the box's first and last edge, in [0, 1]."""
+    """Return the position of each pixel of a crop between the box's edges, in [0, 1]."""
     return np.arange(new) / (new - 1) if new > 1 else np.array([0.5])
 
 
 def _places(first: float, last: float, size: int, new: int) -> Any:
-    """The places of a crop's pixels in the image, computed in float32; which of them are inside."""
-    low, high, most = np.float32(first), np.float32(last), np.float32(size - 1)
+    """Return the float32 positions of a crop's pixels in the image, and a mask of those inside."""
+    low, high, last_pixel = np.float32(first), np.float32(last), np.float32(size - 1)
     if new > 1:
-        step = (high - low) * most / np.float32(new - 1)
-        places = low * most + np.arange(new, dtype=np.float32) * step
+        step = (high - low) * last_pixel / np.float32(new - 1)
+        places = low * last_pixel + np.arange(new, dtype=np.float32) * step
     else:
-        places = np.array([np.float32(0.5) * (low + high) * most])
-    return places, (places >= 0) & (places <= most)
+        places = np.array([np.float32(0.5) * (low + high) * last_pixel])
+    return places, (places >= 0) & (places <= last_pixel)
 
 
 def _weights(first: float, last: float, size: int, new: int, bilinear: bool) -> Any:
@@ -88,14 +88,14 @@ def _weights(first: float, last: float, size: int, new: int, bilinear: bool) -> 
 
 
 def _box_weights(box: _Box, sizes: Any, news: Any, bilinear: bool) -> tuple[Any, Any]:
-    """The weights of a crop's rows and of its columns."""
+    """Return the weights of a crop's rows and of its columns."""
     y1, x1, y2, x2 = box
     rows = _weights(y1, y2, sizes[0], news[0], bilinear)
     return rows, _weights(x1, x2, sizes[1], news[1], bilinear)
 
 
 def _slopes(first: float, last: float, size: int, new: int) -> Any:
-    """The derivatives of the bilinear weights by the pixels' places."""
+    """Return the derivatives of the bilinear weights by the pixels' positions."""
     places, inside = _places(first, last, size, new)
     matrix, rows = np.zeros((new, size)), np.flatnonzero(inside)
     np.add.at(matrix, (rows, np.floor(places[rows]).astype(int)), -1)
@@ -104,7 +104,7 @@ def _slopes(first: float, last: float, size: int, new: int) -> Any:
 
 
 def _crops(boxes: Any, numbers: Any, count: int) -> Iterator[tuple[int, int, _Box]]:
-    """(index, number of its image, box) of each box; OutOfRangeError for images not there."""
+    """Yield (index, image index, box) for each box; OutOfRangeError for an image out of range."""
     if numbers.size and (numbers.min() < 0 or numbers.max() >= count):
         raise OutOfRangeError(None, None, "box_index has values outside [0, batch_size)")
     for index, (box, number) in enumerate(zip(boxes.tolist(), numbers.tolist(), strict=True)):
@@ -112,7 +112,7 @@ def _crops(boxes: Any, numbers: Any, count: int) -> Iterator[tuple[int, int, _Bo
 
 
 def _product(rows: Any, image: Any, columns: Any) -> Any:
-    """rows @ image @ columns^T, of each channel."""
+    """Return rows @ image @ columns^T, for each channel."""
     return np.einsum("rh,hwd,cw->rcd", rows, image, columns, optimize=True)
 
 
@@ -245,12 +245,14 @@ def crop_and_resize(
     name: str | None = None,
     box_indices: Any = None,
 ) -> Tensor:
-    """Boxes cut out of images [batch, height, width, depth] and resized to `crop_size`, float32.
+    """Crop boxes out of images [batch, height, width, depth], and resize them to `crop_size`.
 
-    boxes: [n, 4], rows of y1, x1, y2, x2, of which 0 to 1 is the image; others are
-    `extrapolation_value` outside. box_ind (or box_indices): [n], the image of each box. method:
-    "bilinear" or "nearest". ValueError for shapes that don't fit, InvalidArgumentError in a run
-    for images that are not there.
+    The result is float32.
+
+    boxes: [n, 4], rows of y1, x1, y2, x2, with the image at 0 to 1; the parts outside are
+    `extrapolation_value`. box_ind (or box_indices): [n], the image of each box. method:
+    "bilinear" or "nearest". ValueError for incompatible shapes, InvalidArgumentError in a run
+    for images out of range.
     """
     return raw_ops.CropAndResize(
         image,

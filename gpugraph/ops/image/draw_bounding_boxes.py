@@ -1,6 +1,6 @@
-"""DrawBoundingBoxes: the edges of boxes drawn into images, one pixel thick.
+"""DrawBoundingBoxes: draws the edges of boxes into images, one pixel thick.
 
-A box is [y1, x1, y2, x2] in parts of the image: (0, 0) is the first pixel, (1, 1) the last one.
+A box is [y1, x1, y2, x2] in fractions of the image: (0, 0) is the first pixel, (1, 1) the last one.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _COLORS = np.array(
     ],
     np.float32,
 )
-"""The default colours of boxes, in turn; boxes in grey images are white."""
+"""The default colours of boxes, used cyclically; boxes in grey images are white."""
 
 
 def _infer(context: InferContext) -> Sequence[TensorShape]:
@@ -55,10 +55,10 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _draw_box(image: Any, box: Any, color: Any) -> None:
-    """Draws the part of the edges that is inside the image [h, w, c]."""
+    """Draw the part of the edges that is inside the image [h, w, c]."""
     height, width = image.shape[:2]
-    most = np.array([height - 1, width - 1] * 2, np.float32)
-    y1, x1, y2, x2 = np.trunc(np.float32(box) * most).astype(np.int64).tolist()
+    last_pixels = np.array([height - 1, width - 1] * 2, np.float32)
+    y1, x1, y2, x2 = np.trunc(np.float32(box) * last_pixels).astype(np.int64).tolist()
     if y1 > y2 or x1 > x2 or y1 >= height or x1 >= width or y2 < 0 or x2 < 0:
         return
     rows, columns = slice(max(y1, 0), y2 + 1), slice(max(x1, 0), x2 + 1)
@@ -100,10 +100,10 @@ for _name, _colors, _of in (
 def draw_bounding_boxes(
     images: Any, boxes: Any, name: str | None = None, colors: Any = None
 ) -> Tensor:
-    """Images [batch, h, w, 1, 3 or 4] with the edges of boxes [batch, n, 4] drawn into them.
+    """Draw the edges of boxes [batch, n, 4] into images [batch, h, w, 1, 3 or 4].
 
-    colors: [colours, channels], in turn; by default ten bright ones, in grey images white. Edges
-    outside an image are not drawn. ValueError for shapes that don't fit. No gradient.
+    colors: [colours, channels], used cyclically; by default ten bright ones, in grey images white.
+    Edges outside an image are not drawn. ValueError for incompatible shapes. No gradient.
     """
     if colors is None:
         return raw_ops.DrawBoundingBoxes(images, boxes, name=name)

@@ -1,4 +1,4 @@
-"""ExtractGlimpse: a window of each image, filled with noise where it is outside of the image."""
+"""ExtractGlimpse: a window of each image, filled with noise where it is outside the image."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _first(offsets: Any, image: Any, window: Any, attrs: Any) -> list[int]:
-    """The first row and column of a window."""
+    """Return the first row and column of a window."""
     sizes, news = np.float32(image.shape[:2]), np.float32(window.shape[:2])
     place = offsets * sizes if attrs["normalized"] else offsets
     if attrs["centered"]:
@@ -44,7 +44,7 @@ def _first(offsets: Any, image: Any, window: Any, attrs: Any) -> list[int]:
 
 
 def _random(shape: Any) -> Any:
-    """Numbers in [0, 1), new ones at each call."""
+    """Return random numbers in [0, 1), new ones at each call."""
     generator = Philox(int.from_bytes(os.urandom(8), "little"), 0)
     count = int(np.prod(shape))
     return doubles(generator.words(2 * count).view(np.uint64)).reshape(shape)
@@ -120,12 +120,12 @@ def extract_glimpse(
     uniform_noise: bool = True,
     name: str | None = None,
 ) -> Tensor:
-    """A window of `size` (rows, columns) of each image [b, h, w, c], float32, at `offsets` [b, 2].
+    """Extract a window of `size` (rows, columns) of each image [b, h, w, c] at `offsets` [b, 2].
 
-    Offsets are those of the window's centre. centered: from the image's centre, else from its first
-    pixel. normalized: in parts of the image (centered ones of half of it), else in pixels (centered
-    ones of half a pixel). Outside of the image is noise: uniform between its least and largest
-    number, else normal with each channel's mean and deviation. No gradient.
+    The result is float32. Offsets are those of the window's centre. centered: from the image's
+    centre, else from its first pixel. normalized: in fractions of the image (centered: of half the
+    image), else in pixels (centered: in half pixels). Outside the image is noise: uniform between
+    its minimum and maximum, or normal with each channel's mean and deviation. No gradient.
     """
     return _extract_glimpse(
         input,

@@ -22,7 +22,7 @@ from gpugraph.ops.nn.windows.window_launches import Geometry
 
 
 class Window(NamedTuple):
-    """A patch along one dimension: how long, how far from the next, how far its pixels apart."""
+    """A patch along one axis: its size, the stride to the next, the distance of its pixels."""
 
     size: int
     stride: int
@@ -33,7 +33,7 @@ _FORMS = {4: "[1, rows, columns, 1]", 5: "[1, planes, rows, columns, 1]"}
 
 
 def _windows(attrs: Any, rank: int) -> list[Window]:
-    """The windows of the spatial dimensions; ValueError for windows in other dimensions."""
+    """Return the windows of the spatial axes; ValueError for windows along other axes."""
     lists = [attrs["ksizes"], attrs["strides"], attrs.get("rates") or [1] * rank]
     for sizes in lists:
         if len(sizes) != rank or sizes[0] != 1 or sizes[-1] != 1 or min(sizes) < 1:
@@ -50,7 +50,7 @@ def _is_same(attrs: Any) -> bool:
 
 
 def _reach(window: Window) -> int:
-    """The number of pixels that one patch spans."""
+    """Return the number of pixels that one patch spans."""
     return window.size + (window.size - 1) * (window.rate - 1)
 
 
@@ -74,8 +74,8 @@ def _infer_patches(rank: int) -> InferFunction:
     return infer
 
 
-def _before(size: int, count: int, window: Window) -> tuple[int, int]:
-    """The zeros before and after, where the patches stick out."""
+def _same_padding(size: int, count: int, window: Window) -> tuple[int, int]:
+    """Return the number of padding zeros before and after, if patches reach beyond the image."""
     total = max((count - 1) * window.stride + _reach(window) - size, 0)
     return total // 2, total - total // 2
 
@@ -86,7 +86,7 @@ def _bind_patches(context: KernelContext, images: Any, out: Any) -> Callable[[],
     batch, *sizes, depth = images.shape
     counts = out.shape[1:-1]
     pads = [
-        _before(size, count, window) if same else (0, 0)
+        _same_padding(size, count, window) if same else (0, 0)
         for size, count, window in zip(sizes, counts, windows)
     ]
     shape = (batch, *(size + sum(pad) for size, pad in zip(sizes, pads)), depth)
@@ -116,7 +116,7 @@ def _launch_patches(signature: Signature) -> list[Launch]:
     windows, same = _windows(signature.attrs, 4), _is_same(signature.attrs)
     (batch, height, width, channels), out = signature.input_shapes[0], signature.output_shapes[0]
     axes = [
-        Axis(size, *window, _before(size, count, window)[0] if same else 0, count)
+        Axis(size, *window, _same_padding(size, count, window)[0] if same else 0, count)
         for size, count, window in zip((height, width), out[1:3], windows)
     ]
     work = Geometry(batch, channels, (Axis(1, 1, 1, 1, 0, 1), axes[0], axes[1]), True, False)
@@ -134,7 +134,7 @@ def _launch_patches(signature: Signature) -> list[Launch]:
 
 
 def _patches_back(op: Any, dy: Any) -> Any:
-    """The gradient of each pixel of a patch, added where the pixel is in the padded images."""
+    """Return the gradient: each patch pixel's, added at its position in the padded images."""
     images = op.inputs[0]
     windows = _windows(op.attrs, len(op.attrs["ksizes"]))
     shape, counts = raw_ops.Shape(images), raw_ops.Shape(dy)
@@ -199,11 +199,13 @@ def extract_image_patches(
     name: str | None = None,
     sizes: Any = None,
 ) -> Tensor:
-    """Patches of images [b, h, w, c], their pixels as channels: [b, rows, columns, kr * kc * c].
+    """Extract patches of images [b, h, w, c]; their pixels become channels.
 
-    ksizes (also: sizes), strides, rates: [1, rows, columns, 1]: how large patches are, how far
-    apart, and how far apart a patch's own pixels. padding: "VALID", or "SAME" for patches that
-    stick out by zeros. ValueError for others.
+    Shape: [b, rows, columns, kr * kc * c].
+
+    ksizes (also: sizes), strides, rates: [1, rows, columns, 1]: the size of patches, their
+    distance, and the distance between a patch's own pixels. padding: "VALID", or "SAME" to pad
+    images with zeros for patches that reach beyond them. ValueError for others.
     """
     return raw_ops.ExtractImagePatches(
         images,
@@ -218,7 +220,7 @@ def extract_image_patches(
 def extract_patches(
     images: Any, sizes: Any, strides: Any, rates: Any, padding: str, name: str | None = None
 ) -> Tensor:
-    """Patches of images [b, h, w, c] as channels; see `extract_image_patches`."""
+    """Extract patches of images [b, h, w, c] as channels; see `extract_image_patches`."""
     return extract_image_patches(images, sizes, strides, rates, padding, name)
 
 
@@ -239,11 +241,11 @@ op(
 def extract_volume_patches(
     input: Any, ksizes: Any, strides: Any, padding: str, name: str | None = None
 ) -> Tensor:
-    """Patches of volumes [b, d, h, w, c], their elements as channels: [b, planes, rows, columns,
-    kp * kr * kc * c].
+    """Extract patches of volumes [b, d, h, w, c]; their elements become channels.
 
-    ksizes, strides: [1, planes, rows, columns, 1]: how large patches are, and how far apart.
-    padding: "VALID", or "SAME" for patches that stick out by zeros. ValueError for others.
+    Shape: [b, planes, rows, columns, kp * kr * kc * c]. ksizes, strides: [1, planes, rows, columns,
+    1]: the size of patches, and their distance. padding: "VALID", or "SAME" to pad volumes with
+    zeros for patches that reach beyond them. ValueError for others.
     """
     return raw_ops.ExtractVolumePatches(
         input, ksizes=list(ksizes), strides=list(strides), padding=padding, name=name

@@ -1,4 +1,4 @@
-"""Images rotated, flipped, cropped, padded and resized: functions made of other ops.
+"""Functions composed of other ops that rotate, flip, crop, pad and resize images.
 
 An image is [height, width, channels], images are [batch, height, width, channels].
 """
@@ -27,7 +27,7 @@ from gpugraph.ops.random.random_ops import random_uniform
 
 
 def as_images(image: Any, name: str = "image") -> tuple[Tensor, int]:
-    """The tensor, and the axis of its height; ValueError for other ranks than 3 and 4."""
+    """Return the tensor, and the axis of its height; ValueError for ranks other than 3 and 4."""
     source = convert_to_tensor(image, name=name)
     rank = source.shape.rank
     if rank not in (3, 4):
@@ -39,7 +39,7 @@ def as_images(image: Any, name: str = "image") -> tuple[Tensor, int]:
 
 
 def _number(value: Any) -> Any:
-    """A size as an int where it is known, else as it is."""
+    """Return a size as an int if it is known, else unchanged."""
     if isinstance(value, Tensor):
         constant = constant_value(value)
         return value if constant is None else int(constant)
@@ -65,14 +65,14 @@ def _reverse(source: Tensor, *axes: int) -> Any:
 
 
 def flip_left_right(image: Any) -> Tensor:
-    """An image, or images, mirrored left to right; ValueError for other ranks."""
+    """Mirror an image, or images, left to right; ValueError for other ranks."""
     with op_scope(None, "flip_left_right", image):
         source, height = as_images(image)
         return _reverse(source, height + 1)
 
 
 def flip_up_down(image: Any) -> Tensor:
-    """An image, or images, mirrored up to down; ValueError for other ranks."""
+    """Mirror an image, or images, upside down; ValueError for other ranks."""
     with op_scope(None, "flip_up_down", image):
         return _reverse(*as_images(image))
 
@@ -90,12 +90,12 @@ def _random_flip(image: Any, axis: int, seed: Any, name: str) -> Tensor:
 
 
 def random_flip_left_right(image: Any, seed: int | None = None) -> Tensor:
-    """An image mirrored left to right or not, each as likely; of several each by itself."""
+    """Mirror an image left to right with probability 1/2; each of several independently."""
     return _random_flip(image, 1, seed, "random_flip_left_right")
 
 
 def random_flip_up_down(image: Any, seed: int | None = None) -> Tensor:
-    """An image mirrored up to down or not, each as likely; of several each by itself."""
+    """Mirror an image upside down with probability 1/2; each of several independently."""
     return _random_flip(image, 0, seed, "random_flip_up_down")
 
 
@@ -104,18 +104,18 @@ def _transpose(source: Tensor, height: int) -> Tensor:
 
 
 def transpose_image(image: Any, name: str | None = None) -> Tensor:
-    """An image, or images, with height and width exchanged; ValueError for other ranks."""
+    """Exchange height and width of an image, or images; ValueError for other ranks."""
     with op_scope(name, "transpose", image):
         return _transpose(*as_images(image))
 
 
 def rot90(image: Any, k: int = 1, name: str | None = None) -> Tensor:
-    """An image, or images, turned counter-clockwise by `k` (an int, known beforehand) quarters."""
+    """Rotate an image, or images, counter-clockwise by `k` (a static int) quarter turns."""
     with op_scope(name, "rot90", image):
         source, height = as_images(image)
         quarters = _number(k)
         if not _known(quarters):
-            raise ValueError("k must be known when the graph is made")
+            raise ValueError("k must be known when the graph is built")
         if quarters % 4 == 1:
             return _transpose(_reverse(source, height + 1), height)
         if quarters % 4 == 2:
@@ -129,7 +129,7 @@ def rot90(image: Any, k: int = 1, name: str | None = None) -> Tensor:
 
 
 def _pixels(what: str, value: Any) -> Any:
-    """A size in pixels: a tensor, or an int."""
+    """Return a size in pixels: a tensor, or an int."""
     return value if isinstance(value, Tensor) else whole_number(what, value)
 
 
@@ -148,7 +148,7 @@ def _slice(source: Tensor, height: int, begin: list[Any], sizes: list[Any]) -> T
 def crop_to_bounding_box(
     image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any
 ) -> Tensor:
-    """The part of an image, or images, of the target size that begins at the offsets.
+    """Return the part of an image, or images, with the target size that begins at the offsets.
 
     ValueError, or InvalidArgumentError in a run, for a part that is not inside.
     """
@@ -168,7 +168,7 @@ def crop_to_bounding_box(
 def pad_to_bounding_box(
     image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any
 ) -> Tensor:
-    """An image, or images, of the target size, zeros around what begins at the offsets.
+    """Place an image, or images, at the offsets in zeros of the target size.
 
     ValueError, or InvalidArgumentError in a run, for a target that it does not fit into.
     """
@@ -192,7 +192,7 @@ def pad_to_bounding_box(
 
 
 def central_crop(image: Any, central_fraction: float) -> Tensor:
-    """The middle of an image, or images, that is this fraction of its height and width.
+    """Return the central part of an image, or images, with this fraction of its height and width.
 
     ValueError for a fraction outside (0, 1].
     """
@@ -216,7 +216,7 @@ def central_crop(image: Any, central_fraction: float) -> Tensor:
 
 
 def resize_image_with_crop_or_pad(image: Any, target_height: Any, target_width: Any) -> Tensor:
-    """An image, or images, of the target size: its middle, and zeros around where it is smaller.
+    """Crop an image, or images, centrally or pad it with zeros to the target size.
 
     ValueError for sizes that are not positive.
     """
@@ -264,11 +264,12 @@ def resize_images(
     preserve_aspect_ratio: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """An image, or images, of the size [height, width], by a method of `ResizeMethod`.
+    """Resize an image, or images, to [height, width], by a method of `ResizeMethod`.
 
-    float32, but of nearest neighbours and of images that have the size already, which keep their
-    dtype. preserve_aspect_ratio: the largest size of the old proportions that fits in. ValueError
-    for other ranks, sizes and methods, and for proportions that aren't known beforehand.
+    The result is float32, except for nearest neighbours and for images that have the size already,
+    which keep their dtype. preserve_aspect_ratio: use the largest size of the old proportions that
+    fits. ValueError for other ranks, sizes and methods, and for proportions that aren't known
+    statically.
     """
     with op_scope(name, "resize", images, size):
         source, height = as_images(images, "images")
@@ -292,7 +293,7 @@ def resize_images(
 
 
 def _fitting(old: tuple[Any, Any], size: Any) -> Any:
-    """The largest size of the old proportions inside `size`."""
+    """Return the largest size of the old proportions inside `size`."""
     before = np.array(old, np.float32)
     scale = (np.asarray(size, np.float32) / before).min()
     return np.rint(scale * before).astype(np.int32)
@@ -305,8 +306,9 @@ def resize_image_with_pad(
     method: int = ResizeMethod.BILINEAR,
     align_corners: bool = False,
 ) -> Tensor:
-    """An image, or images, resized to the largest size of its proportions inside the target, and
-    zeros around. ValueError for sizes that are not known beforehand or not positive."""
+    """Resize an image, or images, to the largest size of its proportions that fits the target.
+
+    The rest is zeros. ValueError for sizes that are not known statically or not positive."""
     with op_scope(None, "resize_image_with_pad", image):
         source, height = as_images(image)
         old = _sizes(source, height)

@@ -1,4 +1,4 @@
-"""JPEG files: `is_jpeg` knows one. There is no codec; `tensorflow_import/left_out.py` says so."""
+"""JPEG files: `is_jpeg` recognizes them. There is no codec; see `tensorflow_import/left_out.py`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _FIRST_BYTES = b"\xff\xd8\xff"
 
 
 def is_jpeg(contents: Any, name: str | None = None) -> Tensor:
-    """Whether a file, a string scalar, begins as JPEG files do; a bool scalar."""
+    """Return whether a file, a string scalar, begins as JPEG files do; a bool scalar."""
     with op_scope(name, "is_jpeg", contents):
         start = raw_ops.Substr(contents, 0, len(_FIRST_BYTES))
         return raw_ops.Equal(start, _FIRST_BYTES, name=name)

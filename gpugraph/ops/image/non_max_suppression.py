@@ -1,8 +1,8 @@
-"""The best of boxes that overlap: by overlaps, with scores, padded, of many classes.
+"""Selection of the best of overlapping boxes: by overlaps, with scores, padded, of many classes.
 
-Boxes are considered by their scores, the best first (of equal ones the first); one that overlaps a
-chosen one by more than the threshold is left out, or, with soft suppression, considered again with
-a lower score (Bodla and others, "Soft-NMS", 2017).
+Boxes are considered by their scores, the best first (ties: the lower index first); a box that
+overlaps a chosen one by more than the threshold is suppressed, or, with soft suppression,
+reconsidered with a lower score (Bodla and others, "Soft-NMS", 2017).
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _ON_HOST: dict[str, Any] = {"gpu": HostOnly(_REASON), "grad": NO_GRADIENT}
 _OPEN = TensorShape.of((None,))
 
 
-def _check(threshold: Any, most: Any = 0) -> None:
+def _check(threshold: Any, max_boxes: Any = 0) -> None:
     if not 0 <= float(threshold) <= 1:
         raise invalid_argument(f"iou_threshold must be in [0, 1], but is {threshold}")
-    if most < 0:
-        raise invalid_argument(f"max_output_size must not be negative, but is {most}")
+    if max_boxes < 0:
+        raise invalid_argument(f"max_output_size must not be negative, but is {max_boxes}")
 
 
 # -- by overlaps
@@ -58,9 +58,13 @@ def _indices(chosen: list[tuple[int, float]]) -> list[Any]:
     return [np.array([box for box, _ in chosen], np.int32)]
 
 
-def _of_overlaps(overlaps: Any, scores: Any, most: Any, threshold: Any, least: Any) -> list[Any]:
-    limits = float(least), float(threshold)
-    chosen = choose_boxes(scores, int(most), *limits, lambda box, others: overlaps[box, others])
+def _of_overlaps(
+    overlaps: Any, scores: Any, max_boxes: Any, threshold: Any, min_score: Any
+) -> list[Any]:
+    limits = float(min_score), float(threshold)
+    chosen = choose_boxes(
+        scores, int(max_boxes), *limits, lambda box, others: overlaps[box, others]
+    )
     return _indices(chosen)
 
 
@@ -85,10 +89,10 @@ def non_max_suppression_overlaps(
     score_threshold: Any = float("-inf"),
     name: str | None = None,
 ) -> Tensor:
-    """The numbers, int32, of at most `max_output_size` things, those of higher scores first.
+    """Return the indices, int32, of at most `max_output_size` items, by descending score.
 
-    overlaps: [n, n]; scores: [n]. Left out are those of `score_threshold` or less, and what
-    overlaps a better one by more than `overlap_threshold`.
+    overlaps: [n, n]; scores: [n]. Items with a score of `score_threshold` or less are left out, as
+    are those that overlap a better one by more than `overlap_threshold`.
     """
     with op_scope(name, "non_max_suppression_overlaps", overlaps, scores):
         limit = convert_to_tensor(overlap_threshold, float32, name="overlap_threshold")
@@ -101,7 +105,7 @@ def non_max_suppression_overlaps(
 
 
 def _infer_boxes(context: InferContext) -> TensorShape:
-    """The shape of the chosen boxes: as long as allowed where it is padded."""
+    """Return the shape of the chosen boxes: the maximum length if they are padded."""
     count, columns = of_rank(context.shapes[0], 2, "boxes")
     (others,) = of_rank(context.shapes[1], 1, "scores")
     if columns not in (4, None):
@@ -110,25 +114,30 @@ def _infer_boxes(context: InferContext) -> TensorShape:
         raise ValueError(f"There are {count} boxes, but {others} scores")
     for shape in context.shapes[2:]:
         of_rank(shape, 0, "A limit")
-    most = context.value(2)
-    if not context.attrs.get("pad_to_max_output_size") or most is None:
+    max_boxes = context.value(2)
+    if not context.attrs.get("pad_to_max_output_size") or max_boxes is None:
         return _OPEN
-    return TensorShape.of((int(most),))
+    return TensorShape.of((int(max_boxes),))
 
 
 def _bind_boxes(context: KernelContext, *arrays: Any) -> Callable[[], list[Any]]:
-    boxes, scores, most, threshold, least = arrays[:5]
+    boxes, scores, max_boxes, threshold, min_score = arrays[:5]
     pads = context.attrs["pad_to_max_output_size"]
 
     def run() -> list[Any]:
-        _check(threshold, most)
+        _check(threshold, max_boxes)
         sigma = float(arrays[5]) if len(arrays) > 5 else 0.0
         if not sigma >= 0:
             raise invalid_argument(f"soft_nms_sigma must not be negative, but is {sigma}")
         chosen = choose_boxes(
-            scores, int(most), float(least), float(threshold), overlaps_of_boxes(boxes), sigma
+            scores,
+            int(max_boxes),
+            float(min_score),
+            float(threshold),
+            overlaps_of_boxes(boxes),
+            sigma,
         )
-        size = int(most) if pads else len(chosen)
+        size = int(max_boxes) if pads else len(chosen)
         indices, values = np.zeros(size, np.int32), np.zeros(size, scores.dtype)
         indices[: len(chosen)] = [box for box, _ in chosen]
         values[: len(chosen)] = [score for _, score in chosen]
@@ -138,10 +147,10 @@ def _bind_boxes(context: KernelContext, *arrays: Any) -> Callable[[], list[Any]]
     return run
 
 
-def _best(boxes: Any, scores: Any, most: Any, threshold: Any, least: Any) -> list[Any]:
+def _best(boxes: Any, scores: Any, max_boxes: Any, threshold: Any, min_score: Any) -> list[Any]:
     _check(threshold)
     chosen = choose_boxes(
-        scores, int(most), float(least), float(threshold), overlaps_of_boxes(boxes)
+        scores, int(max_boxes), float(min_score), float(threshold), overlaps_of_boxes(boxes)
     )
     return _indices(chosen)
 
@@ -172,7 +181,7 @@ op(
     cpu=Call(make=_bind_boxes, dynamic=True),
     **_ON_HOST,
     doc="The boxes of the highest scores, the best first, without those that overlap a better one "
-    "by more than iou_threshold, padded with 0 if it is asked for; and how many there are.",
+    "by more than iou_threshold, optionally padded with 0; and their number.",
 )
 op(
     "NonMaxSuppressionV5",
@@ -184,7 +193,7 @@ op(
     cpu=Call(make=_bind_boxes, dynamic=True),
     **_ON_HOST,
     doc="The boxes of the highest scores, the best first, their scores, which fall by "
-    "exp(-overlap^2 / (2 soft_nms_sigma)) with each better one, and how many there are.",
+    "exp(-overlap^2 / (2 soft_nms_sigma)) with each better one, and their number.",
 )
 
 
@@ -196,11 +205,11 @@ def non_max_suppression(
     score_threshold: Any = float("-inf"),
     name: str | None = None,
 ) -> Tensor:
-    """The numbers, int32, of at most `max_output_size` boxes, those of higher scores first.
+    """Return the indices, int32, of at most `max_output_size` boxes, by descending score.
 
-    boxes: [n, 4], rows of two opposite corners. scores: [n]; ones of `score_threshold` or less are
-    left out, as are boxes that share more than `iou_threshold` of their common area with a better
-    one. InvalidArgumentError in a run for an iou_threshold outside [0, 1].
+    boxes: [n, 4], rows of two opposite corners. scores: [n]; boxes with `score_threshold` or less
+    are left out, as are those whose intersection over union with a better one exceeds
+    `iou_threshold`. InvalidArgumentError in a run for an iou_threshold outside [0, 1].
     """
     with op_scope(name, "non_max_suppression", boxes, scores):
         limits = _limits(iou_threshold=iou_threshold, score_threshold=score_threshold)
@@ -216,9 +225,9 @@ def non_max_suppression_padded(
     pad_to_max_output_size: bool = False,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """(numbers of boxes as `non_max_suppression` gives them, how many), both int32.
+    """Return the indices of boxes as `non_max_suppression`, and their number, both int32.
 
-    pad_to_max_output_size: the first is as long as `max_output_size`, zeros after the last box.
+    pad_to_max_output_size: pad the indices with zeros to `max_output_size`.
     """
     with op_scope(name, "non_max_suppression_padded", boxes, scores):
         limits = _limits(iou_threshold=iou_threshold, score_threshold=score_threshold)
@@ -237,10 +246,10 @@ def non_max_suppression_with_scores(
     soft_nms_sigma: Any = 0.0,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """(numbers of boxes, int32, and their scores), the best first; see `non_max_suppression`.
+    """Return the indices (int32) of boxes and their scores, the best first.
 
-    soft_nms_sigma: above 0, a box that overlaps a better one is not left out, but comes with a
-    score multiplied by exp(-overlap^2 / (2 sigma)).
+    See `non_max_suppression`. soft_nms_sigma: above 0, a box that overlaps a better one is not left
+    out, but its score is multiplied by exp(-overlap^2 / (2 sigma)).
     """
     with op_scope(name, "non_max_suppression_with_scores", boxes, scores):
         limits = _limits(iou_threshold=iou_threshold, score_threshold=score_threshold)
@@ -266,28 +275,34 @@ def _infer_combined(context: InferContext) -> Sequence[TensorShape]:
     if kinds not in (1, None) and classes is not None and kinds != classes:
         raise ValueError(f"boxes are for {kinds} classes, but scores for {classes}")
     batch = others if batch is None else batch
-    total, most = context.value(3), context.value(2)
+    total, max_boxes = context.value(3), context.value(2)
     size = None if total is None else int(total)
     if size is not None and context.attrs["pad_per_class"]:
-        size = None if most is None or classes is None else min(size, int(most) * classes)
+        size = None if max_boxes is None or classes is None else min(size, int(max_boxes) * classes)
     shapes = ((batch, size, 4), (batch, size), (batch, size), (batch,))
     return [TensorShape.of(shape) for shape in shapes]
 
 
-def _best_of_all(boxes: Any, scores: Any, most: int, threshold: Any, least: Any) -> list[Any]:
-    """(score, class, box) of the chosen boxes of all classes, the best first."""
+def _best_of_all(
+    boxes: Any, scores: Any, max_boxes: int, threshold: Any, min_score: Any
+) -> list[Any]:
+    """Return (score, class, box) of the chosen boxes of all classes, the best first."""
     items = []
     for kind in range(scores.shape[1]):
         of_class = boxes[:, kind if boxes.shape[1] > 1 else 0]
         chosen = choose_boxes(
-            scores[:, kind], most, float(least), float(threshold), overlaps_without_nan(of_class)
+            scores[:, kind],
+            max_boxes,
+            float(min_score),
+            float(threshold),
+            overlaps_without_nan(of_class),
         )
         items += [(score, kind, of_class[box]) for box, score in chosen]
     return sorted(items, key=lambda item: -item[0])
 
 
 def _bind_combined(context: KernelContext, *arrays: Any) -> Callable[[], list[Any]]:
-    boxes, scores, per_class, total, threshold, least = arrays
+    boxes, scores, per_class, total, threshold, min_score = arrays
     pads, clips = context.attrs["pad_per_class"], context.attrs["clip_boxes"]
 
     def run() -> list[Any]:
@@ -302,7 +317,7 @@ def _bind_combined(context: KernelContext, *arrays: Any) -> Callable[[], list[An
         )
         counts = np.zeros(batch, np.int32)
         for image in range(batch):
-            best = _best_of_all(boxes[image], scores[image], int(per_class), threshold, least)
+            best = _best_of_all(boxes[image], scores[image], int(per_class), threshold, min_score)
             counts[image] = len(best[:size])
             for index, (score, kind, box) in enumerate(best[:size]):
                 place = image, index
@@ -337,12 +352,12 @@ def combined_non_max_suppression(
     clip_boxes: bool = True,
     name: str | None = None,
 ) -> tuple[Any, ...]:
-    """(boxes, scores, classes, how many): the best of each image, over all classes, float32.
+    """Return (boxes, scores, classes, number): the best of each image over all classes, float32.
 
     boxes: [batch, n, classes or 1, 4]; scores: [batch, n, classes]. Of each class at most
-    `max_output_size_per_class` are chosen as `non_max_suppression` does; the best `max_total_size`
-    of all are given, zeros after the last. pad_per_class: at most as many as classes can give.
-    clip_boxes: brings corners into [0, 1].
+    `max_output_size_per_class` are chosen as by `non_max_suppression`; the best `max_total_size`
+    of all are returned, followed by zeros. pad_per_class: limits the size to the number that all
+    classes can give. clip_boxes: clips corners to [0, 1].
     """
     with op_scope(name, "combined_non_max_suppression", boxes, scores):
         limits = _limits(iou_threshold=iou_threshold, score_threshold=score_threshold)

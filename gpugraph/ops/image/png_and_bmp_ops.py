@@ -1,4 +1,4 @@
-"""Images to PNG files, and PNG and BMP files to images. JPEG and GIF are not decoded."""
+"""Ops that encode PNG files and decode PNG and BMP files. JPEG and GIF are not decoded."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _grey(pixels: Any) -> Any:
 
 
 def _with_channels(pixels: Any, channels: int) -> Any:
-    """Grey or colours, with alpha (opaque where there is none) or without."""
+    """Convert pixels to grey or colours, with alpha (opaque by default) or without."""
     colors = pixels[..., : pixels.shape[2] - 1 + pixels.shape[2] % 2]
     alpha = pixels[..., colors.shape[2] :]
     if channels > 2:
@@ -90,7 +90,7 @@ def _bmp(data: bytes, channels: int, wanted: Any) -> Any:
 
 
 def _bmp_pixels(data: bytes, channels: int) -> Any:
-    """The pixels of an uncompressed BMP file of 8 (grey), 24 or 32 bits, [h, w, channels]."""
+    """Decode an uncompressed BMP file of 8 (grey), 24 or 32 bits: [h, w, channels]."""
     if len(data) < _BMP_HEADER.size or not data.startswith(_BMP_SIGNATURE):
         reason = f"it does not begin as a BMP file{pointer_text(data)}"
         raise refusal(f"Invalid BMP data, size {len(data)}: {reason}")
@@ -217,11 +217,12 @@ def _check_type(dtype: Any, allowed: Sequence[DType]) -> DType:
 
 
 def encode_png(image: Any, compression: int = -1, name: str | None = None) -> Tensor:
-    """The PNG file, a string scalar, of an image [h, w, channels], uint8 or uint16: 1 channel is
-    grey, 2 grey and alpha, 3 RGB, 4 RGB and alpha.
+    """Encode an image [h, w, channels], uint8 or uint16, as a PNG file, a string scalar.
 
-    compression: how hard zlib tries, 0 to 9, -1 for its usual. ValueError for other shapes,
-    InvalidArgumentError in a run for an empty image.
+    1 channel is grey, 2 grey and alpha, 3 RGB, 4 RGB and alpha. compression: zlib's level, 0 to 9,
+    or
+    -1 for its default. ValueError for other shapes, InvalidArgumentError in a run for an empty
+    image.
     """
     return _encode_png(image, compression=compression, name=name)
 
@@ -229,9 +230,9 @@ def encode_png(image: Any, compression: int = -1, name: str | None = None) -> Te
 def decode_png(
     contents: Any, channels: int = 0, dtype: Any = dtypes.uint8, name: str | None = None
 ) -> Tensor:
-    """The pixels [h, w, channels] of a PNG file, a string scalar; uint8 or uint16.
+    """Decode a PNG file, a string scalar, to pixels [h, w, channels], uint8 or uint16.
 
-    channels: 1 grey, 3 RGB, 4 RGB and alpha; 0 is as the file has it. InvalidArgumentError in a run
+    channels: 1 grey, 3 RGB, 4 RGB and alpha; 0 keeps the file's. InvalidArgumentError in a run
     for other files, UnimplementedError for an interlaced one. TypeError for other dtypes.
     """
     wanted = _check_type(dtype, _PNG_TYPES)
@@ -239,9 +240,10 @@ def decode_png(
 
 
 def decode_bmp(contents: Any, channels: int = 0, name: str | None = None) -> Tensor:
-    """The pixels [h, w, channels], uint8, of an uncompressed BMP file of 8, 24 or 32 bits.
+    """Decode an uncompressed BMP file of 8, 24 or 32 bits to pixels [h, w, channels], uint8.
 
-    channels: what the file must have; 0 is any. InvalidArgumentError in a run for another file.
+    channels: the number that the file must have; 0 is any. InvalidArgumentError in a run for
+    another file.
     """
     return _decode_bmp(contents, channels=channels, name=name)
 
@@ -253,7 +255,7 @@ def decode_image(
     name: str | None = None,
     expand_animations: bool = True,
 ) -> Tensor:
-    """The pixels [h, w, channels] of a PNG or BMP file; uint8, uint16, or float32 in [0, 1].
+    """Decode a PNG or BMP file to pixels [h, w, channels]: uint8, uint16, or float32 in [0, 1].
 
     UnimplementedError in a run for JPEG, GIF and WebP files, InvalidArgumentError for other files.
     TypeError for other dtypes. `expand_animations`, for GIF files, has no effect.

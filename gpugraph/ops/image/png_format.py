@@ -29,7 +29,7 @@ _DEPTHS = {
 }
 _LEFT = 1
 _LONGEST, _LARGEST = 1 << 27, 1 << 29
-"""Pixels of a side, and of an image, that TensorFlow refuses from."""
+"""Limits on the pixels of a side and of an image: TensorFlow rejects a file that reaches them."""
 _HEADER = struct.Struct(">IIBBBBB")
 _WORD = struct.Struct(">I")
 
@@ -42,9 +42,9 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
 
 
 def encoded_png(pixels: Any, level: int = -1) -> bytes:
-    """The file of an image [height, width, 1 to 4 channels] of uint8 or uint16.
+    """Encode an image [height, width, 1 to 4 channels] of uint8 or uint16.
 
-    level: how hard zlib tries, 0 to 9, or -1 for its usual.
+    level: zlib's level, 0 to 9, or -1 for its default.
     """
     height, width, channels = pixels.shape
     bits = 8 * pixels.dtype.itemsize
@@ -75,7 +75,7 @@ class _Header(NamedTuple):
 
 
 def _chunks(data: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """(kind, contents) of each chunk up to the last one; ValueError for a damaged one."""
+    """Yield (kind, contents) of each chunk up to the last one; ValueError for a damaged one."""
     offset = len(PNG_SIGNATURE)
     while offset + 12 <= len(data):
         (size,) = _WORD.unpack_from(data, offset)
@@ -105,13 +105,13 @@ def _header_of(contents: bytes) -> _Header:
 
 
 def _nearest(left: Any, up: Any, corner: Any) -> Any:
-    """Which of the three is nearest to left + up - corner: Paeth's predictor."""
+    """Return the one of the three that is nearest to left + up - corner: Paeth's predictor."""
     a, b, c = np.abs(up - corner), np.abs(left - corner), np.abs(left + up - 2 * corner)
     return np.where((a <= b) & (a <= c), left, np.where(b <= c, up, corner))
 
 
 def _unfiltered_row(kind: int, filtered: Any, above: Any, step: int) -> Any:
-    """A row from its filtered bytes and the row above."""
+    """Decode a row from its filtered bytes and the row above."""
     if kind == 0:
         return filtered
     if kind == 1:
@@ -122,7 +122,7 @@ def _unfiltered_row(kind: int, filtered: Any, above: Any, step: int) -> Any:
 
 
 def _unfiltered_by_bytes(is_nearest: bool, filtered: bytes, above: bytes, step: int) -> Any:
-    """A row of filter 3 or 4, byte after byte."""
+    """Decode a row of filter 3 or 4, byte by byte."""
     row, above = bytearray(step) + filtered, bytes(step) + above
     for index in range(step, len(row)):
         if not index % _OFTEN:
@@ -138,9 +138,9 @@ def _unfiltered_by_bytes(is_nearest: bool, filtered: bytes, above: bytes, step: 
 
 
 def _unfiltered_band(kinds: Any, filtered: Any, above: Any, step: int) -> Any:
-    """Rows of any filters, [height, bytes], from their filtered bytes and the row above them.
+    """Decode rows of any filters, [height, bytes], from filtered bytes and the row above.
 
-    A pixel needs those to the left, above, and above to the left: so all pixels of a diagonal,
+    A pixel depends on those to the left, above, and above to the left: so all pixels of a diagonal,
     x + y = constant, are computed at once. `skewed[x + y + 2, y + 1]` is pixel (x, y); row -1 is
     the one above, column -1 is zero.
     """
@@ -167,19 +167,20 @@ def _unfiltered_band(kinds: Any, filtered: Any, above: Any, step: int) -> Any:
 
 
 _BAND = 256
-"""Rows that are unfiltered together: enough for long diagonals, and little memory."""
+"""The number of rows that are unfiltered together: enough for long diagonals, in little memory."""
 
 _OFTEN = 1 << 14
-"""Bytes after which a run's end by a time limit or Ctrl-C is looked for."""
+"""The number of bytes between checks for a time limit or Ctrl-C."""
 
 _WHERE = "in a PNG file"
 
 _LONG = 64
-"""Bytes of a diagonal from which its steps in NumPy take less time than its bytes one by one."""
+"""The minimum number of bytes in a diagonal for which NumPy's steps are faster than single bytes.
+"""
 
 
 def _inflated(parts: Sequence[bytes], size: int) -> bytes:
-    """The first `size` bytes of a zlib stream in parts; no more are ever unpacked."""
+    """Decompress the first `size` bytes of a zlib stream in parts, and no more."""
     stream, pieces, left = zlib.decompressobj(), [], size
     for part in parts:
         while part and left and not stream.eof:
@@ -192,7 +193,7 @@ def _inflated(parts: Sequence[bytes], size: int) -> bytes:
 
 
 def _rows_of(parts: Sequence[bytes], header: _Header) -> Any:
-    """The rows as bytes, [height, bytes]."""
+    """Return the rows as bytes, [height, bytes]."""
     bits = header.depth * _CHANNELS[header.color]
     step, size = max(1, bits // 8), -(-header.width * bits // 8)
     data = _inflated(parts, header.height * (size + 1))
@@ -217,7 +218,10 @@ def _rows_of(parts: Sequence[bytes], header: _Header) -> Any:
 
 
 def _pixels_of(rows: Any, header: _Header) -> Any:
-    """[height, width, channels] as stored: of fewer than 8 bits uint8, not yet scaled."""
+    """Return pixels [height, width, channels] as stored.
+
+    Those of fewer than 8 bits are uint8, not yet scaled.
+    """
     shape = header.height, header.width, _CHANNELS[header.color]
     if header.depth == 16:
         wide = np.ascontiguousarray(rows).view(">u2").astype(np.uint16)
@@ -232,7 +236,7 @@ def _pixels_of(rows: Any, header: _Header) -> Any:
 
 
 def _alpha(pixels: Any, transparent: bytes, header: _Header) -> Any:
-    """An alpha channel by the one colour that is declared transparent; None without one."""
+    """Return an alpha channel from the one colour declared transparent; None if there is none."""
     if not transparent:
         return None
     color = np.frombuffer(transparent, ">u2")[: pixels.shape[2]]
@@ -262,9 +266,11 @@ def _joined(chunks: dict[bytes, list[bytes]], kind: bytes) -> bytes:
 
 
 def decoded_png(data: bytes) -> tuple[Any, Any]:
-    """(pixels, alpha): the pixels [height, width, channels], uint8 or uint16: 1 grey, 2 grey and
-    alpha, 3 RGB, 4 RGB and alpha. Palettes are looked up; of fewer than 8 bits the range is that of
-    8. Where one colour is declared transparent, alpha is the channel that follows, else None.
+    """Decode a PNG file to (pixels, alpha).
+
+    The pixels are [height, width, channels], uint8 or uint16: 1 grey, 2 grey and alpha, 3 RGB, 4
+    RGB and alpha. Palettes are looked up; pixels of fewer than 8 bits are scaled to 8. If one
+    colour is declared transparent, alpha is the additional channel, else None.
 
     ValueError for other and damaged files, NotImplementedError for interlaced ones.
     """

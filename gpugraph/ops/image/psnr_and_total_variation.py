@@ -18,8 +18,9 @@ from gpugraph.ops.reductions.reduction_functions import reduce_mean, reduce_sum
 
 
 def per_image_standardization(image: Any) -> Tensor:
-    """Each image less its mean, divided by its standard deviation, but by 1 / sqrt(pixels) at
-    least; float32."""
+    """Subtract each image's mean and divide by its standard deviation; float32.
+
+    The divisor is at least 1 / sqrt(pixels)."""
     with op_scope(None, "per_image_standardization", image) as scope:
         source, height = as_images(image)
         floats = cast(source, dtypes.float32)
@@ -34,7 +35,7 @@ def per_image_standardization(image: Any) -> Tensor:
 
 
 def total_variation(images: Any, name: str | None = None) -> Tensor:
-    """The sum of the magnitudes of the steps between neighbouring pixels; one number an image."""
+    """Return the sum of absolute differences of adjacent pixels, one number per image."""
     with op_scope(name, "total_variation", images):
         source, height = as_images(images, "images")
         index: tuple[Any, ...] = (slice(None),) * height
@@ -46,7 +47,7 @@ def total_variation(images: Any, name: str | None = None) -> Tensor:
 
 
 def image_gradients(image: Any) -> tuple[Tensor, Tensor]:
-    """(dy, dx): the steps to the pixel below and to the right, 0 at the last ones.
+    """Return (dy, dx): the differences to the pixels below and to the right, 0 at the last ones.
 
     image: [batch, height, width, channels]; ValueError for other ranks.
     """
@@ -63,9 +64,9 @@ def image_gradients(image: Any) -> tuple[Tensor, Tensor]:
 
 
 def psnr(a: Any, b: Any, max_val: Any, name: str | None = None) -> Tensor:
-    """The peak signal-to-noise ratio of images in decibels, [...] of [..., h, w, c].
+    """Return the peak signal-to-noise ratio of images in decibels: [...] for [..., h, w, c].
 
-    max_val: how large the images' numbers may be. ValueError where shapes differ.
+    max_val: the range of the images' numbers. ValueError for shapes that differ.
     """
     with op_scope(name, "PSNR", a, b):
         one, other = convert_to_tensor(a), convert_to_tensor(b)

@@ -12,13 +12,13 @@ from gpugraph.kernel import Arg, Call, Launch, Scratch, Signature, Source
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of, item_type
 
 Scale = Callable[[int, int, Any], Any]
-"""The step in the input from one pixel of the output to the next: of sizes and attrs."""
+"""The step in the input from one pixel of the output to the next, from sizes and attrs."""
 
 
 class _Resize:
     """The launches of one op, over images of `small` and results of `large` sizes.
 
-    small: the images that are resized, large: the results; of gradients, small is the output.
+    small: the resized images, large: the results; for gradients, small is the output.
     """
 
     def __init__(self, taps: int, scale: Scale, signature: Signature, back: bool) -> None:
@@ -41,13 +41,13 @@ class _Resize:
         return 2 if attrs["align_corners"] else 0
 
     def launch(self, function: str, count: int, *arguments: Arg | Scratch | int | float) -> Launch:
-        """The launch of a function with `count` threads."""
+        """Return the launch of a function with `count` threads."""
         types = {"T": self.source, "R": self.target, "S": self.real}
         defines: dict[str, str | int] = {"TAPS": self.taps, "ITEM": item_type(self.target)}
         return Launch(function, grid_of(count), (THREADS, 1, 1), arguments, types, defines)
 
     def tables(self) -> tuple[list[Launch], list[tuple[Scratch, Scratch]]]:
-        """The launches that fill the tables of both axes, and the tables: indices and weights."""
+        """Return launches that fill the tables of both axes, and the tables: indices, weights."""
         launches: list[Launch] = []
         tables = []
         for name, (size, count) in zip("yx", self.lines):
@@ -61,7 +61,7 @@ class _Resize:
         return launches, tables
 
     def starts(self, indices: list[Scratch]) -> tuple[list[Launch], list[Scratch]]:
-        """The launches that find where each pixel first is in the indices, and these tables."""
+        """Return launches that find each pixel's first position in the indices, and the tables."""
         launches: list[Launch] = []
         tables = []
         for name, index, (size, count) in zip("yx", indices, self.lines):
@@ -95,15 +95,15 @@ def _resize_back(taps: int, scale: Scale, out: int, signature: Signature) -> lis
 
 
 def resize_gpu(host: Call, taps: int, scale: Scale) -> Source:
-    """The kernel that computes each pixel from `taps` pixels along each axis."""
+    """Return the kernel that computes each pixel from `taps` pixels along each axis."""
     return Source("resize_images.cu", partial(_resize, taps, scale), host)
 
 
 def nearest_gpu(host: Call, scale: Scale) -> Source:
-    """The kernel that copies the nearest pixel, bit by bit."""
+    """Return the kernel that copies the nearest pixel, bit by bit."""
     return Source("resize_images.cu", partial(_nearest, scale), host)
 
 
 def resize_back_gpu(host: Call, taps: int, scale: Scale, out: int) -> Source:
-    """The kernel of the gradient of either; `out` is the argument of the output."""
+    """Return the kernel of the gradient of either; `out` is the argument of the output."""
     return Source("resize_images.cu", partial(_resize_back, taps, scale, out), host)

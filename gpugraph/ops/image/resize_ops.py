@@ -1,8 +1,8 @@
-"""Images of another size: bilinear, nearest neighbour, bicubic and area interpolation.
+"""Resizing of images: bilinear, nearest neighbour, bicubic and area interpolation.
 
-All of it is linear, and one axis after the other: an image is multiplied with a matrix of weights
-on its left and on its right, and its gradient with the transposes of these. Where a pixel of the
-output comes from is computed in float32, as TensorFlow's kernels do.
+Every method is linear and separable: an image is multiplied by a matrix of weights on its left and
+on its right, and its gradient by their transposes. The source position of an output pixel is
+computed in float32, as in TensorFlow's kernels.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _scale(size: int, new: int, attrs: Any) -> np.float32:
 
 
 def _sources(size: int, new: int, attrs: Any) -> Any:
-    """The place in the input, a float32, of each pixel of the output."""
+    """Return the position in the input, a float32, of each pixel of the output."""
     places = np.arange(new, dtype=np.float32)
     scale = _scale(size, new, attrs)
     if attrs.get("half_pixel_centers"):
@@ -60,7 +60,7 @@ def _sources(size: int, new: int, attrs: Any) -> Any:
 
 
 def _weight_matrix(size: int, terms: Sequence[tuple[Any, Any]]) -> Any:
-    """The matrix that has at each row these weights at these columns."""
+    """Return the matrix that has, in each row, these weights at these columns."""
     new = len(terms[0][0])
     matrix = np.zeros((new, size))
     for columns, weights in terms:
@@ -78,11 +78,11 @@ def _bilinear(size: int, new: int, attrs: Any) -> Any:
 
 
 _STEPS = 1024
-"""Bicubic weights are computed at places rounded to this part of a pixel."""
+"""Bicubic weights are computed at positions rounded to this fraction of a pixel."""
 
 
 def _cubic(distance: Any, a: float) -> Any:
-    """Keys' kernel: "Cubic convolution interpolation for digital image processing" (1981)."""
+    """Apply Keys' kernel: "Cubic convolution interpolation for digital image processing", 1981."""
     x = np.abs(distance)
     near = ((a + 2) * x - (a + 3)) * x * x + 1
     far = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
@@ -99,7 +99,7 @@ def _bicubic(size: int, new: int, attrs: Any) -> Any:
         columns = below.astype(np.int64) + offset
         weights = _cubic(offset - part.astype(np.float64), -0.5 if centered else -0.75)
         inside = np.clip(columns, 0, size - 1)
-        if centered:  # a pixel outside has no weight, and the others share it
+        if centered:  # a pixel outside has no weight; the others share it
             weights = np.where(inside == columns, weights, 0.0)
         terms.append((inside, weights))
     matrix = _weight_matrix(size, terms)
@@ -134,20 +134,20 @@ def _check_images(sizes: Sequence[int]) -> None:
 
 
 def _matrices(kind: str, sizes: Sequence[int], news: Sequence[int], attrs: Any) -> list[Any]:
-    """The weights along height and width."""
+    """Return the weights along height and width."""
     _check_images(list(sizes))
     return [_WEIGHTS[kind](size, new, attrs) for size, new in zip(sizes, news, strict=True)]
 
 
 def _weigh(matrix: Any, wide: Any) -> Any:
-    """matrix @ wide, without the elements of weight 0, which may be NaN or infinite."""
+    """Return matrix @ wide, without the elements of weight 0, which may be NaN or infinite."""
     chosen = [np.flatnonzero(weights) for weights in matrix]
     parts = [row[places] @ wide[..., places, :] for row, places in zip(matrix, chosen)]
     return np.stack(parts, axis=-2)
 
 
 def _multiply(rows: Any, columns: Any, images: Any, out: Any) -> None:
-    """out = rows @ image @ columns^T, of each image and channel."""
+    """Write rows @ image @ columns^T, for each image and channel, into out."""
     batch, height, width, channels = images.shape
     matmul = np.matmul if images.dtype.kind in "iu" or np.isfinite(images).all() else _weigh
     wide = images.astype(np.float64, copy=False).reshape(batch, height, width * channels)
@@ -189,7 +189,7 @@ def _resize_back(kind: str, op: Any, dy: Any) -> list[Any]:
 
 
 def _by_size(op_type: str, op: Any, dy: Any) -> list[Any]:
-    """The gradient of an op by another one that takes the input's height and width."""
+    """Return the gradient of an op by another one that takes the input's height and width."""
     size = raw_ops.Slice(raw_ops.Shape(op.inputs[0]), np.array([1], np.int32), [2])
     return [getattr(raw_ops, op_type)(dy, size, **_modes(op)), None]
 
@@ -237,7 +237,7 @@ op(
 
 
 def _nearest(size: int, new: int, attrs: Any) -> Any:
-    """The pixel of the input that each of the output is."""
+    """Return the index of the input pixel that becomes each output pixel."""
     places = np.arange(new, dtype=np.float32)
     scale = _scale(size, new, attrs)
     if attrs["half_pixel_centers"]:
@@ -302,9 +302,9 @@ def resize_bilinear(
     name: str | None = None,
     half_pixel_centers: bool = False,
 ) -> Tensor:
-    """Images [batch, height, width, channels] of another size, [height, width], as float32.
+    """Resize images [batch, height, width, channels] to [height, width], as float32.
 
-    Pixels between those of the input are their means, weighted by nearness. align_corners: the
+    A pixel between those of the input is their mean, weighted by nearness. align_corners: the
     corners' centers stay where they are. half_pixel_centers: pixels lie at their centers.
     ValueError for other ranks and sizes that are not positive.
     """
@@ -320,7 +320,7 @@ def resize_bicubic(
     name: str | None = None,
     half_pixel_centers: bool = False,
 ) -> Tensor:
-    """Images of another size by cubic convolution, as float32; see `resize_bilinear`."""
+    """Resize images by cubic convolution, as float32; see `resize_bilinear`."""
     return raw_ops.ResizeBicubic(
         images, size, align_corners=align_corners, half_pixel_centers=half_pixel_centers, name=name
     )
@@ -333,8 +333,7 @@ def resize_nearest_neighbor(
     name: str | None = None,
     half_pixel_centers: bool = False,
 ) -> Tensor:
-    """Images of another size, each pixel the nearest of the input, in their own dtype; see
-    `resize_bilinear`."""
+    """Resize images by nearest neighbour, in their own dtype; see `resize_bilinear`."""
     return raw_ops.ResizeNearestNeighbor(
         images, size, align_corners=align_corners, half_pixel_centers=half_pixel_centers, name=name
     )
@@ -343,6 +342,7 @@ def resize_nearest_neighbor(
 def resize_area(
     images: Any, size: Any, align_corners: bool = False, name: str | None = None
 ) -> Tensor:
-    """Images of another size, each pixel the mean of the area that it covers, as float32; it has
-    no gradient. See `resize_bilinear`."""
+    """Resize images by the mean of the area that each pixel covers, as float32.
+
+    There is no gradient. See `resize_bilinear`."""
     return raw_ops.ResizeArea(images, size, align_corners=align_corners, name=name)

@@ -1,6 +1,6 @@
 """SampleDistortedBoundingBoxV2: a random part of an image that shows enough of an object.
 
-Equal seeds give TensorFlow's parts: draws use one random word after the other, and sizes are
+Equal seeds give the same parts as in TensorFlow: each draw uses the next random word, and sizes are
 rounded as TensorFlow rounds them, in float32.
 """
 
@@ -40,24 +40,24 @@ class _Box(NamedTuple):
         return max(self.y2 - self.y1, 0) * max(self.x2 - self.x1, 0)
 
     def shared(self, other: _Box) -> int:
-        """The number of pixels in both boxes."""
+        """Return the number of pixels in both boxes."""
         first = max(self.y1, other.y1), max(self.x1, other.x1)
         return _Box(*first, min(self.y2, other.y2), min(self.x2, other.x2)).area
 
 
 class _Draws:
-    """Numbers made of one random word each."""
+    """Numbers made from one random word each."""
 
     def __init__(self, words: Any) -> None:
         self._words: Iterator[int] = iter(words.tolist())
 
     def share(self) -> Any:
-        """A number in [0, 1), float32."""
+        """Return a number in [0, 1), float32."""
         bits = np.uint32(next(self._words) & 0x7FFFFF | 0x3F800000)
         return bits.view(np.float32) - np.float32(1)
 
     def below(self, count: int) -> int:
-        """A whole number in [0, count)."""
+        """Return an integer in [0, count)."""
         return next(self._words) % count
 
 
@@ -74,18 +74,21 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _round(number: Any) -> int:
-    """The nearest whole number, of two the even one."""
+    """Return the nearest integer, halves to even."""
     return int(np.rint(np.float32(number)))
 
 
 def _crop(height: int, width: int, areas: Any, ratio: Any, draws: _Draws) -> _Box | None:
-    """A box of an area in `areas` (of the image) and this ratio of width to height; None if the
-    image has no room for one."""
+    """Draw a box with an area in `areas` (of the image) and this ratio of width to height.
+
+    Return None if the image has no room for one."""
     if areas[1] <= 0 or ratio <= 0 or min(width, height) <= 0 or areas[0] > areas[1]:
         return None
-    least, most = (np.float32(area) * np.float32(width) * np.float32(height) for area in areas)
-    new = _round(np.sqrt(least / ratio))
-    highest = _round(np.sqrt(most / ratio))
+    min_area, max_area = (
+        np.float32(area) * np.float32(width) * np.float32(height) for area in areas
+    )
+    new = _round(np.sqrt(min_area / ratio))
+    highest = _round(np.sqrt(max_area / ratio))
     if _round(highest * ratio) > width:
         highest = int(np.float64(width + 0.5 - _EPSILON) / np.float64(ratio))
         highest -= _round(highest * ratio) > width
@@ -94,13 +97,13 @@ def _crop(height: int, width: int, areas: Any, ratio: Any, draws: _Draws) -> _Bo
     if new < highest:
         new += draws.below(highest - new + 1)
     across = _round(new * ratio)
-    if new * across < least:
+    if new * across < min_area:
         new += 1
         across = _round(new * ratio)
-    if new * across > most:
+    if new * across > max_area:
         new -= 1
         across = _round(new * ratio)
-    fits = least <= new * across <= most and 0 < across <= width and 0 < new <= height
+    fits = min_area <= new * across <= max_area and 0 < across <= width and 0 < new <= height
     if not fits:
         return None
     top = draws.below(height - new) if new < height else 0
@@ -108,10 +111,10 @@ def _crop(height: int, width: int, areas: Any, ratio: Any, draws: _Draws) -> _Bo
     return _Box(top, left, top + new, left + across)
 
 
-def _shows(crop: _Box, least: Any, boxes: Sequence[_Box]) -> bool:
-    """Whether enough of one of the boxes is in the crop."""
+def _shows(crop: _Box, min_covered: Any, boxes: Sequence[_Box]) -> bool:
+    """Return whether the crop contains enough of one of the boxes."""
     seen = (np.float32(crop.shared(box)) / np.float32(box.area) for box in boxes if box.area)
-    return bool(crop.area) and any(share >= least for share in seen)
+    return bool(crop.area) and any(share >= min_covered for share in seen)
 
 
 def _boxes(boxes: Any, height: int, width: int, needs_none: bool) -> list[_Box]:
@@ -183,7 +186,7 @@ op(
     gpu=HostOnly("its sizes are computed on the host"),
     grad=NO_GRADIENT,
     stateful=True,
-    doc="A part of an image, by chance, of an area and a ratio in the given ranges, that shows "
+    doc="A random part of an image, with area and ratio in the given ranges, that shows "
     "min_object_covered of one of the boxes; the whole image after max_attempts.",
 )
 
@@ -200,14 +203,14 @@ def sample_distorted_bounding_box(
     use_image_if_no_bounding_boxes: bool | None = None,
     name: str | None = None,
 ) -> tuple[Any, ...]:
-    """(begin, size, box): a part of an image by chance, as `tf.slice` takes it, and as a box
-    [1, 1, 4] for `draw_bounding_boxes`.
+    """Draw a random part of an image: (begin, size, box).
 
+    begin and size are arguments of `tf.slice`; box is [1, 1, 4], for `draw_bounding_boxes`.
     image_size: [height, width, channels]. bounding_boxes: [batch, n, 4], rows of y1, x1, y2, x2 in
-    [0, 1]. min_object_covered: which part of one of them is in it at least. aspect_ratio_range:
-    width / height, by default 0.75 to 1.33; area_range: of the image, by default 0.05 to 1; both
-    are kept to for `max_attempts` (100), after which it is the whole image.
-    use_image_if_no_bounding_boxes: the image is the box where there is none, else
+    [0, 1]. min_object_covered: the minimum fraction of one of them that is in the part.
+    aspect_ratio_range: width / height, by default 0.75 to 1.33; area_range: of the image, by
+    default 0.05 to 1; after `max_attempts` (100) without success, the part is the whole image.
+    use_image_if_no_bounding_boxes: without boxes, use the image as the box, else
     InvalidArgumentError in a run, as for boxes outside.
     """
     with op_scope(name, "sample_distorted_bounding_box"):

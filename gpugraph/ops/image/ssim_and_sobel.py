@@ -1,7 +1,7 @@
-"""The structural similarity of images (SSIM, also over several sizes), and edges by Sobel.
+"""The structural similarity of images (SSIM, also over several scales), and edges by Sobel.
 
 SSIM: Wang, Bovik, Sheikh and Simoncelli, "Image quality assessment: from error visibility to
-structural similarity" (2004); over several sizes: Wang, Simoncelli and Bovik (2003).
+structural similarity" (2004); over several scales: Wang, Simoncelli and Bovik (2003).
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _HALF = [1, 2, 2, 1]
 
 
 def _bell(size: int, sigma: float) -> Any:
-    """A normal distribution over [size, size, 1, 1], which adds up to 1."""
+    """Return a normal distribution over [size, size, 1, 1], which sums to 1."""
     squares = (np.arange(size) - (size - 1) / 2) ** 2
     weights = np.exp(-0.5 / sigma**2 * (squares[:, None] + squares))
     return (weights / weights.sum()).astype(np.float32)[:, :, None, None]
 
 
 def _smoothing(channels: Any, size: int, sigma: float) -> Callable[[Any], Tensor]:
-    """The means of images [..., h, w, channels] around each pixel that has all neighbours."""
+    """Return the function that averages images [..., h, w, channels] around each interior pixel."""
     kernel = tile(_bell(size, sigma), [1, 1, channels, 1])
 
     def smooth(images: Any) -> Tensor:
@@ -52,7 +52,7 @@ def _smoothing(channels: Any, size: int, sigma: float) -> Callable[[Any], Tensor
 def _by_channel(
     one: Tensor, other: Tensor, largest: Any, size: int, sigma: float, k1: float, k2: float
 ) -> tuple[Any, Any]:
-    """(SSIM, its part of contrast and structure) of each channel, [..., channels]."""
+    """Return (SSIM, its contrast and structure part) of each channel, [..., channels]."""
     smooth = _smoothing(raw_ops.Shape(one)[-1], size, sigma)
     c1, c2 = (raw_ops.Square(raw_ops.Mul(largest, np.float32(k))) for k in (k1, k2))
     mean, other_mean = smooth(one), smooth(other)
@@ -67,7 +67,7 @@ def _by_channel(
 
 
 def _floats(img1: Any, img2: Any, max_val: Any) -> tuple[Tensor, Tensor, Tensor]:
-    """Both images and the range in float32; ValueError for shapes that don't fit."""
+    """Return both images and the range in float32; ValueError for incompatible shapes."""
     one, other = convert_to_tensor(img1, name="img1"), convert_to_tensor(img2, name="img2")
     for image in (one, other):
         if image.shape.rank is not None and image.shape.rank < 3:
@@ -87,10 +87,10 @@ def ssim(
     k1: float = 0.01,
     k2: float = 0.03,
 ) -> Tensor:
-    """The structural similarity of images [..., h, w, c]: [...] up to 1, float32.
+    """Return the structural similarity of images [..., h, w, c]: [...] up to 1, float32.
 
     Windows are of `filter_size`. max_val: the largest number that images may have. k1, k2: small
-    constants that keep quotients finite. ValueError where shapes differ or images are smaller than
+    constants that keep quotients finite. ValueError if shapes differ or images are smaller than
     a window.
     """
     with op_scope(None, "SSIM", img1, img2):
@@ -100,7 +100,7 @@ def ssim(
 
 
 def _halve(images: Tensor) -> Tensor:
-    """Images of half the size, of odd sizes after the last row and column were repeated."""
+    """Halve the size of images; odd sizes first repeat the last row or column."""
     sizes = raw_ops.Shape(images)
     flat = raw_ops.Reshape(images, concat([[-1], sizes[-3:]], 0))
     known = flat.shape.as_list()[1:3] if flat.shape.rank is not None else [None, None]
@@ -113,7 +113,7 @@ def _halve(images: Tensor) -> Tensor:
 
 
 _AROUND = np.array([[1, 1], [1, 0]], np.int32)
-"""Makes paddings after rows and columns those of [batch, rows, columns, channels]."""
+"""Converts paddings after rows and columns to those of [batch, rows, columns, channels]."""
 
 
 def ssim_multiscale(
@@ -126,9 +126,9 @@ def ssim_multiscale(
     k1: float = 0.01,
     k2: float = 0.03,
 ) -> Tensor:
-    """`ssim` at as many sizes as there are `power_factors`, each half the last one, multiplied.
+    """Return the product of `ssim` at one scale per power factor, each half the one before.
 
-    [...] of images [..., h, w, c], in [0, 1], float32. ValueError where shapes differ, and where
+    Shape: [...] for images [..., h, w, c]; in [0, 1], float32. ValueError if shapes differ, and if
     the smallest images are smaller than a window.
     """
     with op_scope(None, "MS-SSIM", img1, img2):
@@ -150,9 +150,9 @@ _DOWN = np.array([[-1, -2, -1], [0, 0, 0], [1, 2, 1]])
 
 
 def sobel_edges(image: Any) -> Tensor:
-    """Sobel's derivatives of images [b, h, w, c] downwards and to the right: [b, h, w, c, 2].
+    """Return Sobel's derivatives of images [b, h, w, c] down and to the right: [b, h, w, c, 2].
 
-    Edges are those of the images mirrored there. ValueError for other ranks.
+    Images are mirrored at their edges. ValueError for other ranks.
     """
     source = convert_to_tensor(image, name="image")
     if source.shape.rank != 4:

@@ -1,1 +1,1 @@
-"""Elements picked by position, order or value: gather, scatter, slices, sort, top_k, unique."""
+"""Selection of elements by position, order or value: gather, scatter, slices, sort, unique."""

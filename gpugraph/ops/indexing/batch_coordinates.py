@@ -1,4 +1,4 @@
-"""Coordinates of gather_nd within the entries of a batch, as coordinates of the whole tensor."""
+"""Conversion of gather_nd's coordinates within batch entries to coordinates of the whole tensor."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 def whole_coordinates(indices: Any, batch_dims: int) -> Tensor:
-    """Coordinates within entries of the batch, with those of the entry in front.
+    """Prepend the coordinates of the batch entry to coordinates within it.
 
-    Shape: that of `indices`, the last size larger by `batch_dims`, which are fewer than the rank of
-    `indices` (ValueError).
+    Shape: that of `indices`, with the last size larger by `batch_dims`, which must be less than the
+    rank of `indices` (ValueError).
     """
     tensor = convert_to_tensor(indices, name="indices")
     rank = tensor.shape.rank

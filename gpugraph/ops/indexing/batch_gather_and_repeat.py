@@ -1,4 +1,4 @@
-"""Gather by batches, and parts of a tensor repeated."""
+"""Gather by batches, and repetition of parts of a tensor."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from gpugraph.ops.indexing.gather import gather
 
 
 def batch_gather(params: Any, indices: Any, name: str | None = None) -> Tensor:
-    """`gather` of each batch by itself: all but the last axis of `indices` are batches.
+    """Gather in each batch separately: all but the last axis of `indices` are batch axes.
 
-    ValueError where the rank of `indices` is unknown, or it is a scalar.
+    ValueError if the rank of `indices` is unknown, or it is a scalar.
     """
     with op_scope(name, "BatchGather", params, indices):
         where = convert_to_tensor(indices, name="indices")
@@ -30,9 +30,9 @@ def batch_gather(params: Any, indices: Any, name: str | None = None) -> Tensor:
 
 
 def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None = None) -> Tensor:
-    """Each part along `axis` so many times: `repeats` is a number, or one for each part.
+    """Repeat each part along `axis`: `repeats` is a number, or one for each part.
 
-    Without an axis, of the elements laid flat. ValueError for an axis that `input` hasn't.
+    Without an axis, the input is flattened. ValueError for an axis that `input` does not have.
     """
     with op_scope(name, "Repeat", input, repeats):
         data = convert_to_tensor(input, name="input")
@@ -41,21 +41,21 @@ def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None =
         rank = data.shape.rank
         if rank is None:
             raise ValueError("repeat needs an input of known rank")
-        at = normalize_axis(axis, rank)
+        position = normalize_axis(axis, rank)
         times = convert_to_tensor(repeats, dtypes.int32, name="repeats")
         one = np.array([1], np.int32)
         size = raw_ops.StridedSlice(
-            raw_ops.Shape(data), one * at, one * (at + 1), one, shrink_axis_mask=1
+            raw_ops.Shape(data), one * position, one * (position + 1), one, shrink_axis_mask=1
         )
         counts = raw_ops.BroadcastTo(times, raw_ops.ExpandDims(size, 0))
         ends = raw_ops.Cumsum(counts, 0)
         total = raw_ops.Sum(counts, np.array([0], np.int32))
         places = raw_ops.Range(0, total, 1)
         rows = raw_ops.UpperBound(raw_ops.ExpandDims(ends, 0), raw_ops.ExpandDims(places, 0))
-        made = gather(data, raw_ops.Squeeze(rows, squeeze_dims=[0]), axis=at)
+        repeated = gather(data, raw_ops.Squeeze(rows, squeeze_dims=[0]), axis=position)
         known, sizes = constant_value(times), list(data.shape.sizes or ())
-        parts = sizes[at]
+        parts = sizes[position]
         if known is not None and parts is not None:
-            sizes[at] = int(np.broadcast_to(known, parts).sum())
-            made.set_shape(sizes)
-        return made
+            sizes[position] = int(np.broadcast_to(known, parts).sum())
+            repeated.set_shape(sizes)
+        return repeated

@@ -1,7 +1,7 @@
 """Elements by their coordinates: gather_nd and scatter_nd.
 
-Coordinates are checked before anything is written: ones outside are an InvalidArgumentError.
-Updates of one place are applied in order.
+Coordinates are checked before anything is written; those out of range raise InvalidArgumentError.
+Updates of one position are applied in order.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _infer_gather_nd(context: InferContext) -> Sequence[TensorShape]:
 
 
 class Coordinates:
-    """Rows of coordinates as numbers of rows of a tensor of shape (prod(sizes), rest)."""
+    """Coordinates as row numbers of a tensor of shape (prod(sizes), rest)."""
 
     def __init__(
         self, context: KernelContext, indices: Any, sizes: Sequence[int], noun: str = ""
@@ -75,7 +75,7 @@ class Coordinates:
         self.rows = context.scratch((self.indices.shape[0],), dtypes.int64)
 
     def __call__(self) -> Any:
-        """The row numbers; InvalidArgumentError for coordinates outside."""
+        """Return the row numbers; InvalidArgumentError for coordinates out of range."""
         rows = self.rows
         rows.fill(0)
         for column, (step, size) in enumerate(zip(self.steps, self.sizes.tolist(), strict=True)):
@@ -114,7 +114,7 @@ def _refuse_empty(shape: Sequence[int]) -> None:
 
 
 def _as_matrix(array: Any, depth: int) -> Any:
-    """The array with its first `depth` axes as rows and the others as columns."""
+    """Return the array with its first `depth` axes as rows and the others as columns."""
     return array.reshape(prod(array.shape[:depth]), prod(array.shape[depth:]))
 
 
@@ -127,7 +127,7 @@ def _launch_gather_nd(signature: Signature) -> list[Launch]:
 
 
 def _matrices(signature: Signature) -> tuple[int, Sequence[int], int, int, int]:
-    """What of params and coordinates native code takes (`gathered`)."""
+    """Return the sizes that native code needs of params and coordinates (see `gathered`)."""
     params, indices = signature.input_shapes
     depth, count = indices[-1], prod(indices[:-1])
     return count, params[:depth], 1, count, prod(params[depth:])
@@ -136,9 +136,9 @@ def _matrices(signature: Signature) -> tuple[int, Sequence[int], int, int, int]:
 def by_coordinates(
     indices: Arg, index_type: DType, shape: Sequence[int], sizes: Sequence[int]
 ) -> tuple[list[Launch], Changes]:
-    """Launches that sort changes of a tensor of these `sizes` by their rows, and the changes.
+    """Return launches that sort changes of a tensor of these `sizes` by rows, and the changes.
 
-    shape: that of the coordinates, which are the last dimension of `indices`.
+    shape: that of `indices`, whose last axis holds the coordinates.
     """
     depth = shape[-1]
     return sort_changes(
@@ -147,7 +147,7 @@ def by_coordinates(
 
 
 def _gather_nd_back(op: Any, dy: Any) -> list[Any]:
-    """Rows where coordinates are known to be so many numbers of rows."""
+    """Return IndexedSlices if the coordinates are known to be row numbers, else a dense tensor."""
     params, indices = op.inputs
     sizes = indices.shape.sizes
     if sizes is not None and len(sizes) == 2 and sizes[0] is not None and sizes[1] == 1:
@@ -171,12 +171,12 @@ _gather_nd = op(
 
 
 def gather_nd(params: Any, indices: Any, name: str | None = None, batch_dims: Any = 0) -> Tensor:
-    """The parts of `params` at the coordinates that the last dimension of `indices` holds.
+    """Gather the parts of `params` at the coordinates in the last axis of `indices`.
 
-    batch_dims: how many dimensions in front params and indices share, an int or a constant tensor;
-    the coordinates are within each entry of the batch. Shape: indices.shape[:-1] +
-    params.shape[batch_dims + indices.shape[-1]:]. InvalidArgumentError in a run for coordinates
-    outside; ValueError for other `batch_dims`.
+    batch_dims: the number of leading axes that params and indices share, an int or a constant
+    tensor; the coordinates are within each entry of the batch. Shape: indices.shape[:-1] +
+    params.shape[batch_dims + indices.shape[-1]:]. InvalidArgumentError in a run for coordinates out
+    of range; ValueError for other `batch_dims`.
     """
     count = constant_value(batch_dims) if isinstance(batch_dims, Tensor) else batch_dims
     if count is None:
@@ -186,7 +186,7 @@ def gather_nd(params: Any, indices: Any, name: str | None = None, batch_dims: An
         with op_scope(name, "BatchGatherND", params, indices) as scope:
             return _gather_nd(params, whole_coordinates(indices, count), name=scope)
     if hasattr(params, "_after_change"):
-        return params.gather_nd(indices, name=name)  # a resource variable reads these parts alone
+        return params.gather_nd(indices, name=name)  # a resource variable reads only these parts
     return _gather_nd(params, indices, name=name)
 
 
@@ -199,7 +199,7 @@ def _infer_scatter_nd(context: InferContext) -> Sequence[TensorShape]:
 def check_updates(
     shape: TensorShape, indices: TensorShape, updates: TensorShape, what: str
 ) -> None:
-    """ValueError for indices and updates that do not fit a tensor of this shape."""
+    """Raise ValueError for indices and updates that do not fit a tensor of this shape."""
     depth = _depth(indices.sizes)
     if shape.sizes is None or indices.sizes is None or depth is None:
         return
@@ -213,7 +213,7 @@ def check_updates(
 
 
 _LONG_ROW = 256
-"""The least width at which a loop over rows is faster than one over elements."""
+"""The minimum width at which a loop over rows is faster than one over elements."""
 _BLOCK = 1 << 16
 
 
@@ -221,7 +221,7 @@ _UNCHANGING = {np.maximum: -np.inf, np.minimum: np.inf}
 
 
 def _without_nan(values: Any, number: float) -> Any:
-    """The values with `number` in place of NaN."""
+    """Return the values with `number` in place of NaN."""
     is_nan = values != values
     if is_nan.any():
         values = values.copy()
@@ -230,9 +230,9 @@ def _without_nan(values: Any, number: float) -> Any:
 
 
 def combine_rows(combine: Any, target: Any, rows: Any, values: Any) -> None:
-    """target[rows[i]] = combine(target[rows[i]], values[i]), in order, by a ufunc `combine`.
+    """Set target[rows[i]] = combine(target[rows[i]], values[i]), in order, by a ufunc `combine`.
 
-    target and values are matrices. Of `np.maximum` and `np.minimum` values of NaN change nothing.
+    target and values are matrices. For `np.maximum` and `np.minimum`, NaN values have no effect.
     """
     if combine in _UNCHANGING and values.dtype.kind not in "iu":
         values = _without_nan(values, _UNCHANGING[combine])
@@ -253,8 +253,9 @@ def combine_rows(combine: Any, target: Any, rows: Any, values: Any) -> None:
 
 
 def scattering(combine: Any) -> Call:
-    """The kernel of updates of zeros, or of a tensor before the indices; without `combine` the last
-    of several updates of one place stays."""
+    """Return the kernel of updates of zeros, or of the tensor input in front of the indices.
+
+    Without `combine`, the last of several updates of one position stays."""
 
     def make(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
         *tensors, indices, updates, out = arrays

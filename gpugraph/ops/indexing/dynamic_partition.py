@@ -1,4 +1,4 @@
-"""DynamicPartition: the slices of a tensor by partition numbers; the reverse of dynamic_stitch."""
+"""DynamicPartition: slices of a tensor by partition numbers; the inverse of dynamic_stitch."""
 
 from __future__ import annotations
 
@@ -70,10 +70,10 @@ _partition = op(
 def dynamic_partition(
     data: Any, partitions: Any, num_partitions: int, name: str | None = None
 ) -> list[Tensor]:
-    """`num_partitions` tensors: the n-th has the slices of `data` where `partitions` is n.
+    """Return `num_partitions` tensors: the n-th has the slices of `data` where `partitions` is n.
 
-    partitions: int32, of the shape that `data` begins with. A run raises InvalidArgumentError
-    for numbers outside [0, num_partitions).
+    partitions: int32; its shape is a prefix of the shape of `data`. A run raises
+    InvalidArgumentError for numbers outside [0, num_partitions).
     """
     outputs: Any = _partition(data, partitions, num_partitions=num_partitions, name=name)
     return [outputs] if isinstance(outputs, Tensor) else list(outputs)

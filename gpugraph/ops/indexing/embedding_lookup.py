@@ -1,4 +1,4 @@
-"""Rows of tables by number, where a table may lie in several parts."""
+"""Lookup of rows by number in a table that may be divided into parts."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ def embedding_lookup(
     validate_indices: bool = True,
     max_norm: Any = None,
 ) -> Tensor:
-    """The rows of `params` at `ids`, an int tensor; with `max_norm`, scaled down to that l2 norm.
+    """Look up the rows of `params` at `ids`, an int tensor; `max_norm` limits their l2 norm.
 
     params: one tensor or variable, or the parts of one, as a list or a PartitionedVariable.
-    partition_strategy: how rows lie in the parts. "mod": row i is in part i % parts, at
-      i // parts. "div": parts are blocks of consecutive rows, the first ones larger by one where
-      it doesn't divide, as a partitioner cuts them.
+    partition_strategy: how rows are distributed over the parts. "mod": row i is in part i % parts,
+      at i // parts. "div": parts are blocks of consecutive rows; if the division leaves a rest, the
+      first ones are larger by one, as a partitioner makes them.
 
     Shape: ids.shape + params.shape[1:]. ValueError without params and for another strategy.
-    InvalidArgumentError in a run for rows that are not there. `validate_indices` has no effect.
+    InvalidArgumentError in a run for rows out of range. `validate_indices` has no effect.
     """
     del validate_indices
     if params is None:
@@ -63,7 +63,7 @@ def embedding_lookup(
 
 
 def table_parts(params: Any) -> list[Any]:
-    """The parts of a list or of a PartitionedVariable, or the one tensor or variable."""
+    """Return the parts of a list or of a PartitionedVariable, or the one tensor or variable."""
     parts = getattr(params, "_get_variable_list", None)
     if parts is not None:
         return list(parts())
@@ -71,19 +71,19 @@ def table_parts(params: Any) -> list[Any]:
 
 
 def _table(part: Any) -> Any:
-    """A part as something with a device and a shape: variables stay variables."""
+    """Return a part as an object with a device and a shape; a variable is returned unchanged."""
     return part if hasattr(part, "_as_graph_element") else convert_to_tensor(part, name="params")
 
 
 def _rows(table: Any, positions: Tensor, name: str | None = None) -> Tensor:
-    """The rows of one part, looked up where it is."""
+    """Look up rows of one part, on its device."""
     graph = get_default_graph()
     with graph.colocate_with(table):
         return gather(table, positions, name=name)
 
 
 def _from_parts(tables: Sequence[Any], positions: Tensor, strategy: str, scope: str) -> Tensor:
-    """Rows looked up part by part, then put in the order of `positions`."""
+    """Look up rows part by part, then put them in the order of `positions`."""
     flat = reshape(positions, [-1])
     order = range_of(size(flat))
     number, row = (_by_block if strategy == "div" else _by_remainder)(tables, flat)
@@ -101,7 +101,7 @@ def _from_parts(tables: Sequence[Any], positions: Tensor, strategy: str, scope: 
 
 
 def _row_shape(tables: Sequence[Any]) -> TensorShape:
-    """The shape of one row, which is that of all parts."""
+    """Return the shape of one row, which all parts share."""
     row: TensorShape = tables[0].shape[1:]
     for table in tables[1:]:
         row = row.merge_with(table.shape[1:])
@@ -113,11 +113,11 @@ def _by_remainder(tables: Sequence[Any], flat: Tensor) -> tuple[Any, Any]:
 
 
 def _by_block(tables: Sequence[Any], flat: Tensor) -> tuple[Any, Any]:
-    """The part that a row is in, and its number there, where parts are blocks."""
+    """Return the part and the row number within it, for parts that are blocks."""
     total = _row_count(tables, flat.dtype)
-    least, larger = total // len(tables), total % len(tables)
-    number = maximum(flat // (least + 1), (flat - larger) // least)
-    row = where(number < larger, flat % (least + 1), (flat - larger) % least)
+    block_size, larger = total // len(tables), total % len(tables)
+    number = maximum(flat // (block_size + 1), (flat - larger) // block_size)
+    row = where(number < larger, flat % (block_size + 1), (flat - larger) % block_size)
     return number, row
 
 
@@ -134,7 +134,7 @@ def _row_count(tables: Sequence[Any], dtype: Any) -> Tensor:
 
 
 def _limit_norm(rows: Tensor, positions: Tensor, max_norm: Any) -> Tensor:
-    """`rows`, those of a larger norm scaled down to `max_norm`."""
+    """Scale `rows` down to `max_norm` if their norm is larger."""
     if max_norm is None:
         return rows
     axes = raw_ops.Range(raw_ops.Rank(positions), raw_ops.Rank(rows), 1)

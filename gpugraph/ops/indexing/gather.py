@@ -1,6 +1,6 @@
-"""Elements picked by position along an axis: gather and masks.
+"""Selection of elements by position along an axis: gather and masks.
 
-Indices are checked before anything is written: one outside is an InvalidArgumentError.
+Indices are checked before anything is written; one out of range raises InvalidArgumentError.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from gpugraph.ops.indexing.row_sources import gathered
 
 
 def check_inside(indices: Any, size: int, what: str = "indices") -> None:
-    """InvalidArgumentError that names the first of `indices` outside [0, size)."""
+    """Raise InvalidArgumentError that names the first of `indices` outside [0, size)."""
     if indices.size == 0 or (indices.min() >= 0 and indices.max() < size):
         return
     outside = np.argwhere((indices < 0) | (indices >= size))[0].tolist()
@@ -69,12 +69,12 @@ def _infer_gather(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _gathered_axis(axis: int, rank: int) -> int:
-    """The axis from 0 on; Misfit outside [-rank, rank)."""
+    """Return the axis as a non-negative number; Misfit outside [-rank, rank)."""
     if -rank <= axis < rank:
         return axis % rank
-    least = axis + 1 if axis >= 0 else -axis
+    min_rank = axis + 1 if axis >= 0 else -axis
     raise Misfit(
-        f"Shape must be at least rank {least} but is rank {rank}",
+        f"Shape must be at least rank {min_rank} but is rank {rank}",
         in_run=f"Expected axis in the range [{-rank}, {rank}), but got {axis}",
     )
 
@@ -85,7 +85,7 @@ def _batch_dims(attrs: Any, indices_rank: int) -> int:
 
 
 def _batch_parts(batch: int, *arrays: Any) -> list[tuple[Any, ...]]:
-    """Each batch entry of the arrays, as views: `...` keeps single elements from being copied."""
+    """Return views of each batch entry of the arrays; `...` prevents copies of single elements."""
     entries = np.ndindex(*arrays[1].shape[:batch])
     return [tuple(array[entry + (...,)] for array in arrays) for entry in entries]
 
@@ -93,7 +93,7 @@ def _batch_parts(batch: int, *arrays: Any) -> list[tuple[Any, ...]]:
 def _bind_gather(
     by_take: bool, context: KernelContext, params: Any, indices: Any, out: Any
 ) -> Callable[[], Any]:
-    """Binds `np.take` or, where arrays may be a GPU's, indexing."""
+    """Bind `np.take` or, if arrays may be on a GPU, indexing."""
     axis = normalize_axis(ints(context.value(2))[0], params.ndim)
     batch = _batch_dims(context.attrs, indices.ndim)
     size = params.shape[axis]
@@ -134,7 +134,7 @@ def _launch_gather(signature: Signature) -> list[Launch]:
 
 
 def _matrices(signature: Signature) -> tuple[int, Sequence[int], int, int, int]:
-    """What of params, indices and the axis native code takes (`gathered`)."""
+    """Return the sizes that native code needs of params, indices and the axis (see `gathered`)."""
     params, indices = signature.input_shapes[:2]
     axis = normalize_axis(ints(signature.value(2))[0], len(params))
     batch = _batch_dims(signature.attrs, len(indices))
@@ -154,11 +154,11 @@ def _gather_back(op: Any, dy: Any) -> list[Any]:
 
 
 def gathered_rows(params: Tensor, indices: Tensor, dy: Tensor) -> IndexedSlices:
-    """The gradient of `params` as some of its rows, in the order of `indices`.
+    """Return the gradient of `params` as IndexedSlices, in the order of `indices`.
 
     params: a tensor, or the handle of a resource variable.
     """
-    with params.graph.colocate_with(params.op):  # it may be large
+    with params.graph.colocate_with(params.op):  # params may be large
         whole = value_shape(params)
     count: Any = raw_ops.ExpandDims(size(indices), 0)
     sizes = raw_ops.ConcatV2([count, whole[1:]], 0, name="concat")
@@ -169,10 +169,10 @@ def gathered_rows(params: Tensor, indices: Tensor, dy: Tensor) -> IndexedSlices:
 
 
 def _gather_back_anywhere(op: Any, dy: Any) -> Any:
-    """The gradient with params seen as [batch, outer, size, inner] and dy as [..., count, ...].
+    """Return the gradient with params as [batch, outer, size, inner] and dy as [..., count, ...].
 
-    Rows of the gathered axis are brought in front of `outer`; those of each batch entry get row
-    numbers of their own, so that one segment sum adds up all of them.
+    The gathered axis is moved in front of `outer`. Each batch entry has its own range of row
+    numbers, so that one segment sum adds up all of them.
     """
     params, indices, axis = op.inputs
     shape = raw_ops.Shape(params)
@@ -221,7 +221,7 @@ def gather(
     axis: Any = None,
     batch_dims: int = 0,
 ) -> Tensor:
-    """The slices of `params` along `axis` (by default `batch_dims`) at `indices`.
+    """Gather the slices of `params` along `axis` (by default `batch_dims`) at `indices`.
 
     Shape: params.shape[:axis] + indices.shape[batch_dims:] + params.shape[axis + 1:].
     InvalidArgumentError in a run for an index outside [0, size). `validate_indices` has no effect.
@@ -241,10 +241,10 @@ def gather(
 def boolean_mask(
     tensor: Any, mask: Any, name: str | None = "boolean_mask", axis: int | None = None
 ) -> Tensor:
-    """The parts of `tensor` where the bool `mask` is true, in order, joined along `axis` (0).
+    """Select the parts of `tensor` where the bool `mask` is true, in order, along `axis` (0).
 
-    The mask's shape is that of the dimensions of `tensor` from `axis` on. ValueError when it
-    isn't, for a scalar mask and for one of unknown rank.
+    The mask's shape must be that of the axes of `tensor` from `axis` on. ValueError for another
+    shape, for a scalar mask and for one of unknown rank.
     """
     with op_scope(name, "boolean_mask", tensor, mask):
         source = convert_to_tensor(tensor, name="tensor")
@@ -267,7 +267,7 @@ def boolean_mask(
 
 
 def _merge_axes(tensor: Tensor, first: int, count: int) -> Tensor:
-    """`tensor` with `count` dimensions from `first` on merged into one."""
+    """Merge `count` axes of `tensor`, from `first` on, into one."""
     sizes = tensor.shape.sizes
     if sizes is not None and None not in sizes:
         product = prod(sizes[first : first + count])  # type: ignore[arg-type]

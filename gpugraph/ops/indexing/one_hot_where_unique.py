@@ -119,10 +119,12 @@ def one_hot(
     dtype: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """`on_value` (1) where the new axis (by default the last) equals the index, else `off_value`.
+    """Return `on_value` (1) where the index along a new axis matches, else `off_value`.
 
-    The new axis has size `depth`; an index outside [0, depth) gives `off_value` alone. dtype: by
-    default that of the values, else float32. TypeError when they contradict each other.
+    The new axis is by default the last.
+
+    The new axis has size `depth`; an index outside [0, depth) gives only `off_value`. dtype: by
+    default that of the values, else float32. TypeError if they contradict each other.
     """
     with op_scope(name, "one_hot", indices, depth, on_value, off_value) as scope:
         values = [(on_value, 1, "on_value"), (off_value, 0, "off_value")]
@@ -143,12 +145,12 @@ def _convert(value: Any, dtype: Any, name: str) -> Tensor | None:
     if value is None or isinstance(value, Tensor):
         return value
     if isinstance(value, (np.ndarray, np.generic)):
-        return convert_to_tensor(value, name=name)  # an array has a dtype of its own
+        return convert_to_tensor(value, name=name)  # an array has its own dtype
     return convert_to_tensor(value, name=name, dtype_hint=dtype)
 
 
 def _check_types(tensors: Sequence[Tensor | None], dtype: DType | None) -> None:
-    """TypeError where on_value, off_value and the argument `dtype` differ."""
+    """Raise TypeError if on_value, off_value and the argument `dtype` differ."""
     labels = ("on_value", "off_value")
     known = [
         (label, tensor.dtype.base_dtype)
@@ -203,9 +205,9 @@ def _infer_unique(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _in_order_of_appearance(x: Any, index_type: Any) -> tuple[Any, Any]:
-    """The different elements of a vector, and the index of each of its elements among them.
+    """Return the distinct elements of a vector, and the index of each of its elements among them.
 
-    Each NaN is an element by itself, as it equals none.
+    Each NaN is a distinct element, because it equals none.
     """
     values, first, inverse = np.unique(x, return_index=True, return_inverse=True, equal_nan=False)
     order = np.argsort(first)
@@ -228,7 +230,7 @@ def _bind_unique(context: KernelContext, x: Any) -> Callable[[], Any]:
 
 
 def declare_unique(op_type: str, outputs: str, doc: str) -> OpFunction:
-    """Declares Unique, or with a third output UniqueWithCounts."""
+    """Declare Unique, or with a third output UniqueWithCounts."""
     return op(
         op_type,
         inputs="x: T",
@@ -246,14 +248,14 @@ def declare_unique(op_type: str, outputs: str, doc: str) -> OpFunction:
 _unique = declare_unique(
     "Unique",
     "y: T, idx: out_idx",
-    "The different elements of a vector, in order of appearance, and the index of each x.",
+    "The distinct elements of a vector, in order of appearance, and the index of each x.",
 )
 
 
 def unique(x: Any, out_idx: Any = dtypes.int32, name: str | None = None) -> Any:
-    """(y, idx): the different elements of the vector x in order of appearance; x = y[idx].
+    """Return (y, idx): the distinct elements of vector x in order of appearance; x = y[idx].
 
-    idx has dtype `out_idx`, int32 or int64. ValueError when x is no vector.
+    idx has dtype `out_idx`, int32 or int64. ValueError if x is not a vector.
     """
     return _unique(x, out_idx=out_idx, name=name)
 
@@ -320,9 +322,9 @@ _declare_stitch("ParallelDynamicStitch", "DynamicStitch of indices that are all 
 
 
 def dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Tensor:
-    """One tensor of the parts of `data`: merged[indices[m][i, ...]] = data[m][i, ...].
+    """Interleave the parts of `data` into one tensor: merged[indices[m][i, ...]] = data[m][i, ...].
 
-    Its first size is the largest index + 1; of parts with one index the last wins.
+    Its first size is the largest index + 1; of several parts with one index the last wins.
     ValueError for no parts.
     """
     return dynamic_stitch_op(list(indices), list(data), name=name)
@@ -351,7 +353,7 @@ def _bind_lin_space(_: KernelContext, start: Any, stop: Any, out: Any) -> Callab
     def run() -> None:
         np.multiply(ramp, (stop - start) / out.dtype.type(steps), out=out)
         np.add(out, start, out=out)
-        out[0] = start  # exactly, also where the other end is not finite
+        out[0] = start  # exact, even if the other end is not finite
         if out.size > 1:
             out[-1] = stop
 

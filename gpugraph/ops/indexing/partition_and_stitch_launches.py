@@ -27,7 +27,7 @@ def _options(dtype: DType) -> dict[str, Any]:
 
 
 def _in_parts(signature: Signature) -> tuple[list[Launch], Any]:
-    """Launches that sort the rows by their parts, and the rows' order."""
+    """Return launches that sort the rows by their parts, and the rows' order."""
     count, parts = prod(signature.input_shapes[1]), len(signature.output_types)
     message = f"partitions hold a number that is not in [0, {parts})"
     return sort_changes(Arg(1), dtypes.int32, count, 1, (parts,), message=message)
@@ -75,7 +75,7 @@ def _fill_parts(signature: Signature, numbers: Sequence[int]) -> list[Launch]:
 
 
 def partitioned(host: Call) -> Sized:
-    """The kernel that puts the rows of input 0 in parts, in order, by the numbers of input 1."""
+    """Return the kernel that divides the rows of input 0 into parts, in order, by input 1."""
     return Sized("partition_and_stitch.cu", _count_parts, _part_shapes, _fill_parts, host, _TYPES)
 
 
@@ -83,7 +83,7 @@ def partitioned(host: Call) -> Sized:
 
 
 def _lists(signature: Signature) -> tuple[list[int], tuple[int, ...]]:
-    """The number of rows of each list, and the shape of one row."""
+    """Return the number of rows of each list, and the shape of one row."""
     shapes = signature.input_shapes
     lists = len(shapes) // 2
     rest = shapes[lists][len(shapes[0]) :]
@@ -96,7 +96,7 @@ def _lists(signature: Signature) -> tuple[list[int], tuple[int, ...]]:
 def _count_stitch(signature: Signature) -> list[Launch]:
     counts, _ = _lists(signature)
     if sum(counts) >= 1 << 31:
-        raise NotImplementedError(f"{sum(counts)} rows are more than 31 bits count")
+        raise NotImplementedError(f"{sum(counts)} rows exceed 31 bits")
     if not sum(counts):
         return []
     largest, failed = Scratch(SIZES, 1, dtypes.int32), ErrorFlag("indices can't be negative")
@@ -137,6 +137,6 @@ def _fill_stitch(signature: Signature, numbers: Sequence[int]) -> list[Launch]:
 
 
 def stitched(host: Call) -> Sized:
-    """The kernel that puts lists of rows at the indices of other lists; the last row stays."""
+    """Return the kernel that puts lists of rows at lists of indices; the last row stays."""
     parts = _count_stitch, _stitch_shape, _fill_stitch, host, _TYPES
     return Sized("partition_and_stitch.cu", *parts, lambda known: [known.output_shapes[0][0] - 1])

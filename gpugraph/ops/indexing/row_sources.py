@@ -1,11 +1,11 @@
-"""Native functions over rows of matrices, and the integers that they take.
+"""Native functions over rows of matrices, and their integer parameters.
 
     gathered   rows that are copied from a tensor                host_gather.h
     put        rows of a variable that are replaced              host_gather.h
     scattered  rows that are changed by others, one by one       host_scatter.h
     different_elements, coordinates_of_nonzero                   host_unique.h, host_where.h
 
-The numbers of rules, and what describes indices, are those of host_rows.h and these files.
+The numbers of rules, and the parameters of indices, are those of host_rows.h and these files.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from gpugraph.base.dtypes import DType
 from gpugraph.kernel import RowSource, Signature
 
 ADD, SUB, MUL, MIN, MAX = range(5)
-"""How a change and a row become one."""
+"""The rules that combine a change with a row."""
 
 _IN_PLACE, _OF_TENSOR, _OF_NUMBER = range(3)
 
-_MOST_COORDINATES = 8
+_MAX_COORDINATES = 8
 
 
 def places(
     count: int, index_type: DType, sizes: Sequence[int], drops_negative: bool = False
 ) -> list[int]:
-    """What describes `count` indices: coordinates in `sizes`."""
-    if len(sizes) > _MOST_COORDINATES:
+    """Return the parameters of `count` indices: coordinates in `sizes`."""
+    if len(sizes) > _MAX_COORDINATES:
         raise NotImplementedError(f"positions have {len(sizes)} coordinates, more than 8")
     if drops_negative and len(sizes) != 1:
         raise NotImplementedError("negative coordinates are not dropped")
-    padded = [*sizes, *(1,) * (_MOST_COORDINATES - len(sizes))]
+    padded = [*sizes, *(1,) * (_MAX_COORDINATES - len(sizes))]
     return [count, int(index_type.size == 8), len(sizes), int(drops_negative), *padded]
 
 
@@ -48,8 +48,10 @@ Matrices = Callable[[Signature], tuple[int, Sequence[int], int, int, int]]
 
 
 def gathered(matrices: Matrices) -> RowSource:
-    """Rows of input 0 at input 1. `matrices` returns how many indices there are, the sizes in which
-    they are coordinates, the matrices before that, the indices for each, and the width of a row."""
+    """Copy the rows of input 0 at input 1.
+
+    `matrices` returns the number of indices, the sizes of their coordinates, the number of matrices
+    (batches) in front, the indices for each, and the width of a row."""
 
     def parameters(signature: Signature) -> list[int]:
         count, sizes, outer, of_each, width = matrices(signature)
@@ -60,7 +62,7 @@ def gathered(matrices: Matrices) -> RowSource:
 
 
 def put(by_coordinates: bool) -> RowSource:
-    """Rows of variable 0 at input 1 replaced by input 2."""
+    """Replace the rows of variable 0 at input 1 by input 2."""
 
     def parameters(signature: Signature) -> list[int]:
         count, sizes, width = _changed_rows(signature, 0, 1, by_coordinates)
@@ -80,7 +82,7 @@ def _item_size(dtype: DType) -> int:
 def _changed_rows(
     signature: Signature, whole: int, indices: int, by_coordinates: bool
 ) -> tuple[int, Sequence[int], int]:
-    """How many indices there are, the sizes in which they are coordinates, a row's width."""
+    """Return the number of indices, the sizes of their coordinates, and a row's width."""
     sizes, shape = signature.input_shapes[whole], signature.input_shapes[indices]
     depth = shape[-1] if by_coordinates else 1
     count = prod(shape[:-1]) if by_coordinates else prod(shape)
@@ -89,14 +91,14 @@ def _changed_rows(
 
 def _refuse_scalar(signature: Signature, updates: int, wanted: int) -> None:
     if prod(signature.input_shapes[updates]) != wanted:
-        raise NotImplementedError("one number is put into all rows")
+        raise NotImplementedError("one number is written to all rows")
 
 
 # -- rows that are changed by others
 
 
 def scattered(rule: int, by_coordinates: bool) -> RowSource:
-    """Rows of variable 0 at input 1 changed by input 2."""
+    """Change the rows of variable 0 at input 1 by input 2."""
 
     def parameters(signature: Signature) -> list[int]:
         count, sizes, width = _changed_rows(signature, 0, 1, by_coordinates)
@@ -108,7 +110,7 @@ def scattered(rule: int, by_coordinates: bool) -> RowSource:
 
 
 def scattered_in_tensor(rule: int) -> RowSource:
-    """A copy of tensor 0 whose rows at coordinates 1 are changed by input 2."""
+    """Copy tensor 0 and change its rows at coordinates 1 by input 2."""
 
     def parameters(signature: Signature) -> list[int]:
         count, sizes, width = _changed_rows(signature, 0, 1, True)
@@ -119,7 +121,7 @@ def scattered_in_tensor(rule: int) -> RowSource:
 
 
 def scattered_in_zeros() -> RowSource:
-    """Zeros to which input 1 is added at coordinates 0; the shape is a host input."""
+    """Add input 1 to zeros at coordinates 0; the shape is a host input."""
 
     def parameters(signature: Signature) -> list[int]:
         shape, out = signature.input_shapes[0], signature.output_shapes[0]
@@ -138,9 +140,10 @@ def ascending_segments(
     counted: bool = False,
     is_exact: bool = True,
 ) -> RowSource:
-    """Rows of input 0 combined by numbers that ascend, the last input but host inputs; by: of those
-    at the indices of input 1. divided: by "mean" or "root". counted: the last number says how many
-    segments there are."""
+    """Combine the rows of input 0 by ascending segment numbers, the last input except host inputs.
+
+    by: combine those at the indices in input 1. divided: by "mean" or "root". counted: the last
+    segment number determines the number of segments."""
 
     def parameters(signature: Signature) -> list[int]:
         data, types = signature.input_shapes[0], signature.input_types
@@ -162,8 +165,9 @@ def ascending_segments(
 
 
 def scattered_by_segment(rule: int, start: Callable[[Any], Any]) -> RowSource:
-    """Rows of input 0 combined by the numbers of input 1, from `start(dtype)` on; negative numbers
-    are dropped."""
+    """Combine the rows of input 0 by the numbers of input 1, starting from `start(dtype)`.
+
+    Rows with negative numbers are dropped."""
     return RowSource("host_scatter.h", "gg_scatter", partial(_segment_parameters, rule, start))
 
 
@@ -178,19 +182,22 @@ def _segment_parameters(rule: int, start: Callable[[Any], Any], signature: Signa
 
 # -- elements that are counted
 
-_MOST_UNIQUE = 1 << 30
+_MAX_UNIQUE = 1 << 30
 
 
 def different_elements() -> RowSource:
-    """The different elements of vector 0, where each of its elements is, perhaps how often."""
+    """Find the distinct elements of vector 0, and the index of each element among them.
+
+    A third output is the count of each.
+    """
 
     def parameters(signature: Signature) -> list[int]:
         x, place = signature.input_types[0].base_dtype, signature.output_types[1]
         if x not in (dtypes.int32, dtypes.int64):
-            raise NotImplementedError(f"native are integers of 4 and 8 bytes, not {x.name}")
+            raise NotImplementedError(f"native code has integers of 4 and 8 bytes, not {x.name}")
         count = signature.input_shapes[0][0]
-        if count >= _MOST_UNIQUE:
-            raise NotImplementedError(f"{count} elements are more than 30 bits count")
+        if count >= _MAX_UNIQUE:
+            raise NotImplementedError(f"{count} elements exceed 30 bits")
         return [count, int(x.size == 8), int(place.size == 8), len(signature.output_types) - 2]
 
     def sizes(signature: Signature, x: Any) -> list[tuple[int, ...]]:
@@ -204,11 +211,11 @@ _INTEGERS, _FLOATS, _TRUTHS = range(3)
 
 
 def coordinates_of_nonzero() -> RowSource:
-    """The coordinates of the elements of tensor 0 that are not zero."""
+    """Find the coordinates of the elements of tensor 0 that are not zero."""
 
     def parameters(signature: Signature) -> list[int]:
         shape, dtype = signature.input_shapes[0], signature.input_types[0].base_dtype
-        if len(shape) > _MOST_COORDINATES:
+        if len(shape) > _MAX_COORDINATES:
             raise NotImplementedError(f"positions have {len(shape)} coordinates, more than 8")
         words = 2 if dtype.is_complex else 1
         signs = _FLOATS if dtype.is_floating or dtype.is_complex else _INTEGERS

@@ -1,10 +1,10 @@
 """The elements of a strided slice: begin, end, strides and the five masks, against a shape.
 
-Each position i of the three vectors means one thing, by bit i of the masks:
+Bit i of the masks determines the meaning of position i of the three vectors:
 
-    ellipsis_mask      all dimensions that the others leave (once; by default at the end)
-    new_axis_mask      a new dimension of size 1
-    shrink_axis_mask   the one element begin[i]; the dimension is dropped
+    ellipsis_mask      all axes that the others leave (once; by default at the end)
+    new_axis_mask      a new axis of size 1
+    shrink_axis_mask   the one element begin[i]; the axis is dropped
     otherwise          begin[i] to end[i] by strides[i], as in Python; begin_mask and end_mask
                        leave the start or the end open
 """
@@ -29,9 +29,9 @@ class Spec(NamedTuple):
 
 
 def layout(attrs: Mapping[str, Any], count: int, rank: int) -> list[Spec]:
-    """The entries for `count` positions over `rank` dimensions, ellipses spelt out.
+    """Return the entries for `count` positions over `rank` axes, with the ellipsis expanded.
 
-    ValueError for a second ellipsis, and for more entries than dimensions.
+    ValueError for a second ellipsis, and for more entries than axes.
     """
     kinds: list[Spec] = []
     ellipsis = -1
@@ -62,9 +62,9 @@ def numpy_index(
     end: Sequence[int],
     strides: Sequence[int],
 ) -> tuple[Any, ...]:
-    """NumPy's index of the same view; it ends in `...`, so that scalars give a view too.
+    """Return NumPy's index of the same view; it ends in `...`, so that scalars give a view too.
 
-    ValueError for a stride of 0 and for a single element outside its dimension.
+    ValueError for a stride of 0 and for a single element outside its axis.
     """
     index: list[Any] = []
     dim = 0
@@ -107,7 +107,7 @@ def sliced_shape(
     end: Sequence[int] | None,
     strides: Sequence[int] | None,
 ) -> TensorShape:
-    """The slice's shape, as far as it follows from the input's and the vectors (None: unknown)."""
+    """Return the slice's shape as far as the input's and the vectors (None: unknown) fix it."""
     if shape.sizes is None:
         return TensorShape.of(None)
     result: list[int | None] = []
@@ -136,7 +136,7 @@ def _length(
     end: Sequence[int] | None,
     strides: Sequence[int] | None,
 ) -> int | None:
-    """The length of one range, or None."""
+    """Return the length of one range, or None."""
     if strides is None:
         return None
     first, last = begin[position] if begin else 0, end[position] if end else 0
@@ -149,7 +149,7 @@ def _length(
 
 
 def _length_of_unknown(bounds: slice, stride: int) -> int | None:
-    """0 where no size can make the range longer, else None."""
+    """Return 0 if the range is empty for every size, else None."""
     start, stop = bounds.start, bounds.stop
     if start is None or stop is None or (start < 0) != (stop < 0):
         return None

@@ -1,4 +1,4 @@
-"""Elements in another order, or looked up in sorted rows: roll, sort, NthElement, searchsorted."""
+"""Reordering of elements, and search in sorted rows: roll, sort, NthElement, searchsorted."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _infer_roll(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _roll_views(signature: Signature, source: Any, out: Any) -> Pairs:
-    """Copies of both parts of each axis, exchanged."""
+    """Return copies that exchange both parts of each axis."""
     sizes = signature.input_shapes[0]
     shifts = dict.fromkeys(range(len(sizes)), 0)
     for shift, axis in zip(ints(signature.value(1)), ints(signature.value(2)), strict=True):
@@ -92,11 +92,11 @@ roll: Callable[..., Tensor] = public_function(
 
 
 def _mirror(values: Tensor) -> Tensor:
-    """Values in the opposite order; mirrored again, they are the values."""
+    """Return values in the opposite order; applied twice, it returns the values."""
     if values.dtype.is_unsigned:
         top = np.array(np.iinfo(values.dtype.as_numpy_dtype).max, values.dtype.as_numpy_dtype)
         return raw_ops.Sub(top, values, name="sub")
-    if values.dtype.is_integer:  # -x - 1 overflows nowhere
+    if values.dtype.is_integer:  # -x - 1 never overflows
         return raw_ops.Invert(values)
     return raw_ops.Neg(values)
 
@@ -135,10 +135,10 @@ def _sort(values: Any, axis: Any, direction: str, indices: bool, name: str | Non
 def sort(
     values: Any, axis: Any = -1, direction: str = "ASCENDING", name: str | None = None
 ) -> Tensor:
-    """`values` sorted along `axis`: "ASCENDING" or "DESCENDING".
+    """Sort `values` along `axis`: "ASCENDING" or "DESCENDING".
 
-    ValueError for another direction, an axis that is no constant, or not the last of values
-    of unknown rank.
+    ValueError for another direction, for an axis that is not a constant, and, if the rank is
+    unknown, for an axis other than the last.
     """
     return _sort(values, axis, direction, False, name)
 
@@ -150,8 +150,8 @@ def argsort(
     stable: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """The int32 indices that would sort `values` along `axis` (see `sort`), equals in order."""
-    del stable  # it always is
+    """Return the int32 indices that sort `values` along `axis`, stably (see `sort`)."""
+    del stable  # the sort is always stable
     return _sort(values, axis, direction, True, name)
 
 
@@ -190,7 +190,7 @@ def _launch_nth(signature: Signature) -> list[Launch]:
 
 
 def _nth_back(op: Any, dy: Any) -> list[Any]:
-    """dy, shared by all elements that equal the n-th."""
+    """Share dy among all elements that equal the n-th."""
     value, dy = raw_ops.ExpandDims(op.outputs[0], -1), raw_ops.ExpandDims(dy, -1)
     chosen = raw_ops.Cast(raw_ops.Equal(value, op.inputs[0]), DstT=dy.dtype.base_dtype)
     count = raw_ops.Sum(chosen, np.array(-1, np.int32), keep_dims=True)
@@ -235,7 +235,7 @@ def _launch_bound(side: str, signature: Signature) -> list[Launch]:
 
 
 def _find_by_halves(row: Any, wanted: Any, side: str) -> Any:
-    """A search that compares with NaN as with any number, where NumPy takes it as the largest."""
+    """Search by bisection, comparing NaN as any number; NumPy would take it as the largest."""
     low, high = np.zeros(wanted.shape, np.int64), np.full(wanted.shape, row.size)
     while (low < high).any():
         middle = (low + high) // 2
@@ -279,9 +279,9 @@ def searchsorted(
     out_type: Any = dtypes.int32,
     name: str | None = None,
 ) -> Tensor:
-    """The indices of `values` in sorted rows, before ("left") or after equal elements.
+    """Return the indices of `values` in sorted rows, before ("left") or after equal elements.
 
-    sorted_sequence: (..., n); values: (..., m) of the same first sizes. ValueError for another
+    sorted_sequence: (..., n); values: (..., m) with the same leading sizes. ValueError for another
     side.
     """
     if side not in _BOUNDS:

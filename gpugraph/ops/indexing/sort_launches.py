@@ -1,7 +1,8 @@
 """Launches of sort_and_select.cu: the first elements of each row in order, and their indices.
 
-Short rows are sorted whole, in shared memory. Of many long rows a few elements are selected, a
-block for each row. Else all elements are sorted (radix_sort.cu), then, stably, by their rows.
+Short rows are sorted whole, in shared memory. If a few elements of many long rows are needed, one
+block per row selects them. Otherwise all elements are sorted (radix_sort.cu), then, stably, by
+their rows.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from gpugraph.ops.framework.cuda_grids import THREADS, grid_of
 from gpugraph.ops.framework.row_update_launches import FEW, radix_passes
 
 _MANY = 16
-"""The least number of rows at which one block a row keeps a GPU busy."""
+"""The minimum number of rows at which one block per row keeps a GPU busy."""
 _SELECTED = 1024
 _BLOCK = (512, 1, 1)
 
@@ -32,7 +33,7 @@ def _key_type(dtype: DType) -> DType:
 
 
 def order_defines(dtype: DType, descending: bool = False) -> dict[str, str | int]:
-    """The macros that make keys of elements."""
+    """Return the macros that convert elements to keys."""
     base = dtype.base_dtype
     bits = {1: "uint8_t", 2: "uint16_t", 4: "uint32_t", 8: "uint64_t"}[base.size]
     return {
@@ -55,16 +56,16 @@ def _options(dtype: DType, descending: bool, capacity: int) -> dict[str, Any]:
 
 
 def _threads(size: int) -> tuple[int, int, int]:
-    """A block that sorts `size` elements."""
+    """Return the block that sorts `size` elements."""
     return max(32, min(512, (1 << (size - 1).bit_length()) // 2)), 1, 1
 
 
 def element_order(
     x: Arg, count: int, dtype: DType, descending: bool = False
 ) -> tuple[list[Launch], Scratch, Scratch]:
-    """Launches that sort all elements stably, and the sorted keys and numbers."""
+    """Return launches that sort all elements stably, and the sorted keys and numbers."""
     if count >= 1 << 31:
-        raise NotImplementedError(f"{count} elements are more than 31 bits count")
+        raise NotImplementedError(f"{count} elements exceed 31 bits")
     keys, numbers = Scratch("keys", count, _key_type(dtype)), Scratch("order", count, dtypes.int32)
     arguments, options = (x, keys, numbers, count), _options(dtype, descending, FEW)
     if count <= FEW:
@@ -78,14 +79,14 @@ def element_order(
 def first_in_order(
     x: Arg, out: Arg, places: Arg, rows: int, size: int, count: int, dtype: DType, descending: bool
 ) -> list[Launch]:
-    """The `count` first elements of each row, and their places."""
+    """Return launches for the first `count` elements of each row in order, and their positions."""
     return _in_order((x, out, places), (rows, size, 0, count), dtype, descending)
 
 
 def nth_in_order(
     x: Arg, out: Arg, rows: int, size: int, n: int, dtype: DType, descending: bool
 ) -> list[Launch]:
-    """The element at index `n` of each row in order."""
+    """Return launches for the element at index `n` of each row in order."""
     if size > FEW and rows >= _MANY:
         options = _options(dtype, descending, 32)
         arguments = (x, out, rows, size, n)

@@ -29,7 +29,7 @@ from gpugraph.ops.indexing.gather import boolean_mask
 from gpugraph.ops.indexing.slice_spec import MASKS, numpy_index, sliced_shape
 
 newaxis = None
-"""In `tensor[...]`: a new dimension of size 1."""
+"""In `tensor[...]`: a new axis of size 1."""
 
 _slice_type = slice
 
@@ -112,9 +112,9 @@ _slice = op(
 
 
 def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor:
-    """The part of `input_` that starts at `begin` and has `size` (-1: up to the end).
+    """Return the part of `input_` that starts at `begin` and has `size` (-1: up to the end).
 
-    Both are int vectors with an entry a dimension. ValueError for a part that is not inside.
+    Both are int vectors with one entry per axis. ValueError for a part that is not inside.
     """
     return _slice(input_, int_argument(begin), int_argument(size), name=name)
 
@@ -123,7 +123,7 @@ def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor
 
 
 def _vectors(context: Any, first: int) -> list[tuple[int, ...] | None]:
-    """The values of begin, end and strides, None for those that aren't known."""
+    """Return the values of begin, end and strides, None for unknown ones."""
     values = [context.value(index) for index in range(first, first + 3)]
     return [None if value is None else ints(value) for value in values]
 
@@ -207,10 +207,10 @@ def strided_slice(
     var: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """input_[begin:end:strides], each an int vector; for the masks' bits see `slice_spec`.
+    """Return input_[begin:end:strides], each an int vector; for the masks' bits see `slice_spec`.
 
-    ValueError for a stride of 0, a second ellipsis, too many entries, an element outside. `var`
-    has no effect.
+    ValueError for a stride of 0, a second ellipsis, too many entries, an element out of range.
+    `var` has no effect.
     """
     del var
     if strides is None and isinstance(begin, Tensor):
@@ -244,7 +244,7 @@ class _Entries:
         self.masks: dict[str, Any] = dict.fromkeys(MASKS, 0)
 
     def add(self, entry: Any) -> None:
-        """Appends one entry: a slice, `...`, None or an index."""
+        """Append one entry: a slice, `...`, None or an index."""
         if isinstance(entry, _slice_type):
             self._append(
                 self._open(entry.start, "begin_mask"),
@@ -278,7 +278,7 @@ class _Entries:
 
 
 def _position(value: Any) -> Any:
-    """An int, or an int scalar tensor; TypeError for values that are no index."""
+    """Return an int, or an int scalar tensor; TypeError for a value that can't be an index."""
     dtype = getattr(value, "dtype", None)
     if isinstance(dtype, DType) and dtype.base_dtype in INDEX:
         return convert_to_tensor(value)
@@ -314,7 +314,7 @@ def _is_mask(value: Any) -> bool:
 
 
 def _getitem(tensor: Tensor, key: Any) -> Tensor:
-    """`tensor[key]` with NumPy's meaning of ints, slices, `...` and None; a mask picks elements."""
+    """Index as NumPy does, with ints, slices, `...` and None; a mask selects elements."""
     if _is_mask(key):
         return boolean_mask(tensor, key)
     entries = _Entries()
@@ -330,7 +330,7 @@ def _getitem(tensor: Tensor, key: Any) -> Tensor:
 
 
 def _no_assign(value: Any, name: str | None = None) -> Any:
-    """What `assign` of a slice of a variable is, for a slice of another tensor: a ValueError."""
+    """Raise ValueError: the `assign` of a slice that is not a variable's."""
     raise ValueError("Sliced assignment is only supported for variables")
 
 

@@ -1,7 +1,7 @@
-"""Tensors with some parts replaced, or changed by others, at coordinates.
+"""Copies of tensors with some parts replaced or combined with updates, at coordinates.
 
-Coordinates are checked before anything is written: ones outside are an InvalidArgumentError.
-Updates of one place are applied in order.
+Coordinates are checked before anything is written; those out of range raise InvalidArgumentError.
+Updates of one position are applied in order.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def _declare_tensor_scatter(
 
 
 def _extreme_back(op: Any, dy: Any) -> list[Any]:
-    """Shared by the element itself and those updates that are its extreme."""
+    """Share the gradient between the element itself and the updates that equal the extreme."""
     tensor, indices, updates = op.inputs
     result, element = op.outputs[0], dy.dtype.base_dtype
     by_tensor = raw_ops.Cast(raw_ops.Equal(tensor, result), DstT=element)

@@ -45,16 +45,20 @@ def _infer_top_k(context: InferContext) -> Sequence[TensorShape]:
 
 
 _LONG = 512
-"""The least size at which a search for a few of the largest is faster than a sort (8,000: 20x)."""
+"""The minimum size at which a search for a few of the largest is faster than a sort (8,000: 20x).
+"""
 
 
 def _first_of_largest(row: Any, k: int) -> Any:
-    """The indices of the k largest of a long row, descending, of equals the first first."""
-    least = np.partition(row, row.size - k)[-k:].min()
-    if least != least:  # NaN counts as the largest, which comparisons do not know
+    """Return the indices of the k largest values of a long row, largest first.
+
+    Ties go to the lower index.
+    """
+    threshold = np.partition(row, row.size - k)[-k:].min()
+    if threshold != threshold:  # NaN counts as the largest, but comparisons with it are false
         return row.size - 1 - np.argsort(row[::-1], kind="stable")[::-1][:k]
-    larger = np.flatnonzero(row > least)
-    chosen = np.concatenate([larger, np.flatnonzero(row == least)[: k - larger.size]])
+    larger = np.flatnonzero(row > threshold)
+    chosen = np.concatenate([larger, np.flatnonzero(row == threshold)[: k - larger.size]])
     if chosen.size < k:  # NaN among them
         return row.size - 1 - np.argsort(row[::-1], kind="stable")[::-1][:k]
     chosen.sort()
@@ -73,7 +77,7 @@ def _bind_top_k(_: KernelContext, source: Any, values: Any, indices: Any) -> Cal
         elif size >= _LONG and 8 * k <= size:
             rows = source.reshape(-1, size)
             chosen = np.stack([_first_of_largest(row, k) for row in rows]).reshape(values.shape)
-        else:  # sorted backwards by a stable sort, so that of equals the first comes first
+        else:  # a stable sort, backwards, so that the first of equal elements comes first
             order = np.argsort(backwards, axis=-1, kind="stable")
             chosen = size - 1 - order[..., ::-1][..., :k]
         indices[...] = chosen
@@ -83,7 +87,7 @@ def _bind_top_k(_: KernelContext, source: Any, values: Any, indices: Any) -> Cal
 
 
 def _top_k_back(op: Any, dvalues: Any, dindices: Any) -> list[Any]:
-    """Each value's gradient at its place, with all rows laid end to end."""
+    """Scatter each value's gradient to its position, with all rows laid end to end."""
     del dindices
     source, indices = op.inputs[0], op.outputs[1]
     shape, total = raw_ops.Shape(source), raw_ops.Size(source)
@@ -127,10 +131,10 @@ _top_k = op(
 
 
 def top_k(input: Any, k: Any = 1, sorted: bool = True, name: str | None = None) -> Any:
-    """(values, indices) of the `k` largest elements along the last axis, the largest first.
+    """Return (values, indices) of the `k` largest elements along the last axis, largest first.
 
     Of equal elements the one with the lower index comes first. ValueError for a scalar and for
-    fewer than k elements. Without `sorted` the order is open.
+    fewer than k elements. Without `sorted` the order is unspecified.
     """
     return _top_k(input, k, sorted=sorted, name=name)
 
@@ -202,7 +206,7 @@ _in_top_k = op(
 
 
 def in_top_k(predictions: Any, targets: Any, k: Any, name: str | None = None) -> Tensor:
-    """Whether each target class is among the k largest `predictions` (batch, classes) of its row.
+    """Return whether each target is among the k largest `predictions` (batch, classes) of its row.
 
     All classes that tie with the k-th count as in; a target outside [0, classes) and a row that
     is not finite do not.

@@ -1,4 +1,4 @@
-"""Vectors as sets: the elements that are only in one of two, and how often each occurs."""
+"""Vectors as sets: the elements that are only in one of two, and the count of each element."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _difference = op(
 
 
 def setdiff1d(x: Any, y: Any, index_dtype: Any = dtypes.int32, name: str | None = None) -> Any:
-    """(out, idx): the elements of the vector x that are not in y, in order; out = x[idx].
+    """Return (out, idx): the elements of vector x that are not in y, in order; out = x[idx].
 
     idx has `index_dtype`, int32 or int64. Repeated elements stay. ValueError for other ranks.
     """
@@ -58,10 +58,13 @@ def setdiff1d(x: Any, y: Any, index_dtype: Any = dtypes.int32, name: str | None 
 _counts = declare_unique(
     "UniqueWithCounts",
     "y: T, idx: out_idx, count: out_idx",
-    "The different elements of a vector, the index of each x, and how often each occurs.",
+    "The distinct elements of a vector, the index of each x, and the count of each.",
 )
 
 
 def unique_with_counts(x: Any, out_idx: Any = dtypes.int32, name: str | None = None) -> Any:
-    """(y, idx, count): as `unique`, and how often each y is in x. ValueError if x is no vector."""
+    """Return (y, idx, count): as `unique`, and how often each y is in x.
+
+    ValueError if x is not a vector.
+    """
     return _counts(x, out_idx=as_dtype(out_idx), name=name)

@@ -1,5 +1,6 @@
-"""Launches of where_nonzero.cu and unique.cu: chosen elements, in order, whose number is known only
-after a first kernel."""
+"""Launches of where_nonzero.cu and unique.cu: selections of elements, in order, whose number is
+known
+only after a first kernel."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ def _count_launches(
     options: Mapping[str, Any],
     name: str = "starts",
 ) -> tuple[list[Launch], Scratch]:
-    """Launches that count the chosen ones of `count` elements, and the offset of each tile's."""
+    """Return launches that count the selected ones of `count` elements, and each tile's offset."""
     tiles = ceil(count / _TILE)
     starts = Scratch(name, tiles, dtypes.int64)
     return [
@@ -37,7 +38,7 @@ def _count_launches(
 
 
 def _by_tile(function: str, arguments: Arguments, count: int, options: Mapping[str, Any]) -> Launch:
-    """A launch over the tiles of `count` elements."""
+    """Return a launch over the tiles of `count` elements."""
     return Launch(function, (ceil(count / _TILE), 1, 1), _BLOCK, arguments, **options)
 
 
@@ -80,7 +81,7 @@ def _fill_where(signature: Signature, numbers: Sequence[int]) -> list[Launch]:
 
 
 def where_nonzero_elements(host: Call) -> Sized:
-    """The kernel of the coordinates of elements that are not zero."""
+    """Return the kernel for the coordinates of elements that are not zero."""
     types = (*REAL, *COMPLEX, dtypes.bool)
     return Sized("where_nonzero.cu", _count_where, _shape_where, _fill_where, host, types)
 
@@ -102,7 +103,7 @@ def _count_unique(signature: Signature) -> list[Launch]:
 
 
 def _runs(count: int) -> tuple[Scratch, Scratch, Scratch]:
-    """The run of each element; the first element of each run, and its start when sorted."""
+    """Return scratch for each element's run, each run's first element, and its sorted start."""
     names = "runs", "first", "begins"
     run, first, begins = (Scratch(name, count, dtypes.int32) for name in names)
     return run, first, begins
@@ -141,7 +142,8 @@ def _fill_unique(signature: Signature, numbers: Sequence[int]) -> list[Launch]:
 
 
 def unique_elements(host: Call) -> Sized:
-    """The kernel of the different elements in order of appearance, and, for a third output, of how
-    often each occurs."""
+    """Return the kernel for the distinct elements in order of appearance.
+
+    With a third output, it also counts each."""
     types = (*REAL, dtypes.bool)
     return Sized("unique.cu", _count_unique, _shapes_unique, _fill_unique, host, types)

@@ -1,1 +1,1 @@
-"""Matrices: products, factorizations, solutions, diagonals, functions of matrices."""
+"""Matrices: products, factorizations, linear equations, diagonals, functions of matrices."""

@@ -30,9 +30,9 @@ def _bind(_: KernelContext, factors: Any, slopes: Any, out: Any) -> Callable[[],
         lower = np.tril(factors)
         middle = np.tril(np.swapaxes(lower, -1, -2) @ np.tril(slopes))
         middle[..., diagonal, diagonal] /= 2
-        turned = np.swapaxes(lower, -1, -2)
-        left = np.linalg.solve(turned, middle)
-        whole = np.linalg.solve(turned, np.swapaxes(left, -1, -2))
+        transposed = np.swapaxes(lower, -1, -2)
+        left = np.linalg.solve(transposed, middle)
+        whole = np.linalg.solve(transposed, np.swapaxes(left, -1, -2))
         np.copyto(out, (whole + np.swapaxes(whole, -1, -2)) / 2)
 
     return run

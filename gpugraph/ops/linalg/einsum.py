@@ -1,4 +1,4 @@
-"""Einstein summation, `tf.einsum`: pairs of tensors, one after the other, as matrix products.
+"""Einstein summation, `tf.einsum`: operands are combined pair by pair, as matrix products.
 
 einsum("ijm,jkm->ikm", a, b)
 
@@ -30,7 +30,7 @@ _EQUATION = re.compile(r"^([A-Za-z]*(?:,[A-Za-z]*)*)(->[A-Za-z]*)?$")
 
 
 def _parse(equation: str, count: int) -> tuple[list[str], str]:
-    """The labels of each input, and those of the output."""
+    """Return the labels of each input, and those of the output."""
     text = text_of("equation", equation).replace(" ", "")
     match = _EQUATION.match(text)
     if match is None:
@@ -63,14 +63,14 @@ class _Operand:
         self.labels = labels
 
     def ordered(self, labels: str) -> _Operand:
-        """The same axes in another order."""
+        """Return the same axes in another order."""
         if labels == self.labels:
             return self
         order = np.array([self.labels.index(label) for label in labels], np.int32)
         return _Operand(transpose(self.tensor, order), labels)
 
     def summed(self, labels: str) -> _Operand:
-        """Without these axes."""
+        """Sum over these axes."""
         if not labels:
             return self
         axes = [self.labels.index(label) for label in labels]
@@ -78,7 +78,7 @@ class _Operand:
         return _Operand(reduce_sum(self.tensor, axes), rest)
 
     def without_repeats(self) -> _Operand:
-        """The diagonal of axes that share a label."""
+        """Take the diagonal of axes that share a label."""
         operand: _Operand = self
         for label in sorted(set(self.labels)):
             while operand.labels.count(label) > 1:
@@ -93,7 +93,7 @@ class _Operand:
         return _Operand(matrix_diag_part(matrices), labels)
 
     def sizes(self, labels: str) -> list[Any]:
-        """The sizes of these axes: ints where they are known, else tensors."""
+        """Return the sizes of these axes: ints if they are known, else tensors."""
         known = self.tensor.shape.sizes
         assert known is not None
         sizes: list[Any] = []
@@ -104,7 +104,7 @@ class _Operand:
 
 
 def _pair(left: _Operand, right: _Operand, wanted: set[str]) -> _Operand:
-    """The product of two, summed over the labels that are not among `wanted`."""
+    """Return the product of two operands, summed over the labels that are not among `wanted`."""
     left_labels, right_labels = set(left.labels), set(right.labels)
     left = left.summed("".join(x for x in left.labels if x not in right_labels | wanted))
     right = right.summed("".join(x for x in right.labels if x not in left_labels | wanted))
@@ -122,7 +122,7 @@ def _pair(left: _Operand, right: _Operand, wanted: set[str]) -> _Operand:
 
 
 def _broadcast(left: _Operand, right: _Operand, batch: str, rows: str, columns: str) -> _Operand:
-    """The product of elements, where one operand has no axes of its own."""
+    """Return the elementwise product, if one operand has only shared axes."""
     a, b = left.tensor, right.tensor
     for _ in columns:
         a = raw_ops.ExpandDims(a, np.array(-1, np.int32))
@@ -132,7 +132,7 @@ def _broadcast(left: _Operand, right: _Operand, batch: str, rows: str, columns: 
 
 
 def _as_matrices(left: _Operand, right: _Operand, groups: tuple[str, str, str, str]) -> _Operand:
-    """The product of batches of matrices, for which several axes are merged into one."""
+    """Return the product of batches of matrices, for which several axes are merged into one."""
     batch, rows, inner, columns = groups
     batches = left.sizes(batch)
     row_sizes, column_sizes = left.sizes(rows), right.sizes(columns)
@@ -156,11 +156,11 @@ def _reshape(tensor: Any, sizes: list[Any]) -> Any:
 
 
 def einsum(equation: str, *inputs: Any, name: str | None = None) -> Tensor:
-    """Products of tensors summed over axes: `einsum("ij,jk->ik", a, b)` is a @ b.
+    """Return products of tensors summed over axes: `einsum("ij,jk->ik", a, b)` is a @ b.
 
     equation: a letter for each axis of each input, separated by commas, and after "->" those of
-      the output; without it the letters that appear once, in alphabetical order. Axes of one
-      letter must be of one size; where one input has a letter twice its diagonal is taken.
+      the output; without it the letters that appear once, in alphabetical order. Axes with the same
+      letter must have the same size; if one input has a letter twice, its diagonal is taken.
 
     ValueError for equations that don't fit the inputs, and for inputs of unknown rank.
     """

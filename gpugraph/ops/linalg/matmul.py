@@ -36,7 +36,7 @@ def _check_inner(left: int | None, right: int | None, operands: Sequence[TensorS
 
 
 def infer_matmul(context: InferContext) -> Sequence[TensorShape]:
-    """The product's shape; further inputs than a and b are not looked at."""
+    """Return the product's shape; inputs other than a and b are ignored."""
     a, b = [of_rank(shape, 2, "A matrix") for shape in context.shapes[:2]]
     rows, left = a[::-1] if context.attrs["transpose_a"] else a
     right, columns = b[::-1] if context.attrs["transpose_b"] else b
@@ -45,21 +45,23 @@ def infer_matmul(context: InferContext) -> Sequence[TensorShape]:
 
 
 def matrices_of(signature: Signature, a: Any, b: Any, out: Any) -> list[tuple[Any, Any, Any]]:
-    """The two factors and the product of a MatMul, as views."""
+    """Return the two factors and the product of a MatMul, as views."""
     left = a.T if signature.attrs["transpose_a"] else a
     right = b.T if signature.attrs["transpose_b"] else b
     return [(left, right, out)]
 
 
 def bind_matmul(context: KernelContext, a: Any, b: Any, out: Any) -> Callable[[], Any]:
-    """The callable that computes a MatMul by NumPy."""
+    """Bind a MatMul to NumPy."""
     [matrices] = matrices_of(context, a, b, out)
     return _bind_product(context, *matrices)
 
 
 def _bind_product(context: KernelContext, left: Any, right: Any, out: Any) -> Callable[[], Any]:
-    """The callable of out = left @ right. NumPy has no fast product of float16: its factors become
-    float32, and what was added up in float32 is rounded once, as in TensorFlow."""
+    """Bind out = left @ right.
+
+    NumPy has no fast float16 product: its factors are converted to float32, and the float32 sums
+    are rounded once, as in TensorFlow."""
     if out.dtype != np.float16 or not isinstance(out, np.ndarray):
         return partial(np.matmul, left, right, out)
     wide = [context.scratch(array.shape, float32) for array in (left, right, out)]
@@ -74,19 +76,19 @@ def _bind_product(context: KernelContext, left: Any, right: Any, out: Any) -> Ca
 
 
 def _matmul_back(op: Any, dy: Any) -> list[Any]:
-    def product(left: Any, right: Any, turn_left: bool, turn_right: bool) -> Any:
-        return raw_ops.MatMul(left, right, transpose_a=turn_left, transpose_b=turn_right)
+    def product(left: Any, right: Any, trans_left: bool, trans_right: bool) -> Any:
+        return raw_ops.MatMul(left, right, transpose_a=trans_left, transpose_b=trans_right)
 
     a, b = map(conj, op.inputs)
     return _factor_gradients(product, a, b, dy, op.attrs["transpose_a"], op.attrs["transpose_b"])
 
 
 def _factor_gradients(
-    product: Callable[..., Any], a: Any, b: Any, dy: Any, turn_a: bool, turn_b: bool
+    product: Callable[..., Any], a: Any, b: Any, dy: Any, trans_a: bool, trans_b: bool
 ) -> list[Any]:
-    """The gradients of both factors of a product; `turn`: whether a factor is transposed first."""
-    da = product(b, dy, turn_b, True) if turn_a else product(dy, b, False, not turn_b)
-    db = product(dy, a, True, turn_a) if turn_b else product(a, dy, not turn_a, False)
+    """Return the gradients of both factors; `trans`: whether a factor is transposed."""
+    da = product(b, dy, trans_b, True) if trans_a else product(dy, b, False, not trans_b)
+    db = product(dy, a, True, trans_a) if trans_b else product(a, dy, not trans_a, False)
     return [da, db]
 
 
@@ -108,7 +110,7 @@ matmul_op = op(
 
 
 def infer_batch_matmul(context: InferContext) -> Sequence[TensorShape]:
-    """The products' shape; further inputs than x and y are not looked at."""
+    """Return the products' shape; inputs other than x and y are ignored."""
     x, y = (shape.with_rank_at_least(2) for shape in context.shapes[:2])
     if x.sizes is None or y.sizes is None:
         return [UNKNOWN]
@@ -119,7 +121,7 @@ def infer_batch_matmul(context: InferContext) -> Sequence[TensorShape]:
 
 
 def bind_batch_matmul(context: KernelContext, x: Any, y: Any, out: Any) -> Callable[[], Any]:
-    """The callable that computes a BatchMatMulV2 by NumPy."""
+    """Bind a BatchMatMulV2 to NumPy."""
     conjugates: list[Callable[[], Any]] = []
 
     def operand(array: Any, index: int, adjoint: bool) -> Any:
@@ -147,12 +149,13 @@ def bind_batch_matmul(context: KernelContext, x: Any, y: Any, out: Any) -> Calla
 def batches_of_matrices(
     signature: Signature, x: Any, y: Any, out: Any
 ) -> list[tuple[Any, Any, Any]]:
-    """The factors and the product of a BatchMatMulV2, as views. NotImplementedError for complex
-    adjoints."""
+    """Return the factors and the product of a BatchMatMulV2, as views.
+
+    NotImplementedError for complex adjoints."""
 
     def operand(array: Any, index: int, adjoint: bool) -> Any:
         if adjoint and signature.input_types[index].is_complex:
-            raise NotImplementedError("an adjoint complex matrix is no view of it")
+            raise NotImplementedError("the adjoint of a complex matrix is not a view")
         matrix = array.swapaxes(-1, -2) if adjoint else array
         return np.broadcast_to(matrix, (*out.shape[:-2], *matrix.shape[-2:]))
 
@@ -171,7 +174,7 @@ def _batch_matmul_back(op: Any, dy: Any) -> list[Any]:
 
 
 def _unbroadcast_batches(dx: Any, dy: Any, x: Tensor, y: Tensor) -> list[Any]:
-    """Gradients summed over the batch dimensions along which an operand was repeated."""
+    """Sum gradients over the batch axes along which an operand was broadcast."""
     x_batch, y_batch = x.shape[:-2], y.shape[:-2]
     if x_batch.is_fully_defined() and y_batch.is_fully_defined() and x_batch == y_batch:
         return [dx, dy]
@@ -208,11 +211,11 @@ def matmul(
     b_is_sparse: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """The product of the matrices in the last two dimensions; dimensions before are broadcast.
+    """Return the product of the matrices in the last two axes; leading axes are broadcast.
 
-    Each operand may be transposed, or transposed and conjugated (adjoint), first. That one is
-    sparse is only a hint. ValueError when the inner sizes differ, when a rank is below 2, and
-    when an operand is to be both transposed and adjoint.
+    Each operand may first be transposed, or transposed and conjugated (adjoint). The flags for
+    sparse operands are only hints. ValueError if the inner sizes differ, if a rank is below 2, and
+    if an operand is to be both transposed and adjoint.
     """
     del a_is_sparse, b_is_sparse
     if transpose_a and adjoint_a:
@@ -229,23 +232,23 @@ def matmul(
 
 
 def _product(
-    a: Tensor, b: Tensor, turn_a: tuple[bool, bool], turn_b: tuple[bool, bool], name: str
+    a: Tensor, b: Tensor, flags_a: tuple[bool, bool], flags_b: tuple[bool, bool], name: str
 ) -> Tensor:
-    """`turn`: whether an operand is to be transposed, and whether to be adjoint."""
+    """Add the product; `flags`: whether to transpose an operand, whether to take its adjoint."""
     left, right = a._shape.sizes, b._shape.sizes
     if left is not None and right is not None and len(left) <= 2 and len(right) <= 2:
-        if turn_a == turn_b == (False, False):
+        if flags_a == flags_b == (False, False):
             return matmul_op(a, b, name=name)
-        if turn_a[1]:
+        if flags_a[1]:
             a = conj(a)
-        if turn_b[1]:
+        if flags_b[1]:
             b = conj(b)
-        return matmul_op(a, b, transpose_a=any(turn_a), transpose_b=any(turn_b), name=name)
-    if turn_a[0]:
+        return matmul_op(a, b, transpose_a=any(flags_a), transpose_b=any(flags_b), name=name)
+    if flags_a[0]:
         a = conj(a)
-    if turn_b[0]:
+    if flags_b[0]:
         b = conj(b)
-    return batch_matmul_op(a, b, adj_x=any(turn_a), adj_y=any(turn_b), name=name)
+    return batch_matmul_op(a, b, adj_x=any(flags_a), adj_y=any(flags_b), name=name)
 
 
 # -- transposes
@@ -254,9 +257,9 @@ def _product(
 def matrix_transpose(
     a: Any, name: str | None = "matrix_transpose", conjugate: bool = False
 ) -> Tensor:
-    """`a` with its last two dimensions exchanged, and with `conjugate` its elements' conjugates.
+    """Transpose the last two axes of `a`; with `conjugate`, also conjugate its elements.
 
-    ValueError where `a` has fewer than two dimensions.
+    ValueError if `a` has fewer than two axes.
     """
     with op_scope(name, "matrix_transpose", a):
         source = convert_to_tensor(a, name="a")

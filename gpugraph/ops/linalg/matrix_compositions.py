@@ -1,4 +1,4 @@
-"""Functions of matrices made of other ops: identities, traces, norms, least squares."""
+"""Functions of matrices composed of other ops: identities, traces, norms, least squares."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ def eye(
     dtype: Any = dtypes.float32,
     name: str | None = None,
 ) -> Tensor:
-    """The identity matrix, shape batch_shape + [num_rows, num_columns], ones on the diagonal.
+    """Return the identity matrix, of shape batch_shape + [num_rows, num_columns].
 
-    num_columns: as many as rows by default. batch_shape: a list or vector of ints.
+    num_columns: by default, num_rows. batch_shape: a list or vector of ints.
     """
     element = as_dtype(dtype)
     with op_scope(name, "eye", num_rows, num_columns, batch_shape):
@@ -74,14 +74,14 @@ def eye(
 
 
 def trace(x: Any, name: str | None = None) -> Tensor:
-    """The sums of the diagonals of matrices: [...] of [..., m, n]. ValueError below rank 2."""
+    """Return the sums of matrices' diagonals: [...] for [..., m, n]. ValueError below rank 2."""
     with op_scope(name, "Trace", x) as scope:
         source = convert_to_tensor(x, name="x")
         return reduce_sum(matrix_diag_part(source), [-1], name=scope)
 
 
 def adjoint(matrix: Any, name: str | None = None) -> Tensor:
-    """Matrices [..., m, n] transposed, and their elements conjugated. ValueError below rank 2."""
+    """Transpose matrices [..., m, n] and conjugate their elements. ValueError below rank 2."""
     with op_scope(name, "adjoint", matrix):
         return matrix_transpose(convert_to_tensor(matrix, name="matrix"), conjugate=True)
 
@@ -95,7 +95,7 @@ def matvec(
     b_is_sparse: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """The products of matrices [..., m, n] and vectors [..., n], shape [..., m]; see `matmul`."""
+    """Return products of matrices [..., m, n] and vectors [..., n]: [..., m]; see `matmul`."""
     del a_is_sparse, b_is_sparse
     with op_scope(name, "MatVec", a, b):
         vector = convert_to_tensor(b, name="b")
@@ -105,7 +105,7 @@ def matvec(
 
 
 def logdet(matrix: Any, name: str | None = None) -> Tensor:
-    """The log of the determinants, [...], of positive definite matrices [..., n, n].
+    """Return the log of the determinants, [...], of positive definite matrices [..., n, n].
 
     InvalidArgumentError in a run for others.
     """
@@ -146,7 +146,7 @@ def _matrix_norm(x: Any, order: Any, axis: list[int]) -> Any:
 
 
 def _largest_singular(x: Any, axis: list[int]) -> Any:
-    """The largest singular value of the matrices in two axes, which stay with size 1."""
+    """Return the largest singular value of the matrices in two axes, which stay with size 1."""
     rank = x.shape.rank
     if rank is None:
         raise ValueError("The norm 2 of matrices needs a tensor of known rank")
@@ -173,7 +173,7 @@ def _checked_order(order: Any, is_matrix: bool) -> None:
 
 
 def _norm_axes(axis: Any) -> tuple[Any, bool]:
-    """The axes as a list, an int or None, and whether they are those of matrices."""
+    """Return the axes as a list, an int or None, and whether they are those of matrices."""
     if not isinstance(axis, (list, tuple)):
         return axis, False
     are_ints = all(isinstance(index, (int, np.integer)) for index in axis)
@@ -192,10 +192,10 @@ def norm(
     name: str | None = None,
     keep_dims: bool | None = None,
 ) -> Tensor:
-    """The norm of all of `tensor` as one vector, of vectors along an axis, or of matrices.
+    """Return the norm of all of `tensor` as one vector, of vectors along an axis, or of matrices.
 
-    axis: None, an int, or a pair of ints: the rows and columns of matrices. ord: of vectors
-      "euclidean", or any positive number p (np.inf: the largest magnitude); of matrices
+    axis: None, an int, or a pair of ints: the rows and columns of matrices. ord: for vectors
+      "euclidean", or any positive number p (np.inf: the largest magnitude); for matrices
       "euclidean" and "fro" (Frobenius), 1, 2 (the largest singular value) and np.inf.
     The axes are dropped, or with `keepdims` (older: `keep_dims`) left with size 1. ValueError for
     other orders and axes.
@@ -223,7 +223,7 @@ def norm(
 
 
 def cholesky_solve(chol: Any, rhs: Any, name: str | None = None) -> Tensor:
-    """The solution x of A @ x = rhs [..., n, k], given the Cholesky factor of A [..., n, n].
+    """Return the solution x of A @ x = rhs [..., n, k], given A's Cholesky factor [..., n, n].
 
     InvalidArgumentError in a run for a singular factor.
     """
@@ -251,7 +251,7 @@ def _bind_least_squares(
         if not context.attrs["fast"]:
             finite, others = finite_matrices(matrices)
             np.copyto(out, np.linalg.pinv(finite) @ right)
-            if others is not None:  # which have no rank, TensorFlow finds
+            if others is not None:  # TensorFlow finds that they have rank 0
                 out[others] = 0
             return
         adjoints = adjoint_view(matrices)
@@ -270,7 +270,7 @@ def _bind_least_squares(
 
 
 def _least_squares_back(op: Any, dy: Any) -> list[Any]:
-    """Gradients by the normal equations; those of tall matrices where the sizes are not known."""
+    """Return gradients by the normal equations, those of tall matrices if the sizes are unknown."""
     matrices, right, weight = op.inputs
     element = matrices.dtype.base_dtype
     sizes = matrices.shape.sizes
@@ -292,7 +292,7 @@ def _least_squares_back(op: Any, dy: Any) -> list[Any]:
 
 
 def _gramian(matrices: Any, tall: bool) -> Any:
-    """The smaller product of a matrix with its adjoint."""
+    """Return the smaller product of a matrix with its adjoint."""
     return matmul(matrices, matrices, adjoint_a=tall, adjoint_b=not tall)
 
 
@@ -301,7 +301,7 @@ _matrix_solve_ls = lapack_op(
     _infer_least_squares,
     Call(make=_bind_least_squares),
     _least_squares_back,
-    "The output of least |matrix @ output - rhs|^2 + l2_regularizer |output|^2, and of several "
+    "The output that minimizes |matrix @ output - rhs|^2 + l2_regularizer |output|^2; of several "
     "the shortest. InvalidArgumentError, if fast, for matrices not of full rank.",
     inputs="matrix: T, rhs: T, l2_regularizer: double",
     host=[2],
@@ -313,12 +313,12 @@ _matrix_solve_ls = lapack_op(
 def matrix_solve_ls(
     matrix: Any, rhs: Any, l2_regularizer: Any = 0.0, fast: bool = True, name: str | None = None
 ) -> Tensor:
-    """The least squares solution x [..., n, k] of matrix [..., m, n] @ x = rhs [..., m, k].
+    """Return the least squares solution x [..., n, k] of matrix [..., m, n] @ x = rhs [..., m, k].
 
-    It has the least |matrix @ x - rhs|^2 + l2_regularizer |x|^2; of several it is the shortest.
-    With `fast` by the normal equations (InvalidArgumentError in a run for matrices that are not of
-    full rank), else by an orthogonal decomposition, which knows of no l2_regularizer and gives 0
-    for matrices that are not finite.
+    It minimizes |matrix @ x - rhs|^2 + l2_regularizer |x|^2; among several solutions, it has the
+    minimum norm. `fast` solves the normal equations (InvalidArgumentError in a run for matrices
+    without full rank); otherwise an orthogonal decomposition is used, which ignores l2_regularizer
+    and gives 0 for matrices that are not finite.
     """
     if not fast:
         return _matrix_solve_ls(matrix, rhs, l2_regularizer, fast=False, name=name)

@@ -1,6 +1,6 @@
 """Diagonals and bands: matrices of diagonals, the diagonals of matrices, and bands around them.
 
-The elements of a diagonal lie at equal distances in memory, so that MatrixDiag and its like are
+The elements of a diagonal have a constant stride in memory, so that MatrixDiag and similar ops are
 view copies: a diagonal is a view of the flat matrix with a step of one row and one column.
 """
 
@@ -33,12 +33,12 @@ Sizes = tuple[int | None, ...]
 
 
 def zero_in(array: Any) -> Any:
-    """The zero of the array's dtype, a scalar array."""
+    """Return the zero of the array's dtype, a scalar array."""
     return np.array(zero_of(array.dtype), array.dtype)
 
 
 def diagonal_of(matrices: Any, number: int = 0) -> Any:
-    """The view of each matrix's diagonal, shape (batch, length); `number` > 0 are above it."""
+    """Return a view of each matrix's diagonal, (batch, length); `number` > 0 is above the main."""
     rows, columns = matrices.shape[-2:]
     flat = matrices.reshape(prod(matrices.shape[:-2]), rows * columns)
     start = number if number >= 0 else -number * columns
@@ -49,12 +49,12 @@ def diagonal_of(matrices: Any, number: int = 0) -> Any:
 
 
 def _length(rows: int, columns: int, number: int) -> int:
-    """The number of elements of a diagonal."""
+    """Return the number of elements of a diagonal."""
     return max(0, min(rows + min(number, 0), columns - max(number, 0)))
 
 
 def as_rows(array: Any) -> Any:
-    """The array's view as rows of its last axis, shape (batch, length)."""
+    """Return a view of the array as rows of its last axis, of shape (batch, length)."""
     return array.reshape(prod(array.shape[:-1]), array.shape[-1])
 
 
@@ -69,7 +69,7 @@ def diagonal_op(
     types: Sequence[DType] = ALL,
     host: Sequence[int] = (),
 ) -> OpFunction:
-    """Declares an op that copies between diagonals and matrices; `views` as in `ViewCopies`."""
+    """Declare an op that copies between diagonals and matrices; `views` as in `ViewCopies`."""
     return op(
         op_type,
         inputs=inputs,
@@ -201,8 +201,8 @@ def _launch_band(signature: Signature) -> list[Launch]:
         raise NotImplementedError("the band is wider than the matrix")
     total = prod(sizes[:-1])
     grid, block = columns_and_rows(total, columns)
-    least = -lower if lower >= 0 else -rows
-    arguments = (Arg(0), Arg(1), total, rows, columns, least, upper if upper >= 0 else columns)
+    lowest = -lower if lower >= 0 else -rows
+    arguments = (Arg(0), Arg(1), total, rows, columns, lowest, upper if upper >= 0 else columns)
     defines: dict[str, str | int] = {"ITEM": item_type(signature.output_types[0])}
     return [Launch("gg_band", grid, block, arguments, defines=defines)]
 
@@ -227,9 +227,9 @@ _matrix_band_part = op(
 
 
 def matrix_band_part(input: Any, num_lower: Any, num_upper: Any, name: str | None = None) -> Tensor:
-    """The matrices of `input`, shape [..., m, n], with zeros outside a band around the diagonal.
+    """Return the matrices of `input`, [..., m, n], with zeros outside a band around the diagonal.
 
-    num_lower, num_upper: how many diagonals below and above the main one are kept; a negative
+    num_lower, num_upper: the number of diagonals to keep below and above the main one; a negative
     number keeps all of them. InvalidArgumentError for numbers beyond the matrix.
     """
     limits = [

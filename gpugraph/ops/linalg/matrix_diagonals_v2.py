@@ -1,4 +1,4 @@
-"""Any diagonals of matrices, several at once: as matrices, read from them, and replaced."""
+"""Any diagonals of matrices, several at once: converted to matrices, extracted, and replaced."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gpugraph.ops.linalg.matrix_diag_and_band import Sizes, as_rows, diagonal_of
 
 
 def _range_of(value: Any) -> tuple[int, int] | None:
-    """The lowest and the highest diagonal that `k` names."""
+    """Return the lowest and the highest diagonal in `k`, or None if it is unknown."""
     if value is None:
         return None
     numbers = ints(value)
@@ -31,7 +31,7 @@ def _range_of(value: Any) -> tuple[int, int] | None:
 
 
 def _longest(rows: int, columns: int, low: int, high: int) -> int:
-    """The elements of the longest of these diagonals."""
+    """Return the number of elements of the longest of these diagonals."""
     return min(rows + min(high, 0), columns - max(low, 0))
 
 
@@ -45,7 +45,7 @@ def _check_diagonals(rows: int, columns: int, low: int, high: int) -> None:
 
 
 def _parts_shape(sizes: Sizes, low: int, high: int) -> TensorShape:
-    """The shape of the diagonals of matrices of these sizes."""
+    """Return the shape of the diagonals of matrices of these sizes."""
     rows, columns = sizes[-2:]
     longest = None
     if rows is not None and columns is not None:
@@ -56,7 +56,7 @@ def _parts_shape(sizes: Sizes, low: int, high: int) -> TensorShape:
 
 
 def _diagonal_views(array: Any, low: int, high: int) -> list[tuple[int, Any]]:
-    """Each diagonal's number, and its view (batch, longest) in the array of diagonals."""
+    """Return each diagonal's number, and its view (batch, longest) in the array of diagonals."""
     if low == high:
         return [(low, as_rows(array))]
     split = array.reshape(prod(array.shape[:-2]), array.shape[-2], array.shape[-1])
@@ -64,7 +64,7 @@ def _diagonal_views(array: Any, low: int, high: int) -> list[tuple[int, Any]]:
 
 
 def _copies(matrices: Any, diagonals: Any, low: int, high: int) -> list[tuple[Any, Any]]:
-    """Views of each of the `diagonals`, and of where it lies in the matrices."""
+    """Return pairs of views of each of the `diagonals`: in that array, and in the matrices."""
     pairs = []
     for number, values in _diagonal_views(diagonals, low, high):
         view = diagonal_of(matrices, number)
@@ -92,12 +92,12 @@ def _infer_diag_v2(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _matrix_sizes(longest: int, low: int, high: int, rows: int, columns: int) -> tuple[int, int]:
-    """The matrices' sizes, where -1 are the smallest that hold diagonals so long."""
-    least_rows, least_columns = longest - min(high, 0), longest + max(low, 0)
+    """Return the matrices' sizes; -1 stands for the smallest that fits diagonals of this length."""
+    min_rows, min_columns = longest - min(high, 0), longest + max(low, 0)
     if rows == -1 and columns == -1:
-        rows = columns = max(least_rows, least_columns)
-    rows = least_rows if rows == -1 else rows
-    columns = least_columns if columns == -1 else columns
+        rows = columns = max(min_rows, min_columns)
+    rows = min_rows if rows == -1 else rows
+    columns = min_columns if columns == -1 else columns
     if _longest(rows, columns, low, high) != longest:
         raise ValueError(
             f"The number of rows or columns is wrong: {rows} and {columns} for diagonals {low} to "
@@ -212,7 +212,7 @@ def matrix_diag(
     num_cols: Any = -1,
     padding_value: Any = 0,
 ) -> Tensor:
-    """Matrices with the given diagonals, and `padding_value` elsewhere.
+    """Return matrices with the given diagonals, and `padding_value` elsewhere.
 
     diagonal: shape [..., n] for one diagonal, [..., count, n] for `k` = (lowest, highest), from
       the highest down, each starting at its left end. k: 0 is the main diagonal, positive numbers
@@ -228,10 +228,10 @@ def matrix_diag(
 def matrix_diag_part(
     input: Any, name: str = "diag_part", k: Any = 0, padding_value: Any = 0
 ) -> Tensor:
-    """The diagonals `k` (one, or (lowest, highest)) of matrices of shape [..., m, n].
+    """Return the diagonals `k` (one, or (lowest, highest)) of matrices of shape [..., m, n].
 
     Shape [..., longest], and with several [..., count, longest], from the highest down, shorter
-    ones filled up with `padding_value` at their right. ValueError for diagonals outside.
+    ones filled up with `padding_value` at their right. ValueError for diagonals out of range.
     """
     if _is_zero(k):
         return raw_ops.MatrixDiagPart(input, name=name)
@@ -239,7 +239,7 @@ def matrix_diag_part(
 
 
 def matrix_set_diag(input: Any, diagonal: Any, name: str = "set_diag", k: Any = 0) -> Tensor:
-    """The matrices `input`, [..., m, n], with the diagonals `k` replaced by `diagonal`.
+    """Return the matrices `input`, [..., m, n], with the diagonals `k` replaced by `diagonal`.
 
     The shape of `diagonal` is that of `matrix_diag_part`; ValueError for another.
     """

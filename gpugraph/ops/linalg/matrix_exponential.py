@@ -1,10 +1,11 @@
 """Functions of whole matrices: exponential, logarithm, square root.
 
-exp: a Pade fraction of degree 13 of the matrix halved until it is small, then squared as often
-(N. Higham, "The scaling and squaring method for the matrix exponential revisited", 2005). Square
-roots: the product form of Denman's and Beavers' iteration (N. Higham, "Functions of matrices",
-2008, 6.29); by eigenvectors where that meets a singular matrix. log: of as many square roots as
-bring the matrix near 1, by an integral over its inverses (11.5). All in double precision.
+exp: a Pade fraction of degree 13 of the matrix, which is halved until it is small, then squared as
+often (N. Higham, "The scaling and squaring method for the matrix exponential revisited", 2005).
+Square roots: the product form of Denman's and Beavers' iteration (N. Higham, "Functions of
+matrices", 2008, 6.29); by eigenvectors if it reaches a singular matrix. log: takes as many square
+roots as bring the matrix near 1, then an integral over its inverses (11.5). All in double
+precision.
 
 The derivative of a function at A along E is the upper right block of that function of the matrix
 [[A, E], [0, A]], so that gradients, of any order, need no other op (R. Mathias, 1996).
@@ -39,7 +40,7 @@ _SMALL = 5.0
 
 @cache
 def _gauss() -> list[tuple[float, float]]:
-    """Nodes in [0, 1] and weights of an integral; computed when needed: NumPy loads this late."""
+    """Return nodes in [0, 1] and weights of an integral, computed on use: NumPy loads this late."""
     nodes, weights = np.polynomial.legendre.leggauss(16)
     return list(zip(((nodes + 1) / 2).tolist(), (weights / 2).tolist(), strict=True))
 
@@ -65,7 +66,7 @@ def _exponential(matrix: Array) -> Array:
 
 
 def _by_iteration(matrix: Array) -> Array | None:
-    """The principal square root; None where the iteration leads nowhere."""
+    """Return the principal square root, or None if the iteration does not converge."""
     one = np.eye(len(matrix), dtype=matrix.dtype)
     root, product = matrix, matrix
     for _ in range(60):
@@ -81,7 +82,7 @@ def _by_iteration(matrix: Array) -> Array | None:
 
 
 def _by_eigenvectors(matrix: Array) -> Array:
-    """NaN where that is no square root, or none of real numbers."""
+    """Return the square root; NaN if the result is wrong, or not real for a real matrix."""
     values, vectors = np.linalg.eig(matrix)
     root = vectors * np.sqrt(values.astype(complex)) @ np.linalg.inv(vectors)
     size = float(np.abs(matrix).max(initial=0.0))
@@ -99,7 +100,7 @@ def _square_root(matrix: Array) -> Array:
         if root is not None:
             return root
     except np.linalg.LinAlgError:
-        pass  # it is singular, or becomes so
+        pass  # the matrix is singular, or becomes so
     try:
         return _by_eigenvectors(matrix)
     except np.linalg.LinAlgError:
@@ -121,7 +122,7 @@ def _logarithm(matrix: Array) -> Array:
 
 
 def _one_by_one(function: Callable[[Array], Array]) -> Call:
-    """A kernel that computes each matrix, in double precision."""
+    """Return a kernel that computes the matrices one by one, in double precision."""
 
     def run(matrices: Any, out: Any) -> None:
         wide = np.complex128 if matrices.dtype.kind == "c" else np.float64
@@ -134,7 +135,7 @@ def _one_by_one(function: Callable[[Array], Array]) -> Call:
 
 
 def _back(op: Any, dy: Any) -> Any:
-    """The adjoint of the derivative at A is the derivative at A^H."""
+    """Return the gradient: the adjoint of the derivative at A is the derivative at A^H."""
     last, rows = np.array(-1, np.int32), np.array(-2, np.int32)
     adjoints = adjoint_of(op.inputs[0])
     above = raw_ops.ConcatV2([adjoints, dy], last)
@@ -177,7 +178,7 @@ matrix_square_root: InputFunction = public_function(
 
 
 def matrix_exponential(input: Any, name: str | None = None) -> Tensor:
-    """The exponentials 1 + A + A A / 2! + ... of square matrices, [..., n, n].
+    """Return the exponentials 1 + A + A A / 2! + ... of square matrices, [..., n, n].
 
     ValueError for matrices that are not square; NaN for ones that are not finite.
     """

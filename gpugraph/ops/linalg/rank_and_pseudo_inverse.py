@@ -1,4 +1,4 @@
-"""Ranks and pseudo-inverses of matrices, by singular values; and tensors of norm 1."""
+"""Ranks and pseudo-inverses of matrices, by singular values; and normalization."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gpugraph.ops.reductions.reduction_functions import reduce_max, reduce_sum
 
 
 def _matrices(a: Any, validate: bool) -> Tensor:
-    """TypeError for other dtypes than those of floating point and complex numbers."""
+    """Convert `a` to a tensor; TypeError for dtypes that are neither floating point nor complex."""
     matrices = convert_to_tensor(a, name="a")
     if not (matrices.dtype.is_floating or matrices.dtype.is_complex):
         raise TypeError(f"Input `a` must have `float`-like `dtype` (saw {matrices.dtype.name}).")
@@ -32,7 +32,7 @@ def _matrices(a: Any, validate: bool) -> Tensor:
 
 
 def _longer(matrices: Tensor) -> Any:
-    """The larger of the numbers of rows and columns."""
+    """Return the larger of the numbers of rows and columns."""
     sizes = matrices.shape.sizes
     if sizes is not None and None not in sizes[-2:]:
         return max(sizes[-2:])  # type: ignore[type-var]
@@ -43,10 +43,10 @@ def _longer(matrices: Tensor) -> Any:
 def matrix_rank(
     a: Any, tol: Any = None, validate_args: bool = False, name: str | None = None
 ) -> Tensor:
-    """The ranks of matrices [..., m, n], int32 [...]: the numbers of singular values above `tol`.
+    """Return the ranks, int32 [...], of matrices [..., m, n]: the singular values above `tol`.
 
     tol: by default the largest singular value times max(m, n) times the dtype's precision.
-    ValueError for a rank below 2, and with `validate_args` for one that is not known.
+    ValueError for a rank below 2, and with `validate_args` for an unknown one.
     """
     with op_scope(name, "matrix_rank", a, tol):
         matrices = _matrices(a, validate_args)
@@ -59,19 +59,19 @@ def matrix_rank(
 
 
 def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | None = None) -> Tensor:
-    """The pseudo-inverses, [..., n, m], of matrices [..., m, n].
+    """Return the pseudo-inverses, [..., n, m], of matrices [..., m, n].
 
-    rcond: the share of the largest singular value up to which one counts as 0, [...]; by default
-    10 max(m, n) times the dtype's precision. ValueError as by `matrix_rank`.
+    rcond: the fraction of the largest singular value up to which one counts as 0, [...]; by default
+    10 max(m, n) times the dtype's precision. ValueError as for `matrix_rank`.
     """
     with op_scope(name, "pinv", a):
         matrices = _matrices(a, validate_args)
         real = np.finfo(matrices.dtype.as_numpy_dtype)
         if rcond is None:
             rcond = 10.0 * real.eps * _longer(matrices)
-        least = convert_to_tensor(rcond, real.dtype, name="rcond")
+        relative_cutoff = convert_to_tensor(rcond, real.dtype, name="rcond")
         values, left, right = svd(matrices, full_matrices=False, compute_uv=True)
-        cutoff = least * reduce_max(values, -1)
+        cutoff = relative_cutoff * reduce_max(values, -1)
         last, rows = np.array(-1, np.int32), np.array(-2, np.int32)
         counts = raw_ops.Greater(values, raw_ops.ExpandDims(cutoff, last))
         inverse = raw_ops.SelectV2(counts, values, real.dtype.type(np.inf))
@@ -86,7 +86,7 @@ def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | Non
 def normalize(
     tensor: Any, ord: Any = "euclidean", axis: Any = None, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
-    """`tensor` over its norm, and that norm, its axes kept with size 1; see also `norm`."""
+    """Return `tensor` divided by its norm, and the norm, axes kept with size 1; see `norm`."""
     with op_scope(name, "normalize", tensor):
         source = convert_to_tensor(tensor)
         size = norm(source, ord, axis, True)

@@ -1,6 +1,6 @@
-"""Square matrices in batches: inverses, determinants, Cholesky factors, solved equations.
+"""Square matrices in batches: inverses, determinants, Cholesky factors, linear equations.
 
-LAPACK does the work, through NumPy; a matrix that it refuses is an InvalidArgumentError.
+LAPACK computes them, through NumPy; a matrix that it rejects raises InvalidArgumentError.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LAPACK_TYPES = (float64, float32, *COMPLEX)
 
 
 def square(shape: TensorShape) -> tuple[TensorShape, int | None]:
-    """The batch shape and the size of square matrices; both unknown for an unknown rank.
+    """Return the batch shape and the size of square matrices; both unknown for an unknown rank.
 
     ValueError for a rank below 2 and for matrices that are not square.
     """
@@ -52,7 +52,7 @@ def lapack_op(
     host: Sequence[int] = (),
     **attrs: Any,
 ) -> OpFunction:
-    """Declares an op on matrices with one kernel, by `np.linalg`, for the CPU and GPUs.
+    """Declare an op on matrices with one kernel, using `np.linalg`, for the CPU and GPUs.
 
     T: the dtypes, by default LAPACK_TYPES.
     """
@@ -71,25 +71,26 @@ def lapack_op(
 
 
 def adjoint_of(matrices: Any) -> Any:
-    """The tensor of each matrix transposed, and its elements conjugated."""
+    """Return a tensor of the matrices' adjoints: transposed and conjugated."""
     return matrix_transpose(matrices, conjugate=True)
 
 
 def triangle(matrices: Any, lower: bool) -> Any:
-    """The tensor of the lower or upper triangles with the diagonals, zeros elsewhere."""
+    """Return a tensor of the lower or upper triangles with the diagonals, zeros elsewhere."""
     limits = (np.int64(-1), np.int64(0)) if lower else (np.int64(0), np.int64(-1))
     return raw_ops.MatrixBandPart(matrices, *limits)
 
 
 def adjoint_view(matrices: Any) -> Any:
-    """The array of each matrix transposed, and its elements conjugated."""
-    turned = matrices.swapaxes(-1, -2)
-    return turned.conj() if turned.dtype.kind == "c" else turned
+    """Return an array of the matrices' adjoints: transposed and conjugated."""
+    swapped = matrices.swapaxes(-1, -2)
+    return swapped.conj() if swapped.dtype.kind == "c" else swapped
 
 
 def finite_matrices(matrices: Any) -> tuple[Any, Any]:
-    """The matrices with zeros for those that have an element that is not finite, and which these
-    are, None for none: LAPACK's iterations may never end on an infinity."""
+    """Replace each matrix that is not finite by zeros; return the matrices, and a mask of these.
+
+    The mask is None if all are finite. LAPACK's iterations may never end on an infinity."""
     is_finite = np.isfinite(matrices).all(axis=(-2, -1))
     if is_finite.all():
         return matrices, None
@@ -97,7 +98,7 @@ def finite_matrices(matrices: Any) -> tuple[Any, Any]:
 
 
 def refusing(message: str, compute: Callable[[], Any]) -> Callable[[], Any]:
-    """`compute`, where a LinAlgError becomes an InvalidArgumentError with `message`."""
+    """Wrap `compute` so that a LinAlgError becomes an InvalidArgumentError with `message`."""
 
     def run() -> Any:
         try:
@@ -109,7 +110,7 @@ def refusing(message: str, compute: Callable[[], Any]) -> Callable[[], Any]:
 
 
 def infer_square(context: InferContext) -> Sequence[TensorShape]:
-    """The output has the shape of the one input, square matrices."""
+    """Return the shape of the one input, square matrices."""
     batch, size = square(context.shapes[0])
     return [batch + (size, size)]
 
@@ -147,7 +148,7 @@ _matrix_inverse = lapack_op(
 
 
 def matrix_inverse(input: Any, adjoint: bool = False, name: str | None = None) -> Tensor:
-    """The inverses of square matrices, shape [..., n, n], or with `adjoint` of their adjoints.
+    """Return the inverses of square matrices, [..., n, n], or with `adjoint` of their adjoints.
 
     ValueError for matrices that are not square, InvalidArgumentError in a run for singular ones.
     """
@@ -163,7 +164,7 @@ def _infer_determinant(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _as_matrices(numbers: Any) -> Any:
-    """One number a matrix, with two axes of size 1 more."""
+    """Append two axes of size 1 to the numbers, one per matrix."""
     last = np.array(-1, np.int32)
     return raw_ops.ExpandDims(raw_ops.ExpandDims(numbers, last), last)
 
@@ -192,7 +193,7 @@ def _log_determinant(matrices: Any, sign: Any, log_abs: Any) -> None:
 
 
 def _log_determinant_back(op: Any, dsign: Any, dlog: Any) -> Any:
-    del dsign  # of real matrices it is a step, as TensorFlow takes it to be of complex ones
+    del dsign  # the sign of a real determinant is a step; TensorFlow treats complex ones alike
     inverse = raw_ops.MatrixInverse(op.inputs[0], adjoint=True)
     return raw_ops.Mul(_as_matrices(dlog), inverse)
 
@@ -223,7 +224,7 @@ def _bind_cholesky(_: KernelContext, matrices: Any, out: Any) -> Callable[[], An
 
 
 def _cholesky_back(op: Any, dy: Any) -> Any:
-    """The gradient for symmetric inputs, whose lower triangle the kernel reads (Smith, 1995)."""
+    """Return the gradient for symmetric inputs, read from the lower triangle (Smith, 1995)."""
     factor = op.outputs[0]
     middle = matmul(factor, dy, adjoint_a=True)
     middle = raw_ops.MatrixSetDiag(middle, 0.5 * raw_ops.MatrixDiagPart(middle))
@@ -269,14 +270,14 @@ def _bind_solve(context: KernelContext, matrices: Any, right: Any, out: Any) -> 
 
 
 def _solve_back(op: Any, dy: Any) -> list[Any]:
-    solved, turned = op.outputs[0], op.attrs["adjoint"]
-    dright = raw_ops.MatrixSolve(op.inputs[0], dy, adjoint=not turned)
-    return [_from_right(dright, solved, turned), dright]
+    solved, is_adjoint = op.outputs[0], op.attrs["adjoint"]
+    dright = raw_ops.MatrixSolve(op.inputs[0], dy, adjoint=not is_adjoint)
+    return [_from_right(dright, solved, is_adjoint), dright]
 
 
-def _from_right(dright: Any, solved: Any, turned: bool) -> Any:
-    """The gradient by the matrix, of that by the right side."""
-    pair = (solved, dright) if turned else (dright, solved)
+def _from_right(dright: Any, solved: Any, is_adjoint: bool) -> Any:
+    """Return the gradient for the matrix, computed from that for the right side."""
+    pair = (solved, dright) if is_adjoint else (dright, solved)
     return raw_ops.Neg(matmul(*pair, adjoint_b=True))
 
 
@@ -297,17 +298,17 @@ _matrix_solve = lapack_op(
 
 
 def matrix_solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None = None) -> Tensor:
-    """The solution x of matrix [..., n, n] @ x = rhs [..., n, k], or with `adjoint` of matrix^H.
+    """Return the solution x of matrix [..., n, n] @ x = rhs [..., n, k]; `adjoint`: of matrix^H.
 
-    ValueError for shapes that don't fit, InvalidArgumentError in a run for singular matrices.
+    ValueError for incompatible shapes, InvalidArgumentError in a run for singular matrices.
     """
     return _matrix_solve(matrix, rhs, adjoint=adjoint, name=name)
 
 
 def _triangular_back(op: Any, dy: Any) -> list[Any]:
-    lower, turned = op.attrs["lower"], op.attrs["adjoint"]
-    dright = raw_ops.MatrixTriangularSolve(op.inputs[0], dy, lower=lower, adjoint=not turned)
-    whole = _from_right(dright, op.outputs[0], turned)
+    lower, is_adjoint = op.attrs["lower"], op.attrs["adjoint"]
+    dright = raw_ops.MatrixTriangularSolve(op.inputs[0], dy, lower=lower, adjoint=not is_adjoint)
+    whole = _from_right(dright, op.outputs[0], is_adjoint)
     return [triangle(whole, lower), dright]
 
 
@@ -325,9 +326,9 @@ _matrix_triangular_solve = lapack_op(
 def matrix_triangular_solve(
     matrix: Any, rhs: Any, lower: bool = True, adjoint: bool = False, name: str | None = None
 ) -> Tensor:
-    """The solution x of matrix [..., n, n] @ x = rhs [..., n, k] for triangular matrices.
+    """Return the solution x of matrix [..., n, n] @ x = rhs [..., n, k] for triangular matrices.
 
-    lower: which triangle is read. adjoint: solves with the triangle's adjoint. ValueError for
-    shapes that don't fit, InvalidArgumentError in a run for a 0 on the diagonal.
+    lower: which triangle is read. adjoint: solve with the triangle's adjoint. ValueError for
+    incompatible shapes, InvalidArgumentError in a run for a 0 on the diagonal.
     """
     return _matrix_triangular_solve(matrix, rhs, lower=lower, adjoint=adjoint, name=name)

@@ -1,4 +1,4 @@
-"""SparseMatMul: the product of matrices most of whose elements are zero, kept as dense tensors."""
+"""SparseMatMul: the product of mostly zero matrices that are stored as dense tensors."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ def _bind(context: KernelContext, a: Any, b: Any, out: Any) -> Any:
 
 def _back(op: Any, dy: Any) -> list[Any]:
     a, b = (cast(tensor, float32) for tensor in op.inputs)
-    turned_a, turned_b = (op.attrs[flag] for flag in _FLAGS[:2])
+    transposes_a, transposes_b = (op.attrs[flag] for flag in _FLAGS[:2])
     by_a = (
-        raw_ops.MatMul(b, dy, transpose_a=turned_b, transpose_b=True)
-        if turned_a
-        else (raw_ops.MatMul(dy, b, transpose_b=not turned_b))
+        raw_ops.MatMul(b, dy, transpose_a=transposes_b, transpose_b=True)
+        if transposes_a
+        else (raw_ops.MatMul(dy, b, transpose_b=not transposes_b))
     )
     by_b = (
-        raw_ops.MatMul(dy, a, transpose_a=True, transpose_b=turned_a)
-        if turned_b
-        else (raw_ops.MatMul(a, dy, transpose_a=not turned_a))
+        raw_ops.MatMul(dy, a, transpose_a=True, transpose_b=transposes_a)
+        if transposes_b
+        else (raw_ops.MatMul(a, dy, transpose_a=not transposes_a))
     )
     pairs = zip((by_a, by_b), op.inputs, strict=True)
     return [cast(slope, tensor.dtype.base_dtype) for slope, tensor in pairs]
@@ -63,7 +63,7 @@ op(
     grad=_back,
     infer=_infer,
     **numpy_kernels(Call(make=_bind)),
-    doc="The product of two matrices, float32; the flags that say which is sparse change nothing.",
+    doc="The product of two matrices, float32; the flags for sparse operands have no effect.",
 )
 
 
@@ -76,9 +76,9 @@ def sparse_matmul(
     b_is_sparse: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """The product of dense matrices of float32 or bfloat16 that hold many zeros: float32.
+    """Return the float32 product of dense float32 or bfloat16 matrices that are mostly zero.
 
-    ValueError for other ranks and for sizes that do not fit.
+    ValueError for other ranks and for incompatible sizes.
     """
     flags = dict(zip(_FLAGS, (transpose_a, transpose_b, a_is_sparse, b_is_sparse), strict=True))
     return raw_ops.SparseMatMul(a, b, name=name, **flags)

@@ -1,6 +1,6 @@
 """Matrices as products: singular values, orthogonal and triangular factors, eigenvectors.
 
-Which sign a singular vector or an eigenvector has is LAPACK's choice.
+The sign of a singular vector or an eigenvector is LAPACK's choice.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ _BEFORE_LAST = np.array(-2, np.int32)
 
 
 def _differences(values: Any) -> Any:
-    """1 / (v_j - v_i) for each pair of a vector's elements; 0 where they are equal."""
+    """Return 1 / (v_j - v_i) for each pair of a vector's elements; 0 where they are equal."""
     row, column = raw_ops.ExpandDims(values, _BEFORE_LAST), raw_ops.ExpandDims(values, _LAST)
     return _reciprocals(raw_ops.Sub(row, column))
 
 
 def _reciprocals(numbers: Any) -> Any:
-    """1 / x, and 0 where x is."""
+    """Return 1 / x, and 0 where x is 0."""
     return raw_ops.DivNoNan(raw_ops.OnesLike(numbers), numbers)
 
 
 def _columns(matrices: Any, numbers: Any) -> Any:
-    """Each column multiplied with its number: matrices @ diag(numbers)."""
+    """Multiply each column by its number: matrices @ diag(numbers)."""
     return raw_ops.Mul(matrices, raw_ops.ExpandDims(numbers, _BEFORE_LAST))
 
 
@@ -53,24 +53,24 @@ def _columns(matrices: Any, numbers: Any) -> Any:
 
 
 def _matrix_sizes(shape: TensorShape) -> tuple[TensorShape, int | None, int | None, int | None]:
-    """The batch shape, rows, columns and the smaller of these; all unknown for an unknown rank."""
+    """Return batch shape, rows, columns and their minimum; all unknown for an unknown rank."""
     sizes = shape.with_rank_at_least(2).sizes
     if sizes is None:
         return UNKNOWN, None, None, None
     rows, columns = sizes[-2:]
-    least = None if rows is None or columns is None else min(rows, columns)
-    return TensorShape.of(sizes[:-2]), rows, columns, least
+    smaller = None if rows is None or columns is None else min(rows, columns)
+    return TensorShape.of(sizes[:-2]), rows, columns, smaller
 
 
 _EMPTY = TensorShape.of((0,))
 
 
 def _infer_svd(context: InferContext) -> Sequence[TensorShape]:
-    batch, rows, columns, least = _matrix_sizes(context.shapes[0])
+    batch, rows, columns, smaller = _matrix_sizes(context.shapes[0])
     if not context.attrs["compute_uv"]:
-        return [batch + (least,), _EMPTY, _EMPTY]
-    left, right = (rows, columns) if context.attrs["full_matrices"] else (least, least)
-    return [batch + (least,), batch + (rows, left), batch + (columns, right)]
+        return [batch + (smaller,), _EMPTY, _EMPTY]
+    left, right = (rows, columns) if context.attrs["full_matrices"] else (smaller, smaller)
+    return [batch + (smaller,), batch + (rows, left), batch + (columns, right)]
 
 
 def _bind_svd(
@@ -99,7 +99,7 @@ def _bind_svd(
 
 
 def _svd_back(op: Any, ds: Any, du: Any, dv: Any) -> Any:
-    """After Townsend, "Differentiating the singular value decomposition" (2016)."""
+    """Return the gradient. Townsend, "Differentiating the singular value decomposition" (2016)."""
     matrices = op.inputs[0]
     if matrices.dtype.is_complex:
         raise NotImplementedError("The gradient of Svd is not implemented for complex matrices")
@@ -113,26 +113,26 @@ def _svd_back(op: Any, ds: Any, du: Any, dv: Any) -> Any:
         right, dv = _thin(right, dv, values)
     pairs = _differences(raw_ops.Square(values))
     inverse = _reciprocals(values)
-    turned_left = _rotation(left, du, pairs)
-    turned_right = _rotation(right, dv, pairs)
-    scaled = raw_ops.Mul(raw_ops.ExpandDims(values, _LAST), turned_right)
-    inner = raw_ops.AddV2(_columns(turned_left, values), scaled)
+    rotated_left = _rotation(left, du, pairs)
+    rotated_right = _rotation(right, dv, pairs)
+    scaled = raw_ops.Mul(raw_ops.ExpandDims(values, _LAST), rotated_right)
+    inner = raw_ops.AddV2(_columns(rotated_left, values), scaled)
     inner = raw_ops.AddV2(inner, raw_ops.MatrixDiag(ds))
     whole = matmul(left, matmul(inner, right, transpose_b=True))
-    beside_left = _columns(_beside(left, du), inverse)
-    beside_right = _columns(_beside(right, dv), inverse)
+    beside_left = _columns(_orthogonal_part(left, du), inverse)
+    beside_right = _columns(_orthogonal_part(right, dv), inverse)
     whole = raw_ops.AddV2(whole, matmul(beside_left, right, transpose_b=True))
     return raw_ops.AddV2(whole, matmul(left, beside_right, transpose_b=True))
 
 
 def _rotation(vectors: Any, dvectors: Any, pairs: Any) -> Any:
-    """The part of a gradient that rotates the vectors within the space that they span."""
+    """Return the part of a gradient that rotates the vectors within the space that they span."""
     product = matmul(vectors, dvectors, transpose_a=True)
     return raw_ops.Mul(pairs, raw_ops.Sub(product, matrix_transpose(product)))
 
 
-def _beside(vectors: Any, dvectors: Any) -> Any:
-    """The part of a gradient that is orthogonal to the space that the vectors span."""
+def _orthogonal_part(vectors: Any, dvectors: Any) -> Any:
+    """Return the part of a gradient that is orthogonal to the space that the vectors span."""
     return raw_ops.Sub(dvectors, matmul(vectors, matmul(vectors, dvectors, transpose_a=True)))
 
 
@@ -147,7 +147,7 @@ def _check_full(matrices: Tensor) -> None:
 
 
 def _thin(vectors: Any, dvectors: Any, values: Any) -> tuple[Any, Any]:
-    """The vectors that have a singular value, and their gradient with the part of the others."""
+    """Return the vectors with a singular value, and their gradient including the others' part."""
     count, total = (raw_ops.Shape(tensor)[-1:] for tensor in (values, vectors))
     split = raw_ops.ConcatV2([count, raw_ops.Sub(total, count)], np.array(0, np.int32))
     first, others = raw_ops.SplitV(vectors, split, _LAST, num_split=2)
@@ -172,12 +172,13 @@ _svd = lapack_op(
 def svd(
     tensor: Any, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None
 ) -> Any:
-    """Matrices [..., m, n] as u @ diag(s) @ v^H: (s, u, v), or s alone without `compute_uv`.
+    """Factor matrices [..., m, n] as u @ diag(s) @ v^H.
 
-    s: [..., min(m, n)], real, the largest first. u: [..., m, p], v: [..., n, p], with orthonormal
-    columns; p is min(m, n), or with `full_matrices` m for u and n for v. All is NaN where a matrix
-    has no singular values. NotImplementedError for the gradient of complex ones, and with
-    `full_matrices` of ones with |m - n| > 1.
+    Return (s, u, v), or only s without `compute_uv`. s: [..., min(m, n)], real, the largest first.
+    u: [..., m, p], v: [..., n, p], with orthonormal columns; p is min(m, n), or with
+    `full_matrices` m for u and n for v. If a matrix has no singular values, all are NaN.
+    NotImplementedError for the gradient of complex matrices, and with `full_matrices` of those with
+    |m - n| > 1.
     """
     s, u, v = _svd(tensor, compute_uv=compute_uv, full_matrices=full_matrices, name=name)
     if s.dtype.is_complex:
@@ -190,8 +191,8 @@ def svd(
 
 
 def _infer_qr(context: InferContext) -> Sequence[TensorShape]:
-    batch, rows, columns, least = _matrix_sizes(context.shapes[0])
-    inner = rows if context.attrs["full_matrices"] else least
+    batch, rows, columns, smaller = _matrix_sizes(context.shapes[0])
+    inner = rows if context.attrs["full_matrices"] else smaller
     return [batch + (rows, inner), batch + (inner, columns)]
 
 
@@ -209,7 +210,10 @@ def _bind_qr(context: KernelContext, matrices: Any, q: Any, r: Any) -> Callable[
 
 
 def _qr_back(op: Any, dq: Any, dr: Any) -> Any:
-    """After Walter and Lehmann, "Algorithmic differentiation of linear algebra functions"."""
+    """Return the gradient.
+
+    See Walter and Lehmann, "Algorithmic differentiation of linear algebra functions".
+    """
     q, r = op.outputs
     _, rows, columns, _ = _matrix_sizes(op.inputs[0].shape)
     if r.dtype.is_complex:
@@ -224,18 +228,18 @@ def _qr_back(op: Any, dq: Any, dr: Any) -> Any:
     inner = matmul(q, dq, transpose_a=True)
     product = matmul(r, dr, transpose_b=True)
     lower = triangle(raw_ops.AddV2(_skew(inner), _skew(product)), True)
-    along = matmul(q, raw_ops.AddV2(dr, _over(lower, r)))
-    return raw_ops.AddV2(along, _over(raw_ops.Sub(dq, matmul(q, inner)), r))
+    along = matmul(q, raw_ops.AddV2(dr, _times_inverse_transposed(lower, r)))
+    return raw_ops.AddV2(along, _times_inverse_transposed(raw_ops.Sub(dq, matmul(q, inner)), r))
 
 
 def _skew(matrices: Any) -> Any:
     return raw_ops.Sub(matrices, matrix_transpose(matrices))
 
 
-def _over(matrices: Any, r: Any) -> Any:
-    """matrices @ (the inverse of r, transposed)."""
-    turned = matrix_transpose(matrices)
-    return matrix_transpose(raw_ops.MatrixTriangularSolve(r, turned, lower=False))
+def _times_inverse_transposed(matrices: Any, r: Any) -> Any:
+    """Return matrices @ (the inverse of r, transposed)."""
+    transposed = matrix_transpose(matrices)
+    return matrix_transpose(raw_ops.MatrixTriangularSolve(r, transposed, lower=False))
 
 
 _qr = lapack_op(
@@ -251,10 +255,11 @@ _qr = lapack_op(
 
 
 def qr(input: Any, full_matrices: bool = False, name: str | None = None) -> Any:
-    """Matrices [..., m, n] as q @ r: q [..., m, p] with orthonormal columns, r [..., p, n] upper
-    triangular; p is min(m, n), or m with `full_matrices`.
+    """Factor matrices [..., m, n] as q @ r.
 
-    NotImplementedError for the gradient of complex ones and of ones with more columns than rows.
+    q, [..., m, p], has orthonormal columns; r, [..., p, n], is upper triangular; p is min(m, n), or
+    m with `full_matrices`. NotImplementedError for the gradient of complex matrices and of those
+    with more columns than rows.
     """
     return _qr(input, full_matrices=full_matrices, name=name)
 
@@ -268,7 +273,7 @@ def _infer_eig(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _bind_eig(context: KernelContext, matrices: Any, values: Any, vectors: Any) -> Any:
-    if matrices.shape[-1] == 1:  # any number is the eigenvalue of itself
+    if matrices.shape[-1] == 1:  # any number is its own eigenvalue
 
         def run() -> None:
             np.copyto(values, matrices[..., 0].real)
@@ -295,7 +300,7 @@ def _bind_eig(context: KernelContext, matrices: Any, values: Any, vectors: Any) 
 
 
 def _eig_back(op: Any, de: Any, dv: Any) -> Any:
-    """The gradient of the lower triangle, the only part that is read."""
+    """Return the gradient for the lower triangle, the only part that is read."""
     matrices = op.inputs[0]
     if op.attrs["compute_v"]:
         values, vectors = op.outputs
@@ -322,16 +327,16 @@ _self_adjoint_eig = lapack_op(
 
 
 def self_adjoint_eig(tensor: Any, name: str | None = None) -> Any:
-    """Eigenvalues, [..., n], the lowest first, and eigenvectors, the columns of [..., n, n], of
-    self-adjoint matrices [..., n, n], of which only the lower triangles are read.
+    """Return eigenvalues and eigenvectors of self-adjoint matrices [..., n, n].
 
-    ValueError for matrices that are not square.
+    The eigenvalues, [..., n], are ascending; the eigenvectors are the columns of [..., n, n]. Only
+    the lower triangles are read. ValueError for matrices that are not square.
     """
     e, v = _self_adjoint_eig(convert_to_tensor(tensor, name="input"), compute_v=True, name=name)
     return e, v
 
 
 def self_adjoint_eigvals(tensor: Any, name: str | None = None) -> Tensor:
-    """The eigenvalues, [..., n], of self-adjoint matrices; see `self_adjoint_eig`."""
+    """Return the eigenvalues, [..., n], of self-adjoint matrices; see `self_adjoint_eig`."""
     e, _ = _self_adjoint_eig(convert_to_tensor(tensor, name="input"), compute_v=False, name=name)
     return e

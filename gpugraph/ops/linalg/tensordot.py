@@ -16,20 +16,20 @@ from gpugraph.ops.linalg.matmul import matmul
 
 
 class _Matrix(NamedTuple):
-    """An operand as a matrix: the summed axes are its columns (of the first) or rows."""
+    """An operand as a matrix: the summed axes are its columns (for the first operand) or rows."""
 
     tensor: Tensor
-    free_shape: Any  # an array, or a tensor where sizes are open
+    free_shape: Any  # an array, or a tensor if sizes are unknown
     free_sizes: list[Any] | None  # None: not even their number is known
 
 
 def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
-    """The sum of products of `a` and `b` over pairs of axes: the last n of a and first n of b
-    for an int n, or the axes in two lists, or in a tensor of two rows.
+    """Return the sum of products of `a` and `b` over pairs of axes.
 
-    Shape: the other sizes of a, then those of b; unknown where the rank of one is, or the axes are
-    known only at run. ValueError when the axes do not pair up or are more than there are,
-    IndexError for one beyond the rank; InvalidArgumentError of a run whose sizes don't fit.
+    axes: an int n, for the last n axes of a and the first n of b; or the axes in two lists, or in a
+    tensor of two rows. Shape: the other sizes of a, then those of b; unknown if one rank is, or if
+    the axes are known only in the run. ValueError if the axes do not pair up or exceed the rank in
+    number, IndexError for one beyond the rank; InvalidArgumentError in a run whose sizes don't fit.
     """
     with op_scope(name, "Tensordot", a, b) as scope:
         left = convert_to_tensor(a, name="a")
@@ -47,7 +47,7 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
 
 
 def _contracted_axes(axes: Any, left: Tensor, right: Tensor) -> tuple[Any, Any]:
-    """The axes of each tensor to sum over: lists, or tensors where they follow at run."""
+    """Return the axes of each tensor to sum over: lists, or tensors if known only in the run."""
     if isinstance(axes, (int, np.integer)):
         return _last_axes(int(axes), left), _first_axes(int(axes), right)
     if isinstance(axes, Tensor):
@@ -93,7 +93,7 @@ def _check_count(count: int, tensor: Tensor) -> None:
 
 
 def _as_matrix(tensor: Tensor, axes: Any, last: bool) -> _Matrix:
-    """`tensor` as a matrix with the summed axes last (or first)."""
+    """Return `tensor` as a matrix with the summed axes last (or first)."""
     sizes = tensor.shape.sizes
     if sizes is None or not isinstance(axes, list):
         return _matrix_of_run(tensor, axes, last)
@@ -101,20 +101,20 @@ def _as_matrix(tensor: Tensor, axes: Any, last: bool) -> _Matrix:
     free = [axis for axis in range(len(sizes)) if axis not in summed]
     order = free + summed if last else summed + free
     known = [sizes[axis] for axis in free]
-    turned = tensor
+    transposed = tensor
     if order != list(range(len(sizes))):
-        turned = raw_ops.Transpose(tensor, np.array(order, np.int32))
+        transposed = raw_ops.Transpose(tensor, np.array(order, np.int32))
     if None not in sizes:
         inner = prod(sizes[axis] for axis in summed)  # type: ignore[misc]
         outer = prod(known)  # type: ignore[arg-type]
         wanted: Any = np.array((outer, inner) if last else (inner, outer), np.int32)
-        return _Matrix(raw_ops.Reshape(turned, wanted), np.array(known, np.int32), known)
+        return _Matrix(raw_ops.Reshape(transposed, wanted), np.array(known, np.int32), known)
     shape = raw_ops.Shape(tensor)
     free_shape = raw_ops.GatherV2(shape, np.array(free, np.int32), 0)
     inner_size = raw_ops.Prod(raw_ops.GatherV2(shape, np.array(summed, np.int32), 0), 0)
     pair = [raw_ops.Prod(free_shape, 0), inner_size]
     wanted = raw_ops.Pack(pair if last else pair[::-1])
-    return _Matrix(raw_ops.Reshape(turned, wanted), free_shape, known)
+    return _Matrix(raw_ops.Reshape(transposed, wanted), free_shape, known)
 
 
 def _index(axis: int, rank: int, tensor: Tensor) -> int:
@@ -124,13 +124,13 @@ def _index(axis: int, rank: int, tensor: Tensor) -> int:
 
 
 def _matrix_of_run(tensor: Tensor, axes: Any, last: bool) -> _Matrix:
-    """The same where the rank, or the axes, are known only at run."""
+    """Return the same if the rank or the axes are known only in the run."""
     shape, rank = raw_ops.Shape(tensor), raw_ops.Rank(tensor)
     asked = convert_to_tensor(axes, int32)
     negative = raw_ops.Cast(raw_ops.Less(asked, 0), DstT=int32)
     summed = raw_ops.Add(asked, raw_ops.Mul(negative, rank))
     free = raw_ops.ListDiff(raw_ops.Range(0, rank, 1), summed).out
     parts = [free, summed] if last else [summed, free]
-    turned = raw_ops.Transpose(tensor, raw_ops.ConcatV2(parts, 0))
+    transposed = raw_ops.Transpose(tensor, raw_ops.ConcatV2(parts, 0))
     wanted = raw_ops.Pack([raw_ops.Prod(raw_ops.GatherV2(shape, part, 0), 0) for part in parts])
-    return _Matrix(raw_ops.Reshape(turned, wanted), raw_ops.GatherV2(shape, free, 0), None)
+    return _Matrix(raw_ops.Reshape(transposed, wanted), raw_ops.GatherV2(shape, free, 0), None)

@@ -1,6 +1,6 @@
-"""Matrices with three diagonals: products with them, and equations of them.
+"""Tridiagonal matrices: products with them, and their linear equations.
 
-The diagonals are vectors of as many elements as there are rows: the last element of the one above
+The diagonals are vectors with as many elements as there are rows: the last element of the one above
 and the first of the one below are not read.
 """
 
@@ -28,22 +28,22 @@ _LAST, _ROWS = np.array(-1, np.int32), np.array(-2, np.int32)
 
 
 def _next(x: Any) -> Any:
-    """Each row moved up by one; zeros at the end."""
+    """Move each row up by one; zeros at the end."""
     return raw_ops.ConcatV2([x[..., 1:, :], raw_ops.ZerosLike(x[..., :1, :])], _ROWS)
 
 
 def _previous(x: Any) -> Any:
-    """Each row moved down by one; zeros at the beginning."""
+    """Move each row down by one; zeros at the beginning."""
     return raw_ops.ConcatV2([raw_ops.ZerosLike(x[..., :1, :]), x[..., :-1, :]], _ROWS)
 
 
 def _column(row: Any) -> Any:
-    """A diagonal [..., 1, m] as numbers of rows, [..., m, 1]."""
+    """Return a diagonal [..., 1, m] as one number per row, [..., m, 1]."""
     return conj(matrix_transpose(row))
 
 
 def _row(products: Any) -> Any:
-    """Sums over columns, [..., m, n], as a diagonal [..., 1, m]."""
+    """Return sums over columns of [..., m, n] as a diagonal [..., 1, m]."""
     return raw_ops.ExpandDims(raw_ops.Sum(products, _LAST), _ROWS)
 
 
@@ -69,7 +69,7 @@ def _product(above: Any, main: Any, below: Any, right: Any, out: Any) -> None:
 
 def _product_back(op: Any, dy: Any) -> list[Any]:
     above, main, below, right = op.inputs
-    turned = conj(right)
+    conjugate = conj(right)
     dright = raw_ops.AddV2(
         raw_ops.Mul(_column(main), dy),
         raw_ops.AddV2(
@@ -77,9 +77,9 @@ def _product_back(op: Any, dy: Any) -> list[Any]:
         ),
     )
     return [
-        _row(raw_ops.Mul(_next(turned), dy)),
-        _row(raw_ops.Mul(turned, dy)),
-        _row(raw_ops.Mul(_previous(turned), dy)),
+        _row(raw_ops.Mul(_next(conjugate), dy)),
+        _row(raw_ops.Mul(conjugate, dy)),
+        _row(raw_ops.Mul(_previous(conjugate), dy)),
         dright,
     ]
 
@@ -108,24 +108,31 @@ def _infer_solved(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _eliminate(diagonals: Any, x: Any, pivoting: bool) -> Any:
-    """Elimination: the diagonals of the upper triangle; `x` becomes its right side.
+    """Eliminate the lower diagonal; return the diagonals of the upper triangle.
 
-    With `pivoting` the larger of two rows comes first, which fills a second diagonal above.
+    `x` becomes its right side. With `pivoting` the larger of two rows comes first, which fills a
+    second diagonal above.
     """
     above, main, below = (diagonals[..., row, :].copy() for row in range(3))
     second = np.zeros_like(above)
     for row in range(main.shape[-1] - 1):
         if pivoting:
-            turn = np.abs(below[..., row + 1]) > np.abs(main[..., row])
+            is_swapped = np.abs(below[..., row + 1]) > np.abs(main[..., row])
             for upper, lower in (
                 (main[..., row], below[..., row + 1]),
                 (above[..., row], main[..., row + 1]),
                 (second[..., row], above[..., row + 1]),
             ):
-                upper[...], lower[...] = np.where(turn, lower, upper), np.where(turn, upper, lower)
+                upper[...], lower[...] = (
+                    np.where(is_swapped, lower, upper),
+                    np.where(is_swapped, upper, lower),
+                )
             first, after = x[..., row, :], x[..., row + 1, :]
-            turned = turn[..., None]
-            first[...], after[...] = np.where(turned, after, first), np.where(turned, first, after)
+            swapped = is_swapped[..., None]
+            first[...], after[...] = (
+                np.where(swapped, after, first),
+                np.where(swapped, first, after),
+            )
         factor = below[..., row + 1] / main[..., row]
         main[..., row + 1] -= factor * above[..., row]
         above[..., row + 1] -= factor * second[..., row]
@@ -152,14 +159,14 @@ def _bind_solve(context: KernelContext, diagonals: Any, right: Any, out: Any) ->
 
 
 def _solve_back(op: Any, dy: Any) -> list[Any]:
-    """Gradients by the transposed matrix, and by diagonals of both solutions' outer product."""
+    """Return gradients by the transposed matrix, and by diagonals of an outer product."""
     diagonals, solved = op.inputs[0], op.outputs[0]
     columns = conj(matrix_transpose(diagonals))
-    turned = raw_ops.ConcatV2(
+    transposed = raw_ops.ConcatV2(
         [_next(columns[..., 2:]), columns[..., 1:2], _previous(columns[..., :1])], _LAST
     )
     pivoting = op.attrs["partial_pivoting"]
-    dright = raw_ops.TridiagonalSolve(matrix_transpose(turned), dy, partial_pivoting=pivoting)
+    dright = raw_ops.TridiagonalSolve(matrix_transpose(transposed), dy, partial_pivoting=pivoting)
     x = conj(solved)
     rows = [_row(raw_ops.Mul(factor, dright)) for factor in (_next(x), x, _previous(x))]
     return [raw_ops.Neg(raw_ops.ConcatV2(rows, _ROWS)), dright]
@@ -183,7 +190,7 @@ _FORMATS = ("matrix", "sequence", "compact")
 
 
 def _of_format(diagonals: Any, format: str) -> Tensor:
-    """The diagonals as [..., 3, m]."""
+    """Return the diagonals as [..., 3, m]."""
     if format == "compact":
         return convert_to_tensor(diagonals, name="diagonals")
     if format == "sequence":
@@ -211,12 +218,12 @@ def tridiagonal_solve(
     name: str | None = None,
     partial_pivoting: bool = True,
 ) -> Tensor:
-    """The solutions X, [..., m, k], of A @ X = rhs for matrices A with three diagonals.
+    """Return the solutions X, [..., m, k], of A @ X = rhs for tridiagonal matrices A.
 
     diagonals: "compact" [..., 3, m] (above, main, below; the last of the one above and the first
-    of the one below count for nothing), "sequence" three [..., m], "matrix" [..., m, m].
+    of the one below are ignored), "sequence" three [..., m], "matrix" [..., m, m].
     rhs: [..., m, k], or [..., m]; with `transpose_rhs` [..., k, m].
-    Without `partial_pivoting` rows are never exchanged. ValueError for shapes that don't fit;
+    Without `partial_pivoting` rows are never exchanged. ValueError for incompatible shapes;
     NaN for singular matrices.
     """
     three = _of_format(diagonals, diagonals_format)
@@ -236,7 +243,7 @@ def tridiagonal_solve(
 def tridiagonal_matmul(
     diagonals: Any, rhs: Any, diagonals_format: str = "compact", name: str | None = None
 ) -> Tensor:
-    """The products, [..., m, k], of matrices with three diagonals and `rhs`, [..., m, k].
+    """Return the products, [..., m, k], of tridiagonal matrices and `rhs`, [..., m, k].
 
     For the diagonals and their format see `tridiagonal_solve`.
     """

@@ -1,1 +1,1 @@
-"""Op types of older graphs, and of TensorFlow's own rewriters, beside those that functions add."""
+"""Op types of older graphs and of TensorFlow's own rewriters, which no public function adds."""

@@ -1,4 +1,4 @@
-"""Array ops as older graphs have them: Concat, ConjugateTranspose, TileGrad, BatchToSpace, ..."""
+"""Array ops of older graphs: Concat, ConjugateTranspose, TileGrad, BatchToSpace, ..."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from gpugraph.ops.older_types.numpy_op import numpy_op
 
 
 def _reordered(context: InferContext, order: Sequence[int], extra: Any = None) -> InferContext:
-    """The context of the newer op: its inputs are these, and `extra`."""
+    """Return the context of the newer op: its inputs in this order, then `extra`."""
     shapes = [context.shapes[index] for index in order]
     types = [context.dtypes[index] for index in order]
     values = [context.value(index) for index in order]
@@ -214,7 +214,7 @@ def _count_bits(x: Any, y: Any) -> None:
 
 numpy_op(
     "PopulationCount", "x: T -> y: uint8", {"T": INTEGRAL}, same_shape(0),
-    Call(_count_bits), "How many bits of each integer are 1, in two's complement.",
+    Call(_count_bits), "The number of bits of each integer that are 1, in two's complement.",
 )  # fmt: skip
 
 

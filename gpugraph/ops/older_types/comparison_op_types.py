@@ -1,4 +1,4 @@
-"""ApproximateEqual and ClipByValue: comparisons that are ops of their own."""
+"""ApproximateEqual and ClipByValue: comparisons as single ops."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ numpy_op(
 
 
 def _clip(t: Any, low: Any, high: Any, out: Any) -> None:
-    """Cut at `high`, then at `low`, which counts where they cross. A bound that is NaN is none."""
+    """Clip at `high`, then at `low`, which wins if they cross. A NaN bound has no effect."""
     cut = np.where(high < t, high, t)
     np.copyto(out, np.where(cut < low, low, cut))
 
 
 def _clip_back(op: Any, dy: Any) -> list[Any]:
-    """Each element's gradient goes to what it is: t, or the bound that it was cut to."""
+    """Return the gradients: each element's goes to t, or to the bound that replaced it."""
     t, low, high = op.inputs
     below, above = raw_ops.Less(t, low), raw_ops.Greater(t, high)
     zeros = raw_ops.ZerosLike(dy)

@@ -26,8 +26,9 @@ def _text(value: Any) -> str:
 
 
 def _order(attrs: Any) -> list[int]:
-    """For each axis of the destination, its number in the source; a misfit of the run for layouts
-    that do not have the same four letters."""
+    """Return, for each axis of the destination, its number in the source.
+
+    Raise Misfit, for the run only, if the layouts do not have the same four letters."""
     source, destination = _text(attrs["src_format"]), _text(attrs["dst_format"])
     for what, layout in (("Source", source), ("Destination", destination)):
         if len(layout) != _LENGTH:
@@ -56,16 +57,16 @@ def _infer_permuted(context: InferContext) -> Sequence[TensorShape]:
     if sizes is None:
         return [context.shapes[0]]
     if len(sizes) not in (1, 2):
-        given = shape_text(sizes)
-        raise Misfit(f"input must be a vector or 2D tensor, but got shape {given}", shapes=[])
+        actual = shape_text(sizes)
+        raise Misfit(f"input must be a vector or 2D tensor, but got shape {actual}", shapes=[])
     if len(sizes) == 1 and sizes[0] not in (_LENGTH, None):
         raise Misfit(f"1D input must be of size 4, but got shape {shape_text(sizes)}", shapes=[])
     for axis, wanted in enumerate((_LENGTH, 2)[: len(sizes)]):
         if sizes[axis] not in (wanted, None):
             what = "First" if axis == 0 else "Second"
-            given = shape_text(sizes)
+            actual = shape_text(sizes)
             message = f"{what} dimension of 2D input must be of size {wanted}, but got shape"
-            raise Misfit(f"{message} {given}", shapes=[])
+            raise Misfit(f"{message} {actual}", shapes=[])
     return [context.shapes[0]]
 
 

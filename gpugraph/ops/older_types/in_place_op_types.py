@@ -1,8 +1,7 @@
-"""Rows of a tensor replaced, added to or subtracted from: InplaceUpdate, InplaceAdd, InplaceSub;
-and a slice replaced: TensorStridedSliceUpdate.
+"""InplaceUpdate, InplaceAdd, InplaceSub and TensorStridedSliceUpdate: update rows or a slice.
 
-TensorFlow's kernels write into the memory of their input. Here they give a tensor of its own unless
-nothing else reads the input; DeepCopy and Empty make what they are used on.
+TensorFlow's kernels write into the memory of their input. Here the result is a separate tensor
+unless nothing else reads the input; DeepCopy and Empty create tensors for these ops to update.
 """
 
 from __future__ import annotations
@@ -72,7 +71,7 @@ for _name, _change, _what in (
 
 numpy_op(
     "DeepCopy", "x: T -> y: T", {"T": ALL}, same_shape(0),
-    Call(copy_array), "A copy of x in memory of its own.", stateful=True,
+    Call(copy_array), "A copy of x in separate memory.", stateful=True,
 )  # fmt: skip
 
 
@@ -83,7 +82,7 @@ def _fill_empty(out: Any) -> None:
 numpy_op(
     "Empty", "shape: int32 -> output: dtype", {"dtype": ALL, "init": Attr("bool", False)},
     from_value(0),
-    Call(_fill_empty), "A tensor of this shape; its elements are 0, also without `init`.",
+    Call(_fill_empty), "A tensor of this shape; its elements are 0, even without `init`.",
     host=[0], stateful=True,
 )  # fmt: skip
 
@@ -114,10 +113,10 @@ def _bind_slice(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
 def _slice_back(op: Any, dy: Any) -> list[Any]:
     _, begin, end, strides, value = op.inputs
     attrs = attrs_of(op, _MASKS)
-    taken = raw_ops.StridedSlice(dy, begin, end, strides, **attrs)
+    selected = raw_ops.StridedSlice(dy, begin, end, strides, **attrs)
     zeros = raw_ops.ZerosLike(value)
     kept = raw_ops.TensorStridedSliceUpdate(dy, begin, end, strides, zeros, **attrs)
-    return [kept, None, None, None, unbroadcast(taken, value, taken)]
+    return [kept, None, None, None, unbroadcast(selected, value, selected)]
 
 
 numpy_op(

@@ -1,4 +1,4 @@
-"""NonMaxSuppression and its second version: NonMaxSuppressionV3 without a least score."""
+"""NonMaxSuppression and NonMaxSuppressionV2: NonMaxSuppressionV3 without a score threshold."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gpugraph.ops.framework.op_declaration import DECLARATIONS, Attr
 from gpugraph.ops.older_types.numpy_op import numpy_op
 
 _LIKE = "NonMaxSuppressionV3"
-_NO_LEAST = np.float32("-inf")
+_NO_MINIMUM = np.float32("-inf")
 
 
 def _infer(context: InferContext) -> Sequence[TensorShape]:
@@ -29,9 +29,9 @@ def _bind(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
     entry = find_kernel(_LIKE, "CPU", {})
     assert entry is not None and isinstance(entry.kernel, Call) and entry.kernel.function
     best = entry.kernel.function
-    boxes, scores, most, *threshold = arrays
+    boxes, scores, max_boxes, *threshold = arrays
     limit = threshold[0] if threshold else np.float32(context.attrs["iou_threshold"])
-    return lambda: best(boxes, scores, most, limit, _NO_LEAST)
+    return lambda: best(boxes, scores, max_boxes, limit, _NO_MINIMUM)
 
 
 _DOC = "The boxes of the highest scores, the best first, without those that overlap a better one "

@@ -1,4 +1,4 @@
-"""Declarations of ops that NumPy computes on every device, perhaps by the kernel of another op."""
+"""Declarations of ops that NumPy computes on every device, possibly by the kernel of another op."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def numpy_op(
     grad: Any = NO_GRADIENT,
     **others: Any,
 ) -> None:
-    """Declares an op type; signature: its inputs and outputs, `"x: T, y: T -> z: T"`."""
+    """Declare an op type; signature: its inputs and outputs, `"x: T, y: T -> z: T"`."""
     inputs, _, outputs = signature.partition("->")
     kernels = numpy_kernels(call)
     op(name, inputs=inputs, outputs=outputs, attrs=attrs, infer=infer, grad=grad, doc=doc,

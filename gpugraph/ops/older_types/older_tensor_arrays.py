@@ -1,7 +1,7 @@
-"""TensorArrays of graphs of before TensorFlow 1.0: the op that makes an array gives no flow.
+"""TensorArrays of graphs from before TensorFlow 1.0: the op that creates an array outputs no flow.
 
 Their handles are resources here, like those of version 3, whose kernels they use. Op types with the
-same inputs in version 3 are declared with other renamed op types.
+same inputs as in version 3 are declared with the other renamed op types.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Op types that only graphs of old producers have: see `framework/deprecations.py`."""
+"""Op types that only graphs of old producers contain: see `framework/deprecations.py`."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ _PIXELS = (uint8, int8, int16, int32, int64, float32, float64)
 # -- images
 
 
-def _adjust_contrast(images: Any, factor: Any, least: Any, most: Any, out: Any) -> None:
+def _adjust_contrast(images: Any, factor: Any, low: Any, high: Any, out: Any) -> None:
     wide = images.astype(np.float32)
     mean = wide.mean((-3, -2), keepdims=True)
     wide = (wide - mean) * factor + mean
-    np.copyto(wide, most, where=wide > most)  # an end of NaN does not count
-    np.copyto(wide, least, where=wide < least)
+    np.copyto(wide, high, where=wide > high)  # a NaN bound has no effect
+    np.copyto(wide, low, where=wide < low)
     np.copyto(out, wide)
 
 
@@ -136,7 +136,7 @@ _NORM_ATTRS: dict[str, Any] = {
 
 
 def _infer_norm(outputs: int) -> Callable[[InferContext], Sequence[TensorShape]]:
-    """Images, and vectors of their channels, of which there are `outputs`."""
+    """Return the inference of images and `outputs` vectors with one element per channel."""
 
     def infer(context: InferContext) -> Sequence[TensorShape]:
         images = context.shapes[0].with_rank(4)
@@ -240,12 +240,12 @@ _VOLUMES: dict[str, Any] = {
 }
 
 
-def _bind_volumes(op_type: str, given: int) -> Callable[..., Callable[[], Any]]:
-    """The kernel of `op_type`, which takes no array of input `given`, of which it has the shape."""
+def _bind_volumes(op_type: str, shape_input: int) -> Callable[..., Callable[[], Any]]:
+    """Return the kernel of `op_type` without the array of input `shape_input`, only its shape."""
     bind = like(op_type, data_format="NDHWC")
 
     def without(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
-        run: Callable[[], Any] = bind(context, *arrays[:given], *arrays[given + 1 :])
+        run: Callable[[], Any] = bind(context, *arrays[:shape_input], *arrays[shape_input + 1 :])
         return run
 
     return without

@@ -1,6 +1,6 @@
-"""FusedPadConv2D and FusedResizeAndPadConv2D: images resized, mirrored at their edges, convolved.
+"""FusedPadConv2D and FusedResizeAndPadConv2D: resize images, mirror-pad them, and convolve.
 
-TensorFlow's rewriters put them in the place of single ops of graphs that only infer.
+TensorFlow's rewriters substitute them for single ops in graphs for inference.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _text(value: Any) -> str:
 
 
 def _edges(value: Any) -> list[tuple[int, int]]:
-    """What is added before and after each dimension; a misfit where it is not 4 pairs."""
+    """Return the padding before and after each axis; a Misfit if it is not 4 pairs."""
     if np.shape(value) != (4, 2):
         message = f"paddings must be a matrix with 2 columns: {shape_text(np.shape(value))}"
         raise Misfit(message)
@@ -62,7 +62,7 @@ def _output_size(size: int | None, window: int | None, stride: int, same: bool) 
 def _infer(context: InferContext) -> Sequence[TensorShape]:
     last = len(context.shapes) - 1
     batch, *image, depth = of_rank(context.shapes[0], 4, "input")
-    rows, columns, taken, features = of_rank(context.shapes[last], 4, "filter")
+    rows, columns, filter_depth, features = of_rank(context.shapes[last], 4, "filter")
     if last == 3:
         size = context.value(1)
         image = [None, None] if size is None else list(ints(size))
@@ -76,8 +76,8 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
             None if n is None else n + sum(edges[axis]) for n, axis in ((batch, 0), (depth, 3))
         )
         image = [None if n is None else n + sum(pair) for n, pair in zip(image, edges[1:3])]
-    if None not in (depth, taken) and depth != taken:
-        raise ValueError(f"Dimensions must be equal, but are {depth} and {taken}")
+    if None not in (depth, filter_depth) and depth != filter_depth:
+        raise ValueError(f"Dimensions must be equal, but are {depth} and {filter_depth}")
     same = _text(context.attrs["padding"]) == "SAME"
     sizes = [
         _output_size(size, window, stride, same)
@@ -87,7 +87,7 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _resized(images: Any, size: Sequence[int], align: bool) -> Any:
-    """The images by bilinear interpolation, from pixels' upper left corners."""
+    """Resize images by bilinear interpolation, relative to pixels' upper left corners."""
     for axis, new in zip((1, 2), size):
         old = images.shape[axis]
         scale = (old - 1) / (new - 1) if align and new > 1 else old / new

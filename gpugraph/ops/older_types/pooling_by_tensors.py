@@ -21,7 +21,7 @@ _ATTRS = {"padding": PADDING, "data_format": IMAGES.format}
 
 
 def _windows(context: Any, first: int) -> dict[str, Any] | None:
-    """The attrs with those that the inputs from `first` on hold; None where they aren't known."""
+    """Return the attrs, completed by inputs `first` and `first + 1`; None if one is unknown."""
     values = context.value(first), context.value(first + 1)
     if any(value is None for value in values):
         return None
@@ -30,7 +30,7 @@ def _windows(context: Any, first: int) -> dict[str, Any] | None:
 
 
 def _infer(like: str, first: int) -> Callable[[InferContext], Sequence[TensorShape]]:
-    """Inference as of `like`, the op type whose windows are attrs."""
+    """Return the shape inference of `like`, the op type whose windows are attrs."""
     infer_like = DECLARATIONS[like].op_def.infer
     assert infer_like is not None
 
@@ -62,7 +62,7 @@ def _bind(like: str, first: int) -> Callable[..., Callable[[], Any]]:
 
 
 def _declare(name: str, like: str, inputs: str, first: int, grad: Callable[..., Any]) -> None:
-    """first: the number of the input `ksize`."""
+    """Declare the op type `name`; first: the number of the input `ksize`."""
     numpy_op(
         name, f"{inputs}, ksize: int32, strides: int32 -> output: T", {"T": REAL, **_ATTRS},
         _infer(like, first),

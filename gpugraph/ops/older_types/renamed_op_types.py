@@ -1,4 +1,4 @@
-"""Op types that are others under an older name: the same inputs, attrs, kernels and gradients."""
+"""Older names of op types: the same inputs, attrs, kernels and gradients."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ RENAMED: dict[str, str] = {
     "StackPop": "StackPopV2",
     "StackPush": "StackPushV2",
 }
-"""The op type that each one is."""
+"""The newer op type of each."""
 
 _ARRAYS = "Close Concat Gather Read Scatter Size Split Write"
 _QUEUES = "Close Dequeue DequeueMany DequeueUpTo Enqueue EnqueueMany IsClosed Size"
@@ -62,7 +62,8 @@ RENAMED |= {
     **{f"{kind}Reader": f"{kind}ReaderV2" for kind in ("FixedLengthRecord", "Identity", "TFRecord",
                                                        "TextLine", "WholeFile")},
 }  # fmt: skip
-"""Those of graphs of before TensorFlow 1.0; handles are resources, as in the later versions."""
+"""Op types of graphs from before TensorFlow 1.0; handles are resources, as in the later versions.
+"""
 
 _INPUTS = {"ScatterNdNonAliasingAdd": {"tensor": "input"}}
 """The inputs that have another name there."""

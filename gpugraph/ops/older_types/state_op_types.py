@@ -1,4 +1,4 @@
-"""Variable and Stack: variables and stacks as graphs before VariableV2 and StackV2 have them."""
+"""Variable and Stack: variables and stacks in graphs from before VariableV2 and StackV2."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ op(
     infer=_infer_variable,
     grad=NO_GRADIENT,
     stateful=True,
-    doc="As VariableV2, but that the static shape of a scalar is unknown.",
+    doc="As VariableV2, except that the static shape of a scalar is unknown.",
     **EMPTY_KERNELS,
 )
 

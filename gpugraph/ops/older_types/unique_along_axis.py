@@ -1,4 +1,4 @@
-"""UniqueV2 and UniqueWithCountsV2: the different slices of a tensor along an axis."""
+"""UniqueV2 and UniqueWithCountsV2: the distinct slices of a tensor along an axis."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _axis_of(value: Any, rank: int) -> int:
-    """The axis that a vector of one number names; without a number, that of a vector."""
+    """Return the axis in a vector of at most one element; an empty one stands for axis 0."""
     if len(value) > 1:
         raise ValueError(f"axis does not support input tensors larger than 1 elements: {value}")
     if not len(value):
@@ -69,15 +69,15 @@ def _bind(context: KernelContext, x: Any, axis: Any) -> Callable[[], list[Any]]:
     return run
 
 
-for _name, _more, _what in (
+for _name, _extra_outputs, _what in (
     ("UniqueV2", "", "the index of each slice among them."),
     ("UniqueWithCountsV2", ", count: out_idx", "the index of each slice, and how often each is."),
 ):
     numpy_op(
-        _name, f"x: T, axis: Taxis -> y: T, idx: out_idx{_more}", {
+        _name, f"x: T, axis: Taxis -> y: T, idx: out_idx{_extra_outputs}", {
             "T": ALL, "Taxis": INDEX, "out_idx": Attr("type", dtypes.int32, allowed=INDEX),
         }, _infer,
         Call(make=_bind, dynamic=True),
-        f"The different slices along `axis` (a vector of one number, or of none for a vector x) "
+        f"The distinct slices along `axis` (a vector of one number, or of none for a vector x) "
         f"in order of appearance, {_what}",
     )  # fmt: skip

@@ -173,7 +173,7 @@ def test_results_that_are_refused(value: Any, dtype: Any, message: str) -> None:
     ("value", "dtype", "message"),
     [
         ({"a": 1}, tf.float32, r"^Unsupported object type dict: 0-th value returned by pyfunc_"),
-        (object(), tf.float32, "^Unsupported object type object: .* no array of numbers or"),
+        (object(), tf.float32, "^Unsupported object type object: .* not an array of numbers or"),
         (np.array([b"a", 3], object), tf.string, "^Unsupported object type int: "),
         (np.zeros(2, [("a", "i4")]), tf.int32, "^Unsupported numpy data type: .* is an array of"),
         (np.array(["2020-01-01"], "datetime64[D]"), tf.int64, "^Unsupported numpy data type: "),
