@@ -1,4 +1,4 @@
-"""DecodeJSONExample: Examples as JSON, in protobuf's mapping, as the bytes of the messages."""
+"""DecodeJSONExample: converts Examples from JSON, in protobuf's mapping, to serialized messages."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ _LISTS = {
 
 
 def _fields(value: Any, known: tuple[str, ...]) -> dict[str, Any]:
-    """An object of a message, without fields that are null. ValueError for others' fields."""
+    """Return the fields of a message's object, except null ones; raise ValueError for unknown
+    fields.
+    """
     if not isinstance(value, dict):
         raise ValueError(f"an object is expected, not {value!r:.50}")
     for key in value:
@@ -101,9 +103,10 @@ _decode_json_example = string_op(
 
 
 def decode_json_example(json_examples: Any, name: str | None = None) -> Tensor:
-    """Examples as JSON, in protobuf's mapping, as the bytes that `tf.parse_example` takes.
+    """Convert Examples from JSON, in protobuf's mapping, to the bytes that `tf.parse_example`
+    takes.
 
-    Strings of any shape; the result has it too. InvalidArgumentError, in a run, for what is no
-    JSON, or not that of an Example.
+    The input is strings of any shape, which is also the result's. A run raises InvalidArgumentError
+    for a string that is not the JSON of an Example.
     """
     return _decode_json_example(json_examples, name=name)

@@ -77,22 +77,23 @@ def _bind_batch(context: KernelContext, examples: Any, names: Any, *rest: Any) -
 def parse_batch(
     examples: Any, names: Any, sparse: Sequence[tuple[bytes, DType]], dense: list[Dense]
 ) -> tuple[list[Any], list[Any]]:
-    """Sparse features of a vector of Examples as indices, values and shapes, and the dense ones.
+    """Return the features of Examples: indices, values and shape of each sparse one, and the dense
+    ones.
 
-    InvalidArgumentError for Examples that do not fit, and names that are not as many.
+    Raises InvalidArgumentError for Examples that do not match, and for a different number of names.
     """
     _check_names(examples, names)
     contents = examples.tolist()
     try:
         return parse_columns(contents, sparse, dense)
-    except ValueError:  # the errors are those of the first example that does not fit
+    except ValueError:  # the second attempt raises the error of the first example that does not match
         return _parse_each(contents, names, sparse, dense)
 
 
 def _parse_each(
     contents: Sequence[bytes], names: Any, sparse: Sequence[tuple[bytes, DType]], dense: list[Dense]
 ) -> tuple[list[Any], list[Any]]:
-    """The features of Examples, read one after the other."""
+    """Return the features of Examples, read one after another."""
     lists: list[list[Any]] = [[] for _ in sparse]
     rows: list[list[Any]] = [[] for _ in dense]
     for index, content in enumerate(contents):
@@ -156,7 +157,7 @@ def _bind_single(context: KernelContext, example: Any, *defaults: Any) -> Callab
 def parse_one(
     content: bytes, sparse: Sequence[tuple[bytes, DType]], dense: list[Dense], name: bytes = b""
 ) -> tuple[list[Any], list[Any]]:
-    """As `parse_batch`, of one Example: sparse features are vectors."""
+    """Parse one Example like `parse_batch`; sparse features become vectors."""
     place, spans = Place(name), _spans(content)
     parts = [
         sparse_vector(feature_at(content, spans, key, dtype, place), dtype) for key, dtype in sparse

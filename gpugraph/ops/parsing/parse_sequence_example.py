@@ -1,7 +1,7 @@
-"""ParseSequenceExample and ParseSingleSequenceExample: contexts, and lists of features, as tensors.
+"""ParseSequenceExample and ParseSingleSequenceExample: contexts and feature lists as tensors.
 
-A feature list has a feature for each step. Dense ones become a row for each step, all of one size;
-sparse ones a SparseTensor whose last dimension is the values of a step.
+A feature list has one feature per step. Dense lists become one row per step, all of one size;
+sparse lists become a SparseTensor whose last dimension holds the values of a step.
 """
 
 from __future__ import annotations
@@ -58,11 +58,12 @@ class _Row(NamedTuple):
 
 
 class _Wanted(NamedTuple):
-    """What an op takes of a SequenceExample, by key: the sparse and the dense features."""
+    """The features that an op reads from a SequenceExample, by key: the sparse and the dense ones.
+    """
 
     context_sparse: Sequence[tuple[bytes, DType]]
     context_dense: Sequence[Dense]
-    """Of the context; what follows are lists."""
+    """Of the context; the following fields are feature lists."""
     list_sparse: Sequence[tuple[bytes, DType]]
     list_dense: Sequence[_Row]
     may_be_missing: frozenset[bytes]
@@ -128,7 +129,7 @@ def _step(place: Place, key: bytes, index: int) -> str:
 
 
 def _check_step(feature: Feature, key: bytes, dtype: DType, place: Place, index: int) -> None:
-    """InvalidArgumentError for a step of another dtype."""
+    """Raise InvalidArgumentError for a step of another dtype."""
     if feature.kind != KIND_OF[dtype]:
         raise invalid_argument(
             f"{_step(place, key, index)}Data types don't match. Expected type: {type_name(dtype)}"
@@ -138,7 +139,7 @@ def _check_step(feature: Feature, key: bytes, dtype: DType, place: Place, index:
 def _sparse_steps(
     content: bytes, lists: Lists, key: bytes, dtype: DType, place: Place
 ) -> list[Feature | None]:
-    """The feature of each step; a list that is missing has none."""
+    """Return the feature of each step; a missing list has no steps."""
     features: list[Feature | None] = []
     for span in _spans_of(content, lists, key, place) or []:
         feature = feature_of(content, span, key, place)
@@ -151,7 +152,7 @@ def _sparse_steps(
 def _dense_steps(
     content: bytes, lists: Lists, row: _Row, may_be_missing: frozenset[bytes], place: Place
 ) -> Any:
-    """The steps of a list as rows."""
+    """Return the steps of a list as rows."""
     spans = _spans_of(content, lists, row.key, place)
     if spans is None and row.key not in may_be_missing:
         name = place.name.decode("utf-8", "replace") or "<unknown>"
@@ -241,7 +242,8 @@ _ATTRS: dict[str, Any] = {
 
 
 def _sparse_outputs(kind: str) -> tuple[str, ...]:
-    """The indices, values and shapes of the sparse features of contexts, or of lists."""
+    """Return the outputs for indices, values and shapes of sparse features of contexts or of lists.
+    """
     return (
         f"{kind}_sparse_indices: N{kind}_sparse*int64",
         f"{kind}_sparse_values: {kind}_sparse_types",
@@ -337,7 +339,9 @@ def _parse_batch(examples: list[bytes], names: Any, wanted: _Wanted) -> list[Any
 def _sparse_steps_of_batch(
     batch: Sequence[Sequence[Feature | None]], dtype: DType
 ) -> tuple[Any, Any, Any]:
-    """Steps of examples as indices, values and shape: example, step, value."""
+    """Return the steps of examples as indices, values and shape; the axes are example, step and
+    value.
+    """
     steps = [step for steps in batch for step in steps]
     flat, values, shape = sparse_batch(steps, dtype)
     counts = np.array([len(steps) for steps in batch], np.int64)
@@ -350,7 +354,7 @@ def _sparse_steps_of_batch(
 
 
 def _padded(rows: Sequence[Any], row: _Row) -> Any:
-    """Steps of examples as one array, filled up with zeros."""
+    """Return the steps of examples as one array, padded with zeros."""
     filler = as_vector([b""] if row.dtype.name == "string" else [0], row.dtype)
     return batch_of(rows, Dense(row.key, row.dtype, (None, *row.shape), filler))
 

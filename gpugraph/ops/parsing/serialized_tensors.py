@@ -1,4 +1,5 @@
-"""SerializeTensor and ParseTensor: a tensor as the bytes of a TensorProto, and back."""
+"""SerializeTensor and ParseTensor: conversion of a tensor to the bytes of a TensorProto, and back.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ STORABLE: tuple[DType, ...] = (
     *(dtypes.int64, dtypes.uint8, dtypes.uint16, dtypes.uint32, dtypes.uint64, dtypes.string),
     *dtypes.QUANTIZED,
 )
-"""The dtypes of tensors that a message holds."""
+"""The dtypes of tensors that a message can hold."""
 
 
 def _bind_serialize(context: KernelContext, tensor: Any, out: Any) -> Callable[[], None]:
@@ -69,12 +70,12 @@ def _bind_parse(context: KernelContext, serialized: Any) -> Callable[[], Any]:
 
 
 def shown_type(dtype: DType) -> str:
-    """A dtype as the runtime's errors name it."""
+    """Return the name of a dtype in errors of the runtime."""
     return {dtypes.float32: "float", dtypes.float64: "double"}.get(dtype, dtype.name)
 
 
 def parsed_tensor(content: bytes) -> tuple[Any, DType]:
-    """The array and dtype of a TensorProto; InvalidArgumentError for bytes that are none."""
+    """Return the array and dtype of a TensorProto; raise InvalidArgumentError for invalid bytes."""
     try:
         for _ in fields_of(content):
             pass
@@ -95,13 +96,13 @@ _parse_tensor = host_op(
 
 
 def serialize_tensor(tensor: Any, name: str | None = None) -> Tensor:
-    """The bytes of a TensorProto of a tensor, a string scalar."""
+    """Serialize a tensor to a TensorProto, whose bytes are a string scalar."""
     return _serialize_tensor(tensor, name=name)
 
 
 def parse_tensor(serialized: Any, out_type: Any, name: str | None = None) -> Tensor:
-    """The tensor, of any shape, whose TensorProto the bytes of a string scalar are.
+    """Parse the bytes of a TensorProto, a string scalar, to a tensor of any shape.
 
-    InvalidArgumentError, in a run, for bytes that are none, and for a tensor of another dtype.
+    A run raises InvalidArgumentError for invalid bytes, and for a tensor of another dtype.
     """
     return _parse_tensor(serialized, out_type=out_type, name=name)

@@ -1,4 +1,4 @@
-"""Accumulators of gradients as ops, and `tf.ConditionalAccumulator` and its like."""
+"""The ops of gradient accumulators."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ for _type, _container, _what in (
         output="handle",
         dtype=_ACCUMULATED,
         shape=Attr("shape", required=True),
-        **SHARING,  # before the reduction, as TensorFlow has them
+        **SHARING,  # before reduction_type, in TensorFlow's order
         reduction_type=Attr("string", "MEAN", allowed=("MEAN", "SUM")),
     )
 

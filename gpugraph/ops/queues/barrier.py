@@ -1,4 +1,6 @@
-"""Barriers: elements by keys, whose components come one by one: ops, and the class of programs."""
+"""Barriers, which assemble the elements of keys from components that arrive separately: ops and
+class.
+"""
 
 from __future__ import annotations
 
@@ -159,11 +161,12 @@ asking_op(
 
 
 class Barrier:
-    """Elements by keys; each leaves when all its components have come, whoever brings them.
+    """Elements by key; an element can be taken once all its components have been inserted.
 
-    types: a list of the components' dtypes. shapes: a list of their shapes, fully defined, or
-    None. shared_name: barriers of a session with the same name are the same.
-    ValueError for shapes that are open, or in another number.
+    Different runs may insert the components. types: a list of the components' dtypes. shapes: a
+    list of their shapes, fully defined, or None. shared_name: within a session, barriers with the
+    same name are one barrier. Raises ValueError for shapes that are not fully defined, or if their
+    number differs from `types`.
     """
 
     def __init__(
@@ -199,10 +202,11 @@ class Barrier:
     def insert_many(
         self, component_index: int, keys: Any, values: Any, name: str | None = None
     ) -> Operation:
-        """An operation that gives keys, a vector of strings, the rows of `values` as a component.
+        """Return an operation that inserts the rows of `values` as one component of the elements
+        `keys`.
 
-        A run raises InvalidArgumentError if a key has this component already, CancelledError if
-        the barrier is closed and a key is new.
+        keys: a vector of strings. A run raises InvalidArgumentError if a key has this component
+        already, and CancelledError if the barrier is closed and a key is new.
         """
         operation: Operation = raw_ops.BarrierInsertMany(
             self._barrier_ref, keys, values, component_index=component_index,
@@ -217,11 +221,12 @@ class Barrier:
         timeout: int | None = None,
         name: str | None = None,
     ) -> tuple[Tensor, Tensor, list[Tensor]]:
-        """Indices, keys and a list of the components of so many whole elements, which leave.
+        """Return indices, keys and the list of components of `num_elements` complete elements, and
+        remove them.
 
-        Waits for them. Indices say with which insert an element came first. allow_small_batch:
-        whether a closed barrier gives fewer, at least one; a run raises OutOfRangeError if there
-        are too few. timeout: None; a limit is set by the options of a run.
+        The run waits for them. An index tells which insert created the element. allow_small_batch:
+        whether a closed barrier returns fewer elements, at least one; a run raises OutOfRangeError
+        if there are too few. timeout: must be None; the options of a run set a limit.
         """
         if timeout is not None and timeout != -1:
             raise NotImplementedError("take_many has no timeout: use tf.RunOptions(timeout_in_ms)")
@@ -239,7 +244,9 @@ class Barrier:
         return indices, keys, values
 
     def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> Operation:
-        """An operation after which no new keys come in; no values either if it cancels."""
+        """Return an operation after which new keys are refused; if it cancels, all values are
+        refused.
+        """
         operation: Operation = raw_ops.BarrierClose(
             self._barrier_ref, cancel_pending_enqueues=cancel_pending_enqueues,
             name=name or f"{self._name}_BarrierClose",
@@ -247,11 +254,11 @@ class Barrier:
         return operation
 
     def ready_size(self, name: str | None = None) -> Tensor:
-        """How many elements are whole, an int32 scalar."""
+        """Return the number of complete elements, an int32 scalar."""
         return self._size(raw_ops.BarrierReadySize, name or f"{self._name}_BarrierReadySize")
 
     def incomplete_size(self, name: str | None = None) -> Tensor:
-        """How many elements are not whole, an int32 scalar."""
+        """Return the number of incomplete elements, an int32 scalar."""
         name = name or f"{self._name}_BarrierIncompleteSize"
         return self._size(raw_ops.BarrierIncompleteSize, name)
 

@@ -1,7 +1,7 @@
-"""Queues as ops. A handle, in host memory, holds the `ElementQueue`, which the session keeps.
+"""The ops of queues. A handle, in host memory, refers to the session's `ElementQueue`.
 
-Nodes that name the same `shared_name` in the same container have the same queue. An op that may
-wait looks itself whether its run goes on (`waiting_attempts`); meanwhile others may use the
+Nodes with the same `shared_name` in the same container share one queue. An op that may wait checks
+by itself whether its run goes on (`waiting_attempts`); while it waits, other runs may use the
 variables of its run.
 """
 
@@ -61,7 +61,7 @@ def _bind_queue(
 
 
 def _check_same(queue: Any, kind: QueueKind, node: str) -> None:
-    """InvalidArgumentError where a shared queue is of another kind than a node of it."""
+    """Raise InvalidArgumentError if a shared queue differs from the one that a node declares."""
     if not isinstance(queue, ElementQueue) or queue.kind.op_type != kind.op_type:
         op_type = queue.kind.op_type if isinstance(queue, ElementQueue) else type(queue).__name__
         raise invalid_argument(
@@ -133,11 +133,12 @@ for _type, _class, _attrs, _doc in (
     )
 
 
-# -- what is done with a queue
+# -- operations on queues
 
 
 def queue_of(handle: Any) -> ElementQueue:
-    """The queue behind a handle; InvalidArgumentError for the handle of something else."""
+    """Return the queue behind a handle; raise InvalidArgumentError for a handle of another object.
+    """
     return held_object(handle, ElementQueue, "queue")
 
 
@@ -191,7 +192,7 @@ def _bind_close(context: KernelContext, handle: Any) -> Run:
 
 
 def _infer_element(context: InferContext) -> Sequence[TensorShape]:
-    """The shapes of an element, as the queue was made for them; unknown where that is not known."""
+    """Return the element shapes from the op that made the queue, or unknown shapes."""
     op_type, attrs = context.maker(0) or ("", {})
     shapes = [as_shape(shape) for shape in attrs.get("shapes", ())]
     if op_type == "PriorityQueueV2":

@@ -1,4 +1,4 @@
-"""Staging areas as ops. All that name one `shared_name` work on the same area of the session."""
+"""The ops of staging areas. Nodes with the same `shared_name` share one area of the session."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _keyed(is_ordered: bool, context: KernelContext) -> KeyedTuples:
 
 
 def _asking(op_type: str, doc: str, area_of: Callable[..., Any], method: str, **more: Any) -> None:
-    """Declares an op that asks an area for a number, or clears it, and waits for nothing."""
+    """Declare an op that returns a count of an area, or clears it, without waiting."""
 
     def bind(context: KernelContext, *out: Any) -> Run:
         area = area_of(context)
@@ -108,7 +108,7 @@ _asking("StageSize", "How many tuples there are.", _tuples, "size", **_SIZE)
 _asking("StageClear", "Drops all tuples.", _tuples, "clear", **_CLEAR)
 
 
-# -- by keys
+# -- by key
 
 
 def _bind_map_stage(
