@@ -86,7 +86,7 @@ def parse_batch(
     contents = examples.tolist()
     try:
         return parse_columns(contents, sparse, dense)
-    except ValueError:  # the second attempt raises the error of the first example that does not match
+    except ValueError:  # raise the error of the first example that does not match
         return _parse_each(contents, names, sparse, dense)
 
 

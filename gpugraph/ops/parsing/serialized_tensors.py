@@ -1,5 +1,4 @@
-"""SerializeTensor and ParseTensor: conversion of a tensor to the bytes of a TensorProto, and back.
-"""
+"""SerializeTensor and ParseTensor: conversion of a tensor to the bytes of a TensorProto, and back."""
 
 from __future__ import annotations
 

@@ -24,8 +24,7 @@ class Padding(ElementQueue):
         """Accept any shapes: sizes may be unknown, and the constructor has checked the ranks."""
 
     def batch(self, elements: Sequence[Element]) -> list[Any]:
-        """Return the elements as one array per component; smaller elements are padded at the end.
-        """
+        """Return the elements as one array per component; smaller elements are padded at the end."""
         return [_padded(component) for component in zip(*elements)]
 
 
@@ -94,8 +93,7 @@ def random_words(seed: int, seed2: int) -> Iterator[int]:
 
 
 class ByPriority(ElementQueue):
-    """A queue that takes the element with the smallest number in component 0 first, ties in order.
-    """
+    """A queue that takes the element with the smallest number in component 0 first, ties in order."""
 
     def __init__(self, kind: QueueKind, name: str) -> None:
         super().__init__(kind, name)

@@ -95,7 +95,7 @@ class Stream:
         self._lock = new_lock()
         self._ahead = np.empty((0, 0))
         self._used = 0
-        self._kind: Any = None  # law, size and dtype of the rows drawn ahead; None if there are none
+        self._kind: Any = None  # law, size and dtype of the rows ahead; None if there are none
         self._moved: tuple[str, DeviceState] | None = None
 
     def move(self, device: str, put: Callable[[Any], DeviceState]) -> DeviceState:

@@ -1,4 +1,4 @@
-"""Readers as ops: handles, which the session shares by container and name, and what reads."""
+"""The ops of readers: handles, which the session shares by container and name, and reads."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _declare(
     is_whole: bool = False,
     **attrs: Attr,
 ) -> None:
-    """Declares a kind of reader; `source` gives what opens a file, of the node's attrs."""
+    """Declare a kind of reader; `source` maps a node's attrs to the function that opens a file."""
 
     def bind(context: KernelContext, handle: Any) -> Run:
         open_work = source(context.attrs)

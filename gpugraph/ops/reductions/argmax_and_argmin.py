@@ -38,7 +38,7 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _searching(find: Any, worst: float) -> Call:
-    """`find` along an axis; NaNs lose against all numbers, as in TensorFlow."""
+    """Return the kernel of `find` along an axis; NaNs lose against all numbers, as in TensorFlow."""
 
     def make(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
         view, axis = _view(context, x)
@@ -58,7 +58,7 @@ def _searching(find: Any, worst: float) -> Call:
 
 
 def _view(context: KernelContext, x: Any) -> tuple[Any, int]:
-    """x as (before, axis, after), and 1; InvalidArgumentError for an empty axis."""
+    """Return x as (before, axis, after), and 1; raise InvalidArgumentError for an empty axis."""
     sizes = context.input_shapes[0]
     try:
         axis = normalize_axis(context.value(1), len(sizes), "Dimension")
@@ -70,7 +70,7 @@ def _view(context: KernelContext, x: Any) -> tuple[Any, int]:
 
 
 class _Chosen:
-    """The elements at `indices`: they have a NaN where, and only where, x has one."""
+    """The elements at `indices`, which include a NaN exactly if x has one there."""
 
     def __init__(self, view: Any, indices: Any) -> None:
         before, size, after = view.shape
@@ -94,7 +94,7 @@ def _launch(most: bool, signature: Signature) -> list[Launch]:
 
 
 def _position_terms(best: Reduction, worst: str, signature: Signature, x: Term) -> list[Term]:
-    """The smallest of the positions along the last axis at which x has its best number."""
+    """Return the smallest position along the last axis at which x has its best value."""
     axis = normalize_axis(signature.value(1), len(x.shape), "Dimension")
     if axis != len(x.shape) - 1 or not x.dtype.is_floating or not 0 < x.shape[axis] < 2**31:
         raise NotImplementedError("it is not along the last axis of floating-point numbers")
@@ -107,7 +107,7 @@ def _position_terms(best: Reduction, worst: str, signature: Signature, x: Term) 
 
 
 class ArgFunction(Protocol):
-    """A function that looks for an element along an axis."""
+    """A function that finds an element along an axis."""
 
     def __call__(
         self,
@@ -117,7 +117,7 @@ class ArgFunction(Protocol):
         dimension: Any = None,
         output_type: Any = dtypes.int64,
     ) -> Tensor:
-        """The index of the element along `axis`, or `dimension`, its older name."""
+        """Return the index of the element along `axis`, or `dimension`, its older name."""
 
 
 def _declare(op_type: str, cpu: Call, element: str, best: Reduction, worst: str) -> ArgFunction:
@@ -175,5 +175,5 @@ def arg_max(
 def arg_min(
     input: Any, dimension: Any, output_type: Any = dtypes.int64, name: str | None = None
 ) -> Tensor:
-    """`argmin` along `dimension`, under its older name."""
+    """Return `argmin` along `dimension`; this is the older name."""
     return argmin(input, dimension, name, output_type=output_type)

@@ -35,7 +35,7 @@ _COUNTED = (dtypes.int32, dtypes.int64, dtypes.float32, dtypes.float64)
 
 
 def _infer_length(index: int) -> Any:
-    """A vector whose length is host input `index`."""
+    """Return the inference of a vector whose length is host input `index`."""
 
     def infer(context: InferContext) -> Sequence[TensorShape]:
         value = context.value(index)
@@ -70,7 +70,7 @@ def _bind_bincount(_: KernelContext, arr: Any, weights: Any, out: Any) -> Callab
 def _counting(
     function: str, before: Arguments, output: int, message: str, signature: Signature
 ) -> list[Launch]:
-    """Counts of the elements of input 0, written to array `output`."""
+    """Return launches that count the elements of input 0 into array `output`."""
     count, bins = prod(signature.input_shapes[0]), signature.output_shapes[0][0]
     if count >= 1 << 32:
         raise NotImplementedError(f"{count} elements are more than 32 bits count")
@@ -121,11 +121,11 @@ def bincount(
     maxlength: Any = None,
     dtype: Any = dtypes.int32,
 ) -> Tensor:
-    """How often each number 0, 1, ... is in the int32 tensor `arr`: a vector of `dtype`.
+    """Count how often each number 0, 1, ... is in the int32 tensor `arr`: a vector of `dtype`.
 
-    It is as long as the largest number needs, at least `minlength` and at most `maxlength`.
-    `weights`, of the shape of arr, are summed up in place of ones, and give the dtype.
-    InvalidArgumentError in a run for negative numbers.
+    Its length is the largest number plus 1, but at least `minlength` and at most `maxlength`.
+    `weights`, of the shape of arr, are summed instead of ones, and determine the dtype.
+    A run raises InvalidArgumentError for negative numbers.
     """
     with op_scope(None, "bincount"):
         numbers = convert_to_tensor(arr, dtypes.int32, name="arr")
@@ -150,14 +150,14 @@ def bincount(
 
 
 def _known(value: Any) -> Any:
-    """The value of an argument where it is constant."""
+    """Return the value of an argument if it is constant."""
     if isinstance(value, Tensor):
         return constant_value(value)
     return None if value is None else np.asarray(value)
 
 
 def _all(function: Any, tensor: Tensor) -> Tensor:
-    """A reduction over all axes; 0 of no elements."""
+    """Return a reduction over all axes; 0 if there are no elements."""
     return function(tensor, raw_ops.Range(0, raw_ops.Rank(tensor), 1))
 
 
@@ -169,7 +169,7 @@ def _product(sizes: Tensor) -> Tensor:
 
 
 def _places(values: Any, low: Any, high: Any, count: int) -> Any:
-    """The bin of each value; values outside are in the first or the last."""
+    """Return the bin of each value; values outside are in the first or the last."""
     step = (float(high) - float(low)) / count
     bins = np.floor((values.astype(np.float64) - float(low)) / step)
     return np.clip(bins, 0, count - 1).astype(np.int64)
@@ -228,10 +228,10 @@ def histogram_fixed_width(
     values: Any, value_range: Any, nbins: Any = 100, dtype: Any = dtypes.int32,
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
-    """How many `values` lie in each of `nbins` equal parts of value_range: a vector of `dtype`.
+    """Count the `values` in each of `nbins` equal parts of value_range: a vector of `dtype`.
 
-    value_range: two numbers of the values' dtype, the first smaller (InvalidArgumentError in a
-    run). Values outside count into the first or the last part.
+    value_range: two numbers of the values' dtype, the first smaller; otherwise a run raises
+    InvalidArgumentError. Values outside count in the first or the last part.
     """
     with op_scope(name, "histogram_fixed_width", values, value_range, nbins) as scope:
         return _histogram(values, value_range, nbins, dtype=as_dtype(dtype), name=scope)
@@ -241,9 +241,10 @@ def histogram_fixed_width_bins(
     values: Any, value_range: Any, nbins: Any = 100, dtype: Any = dtypes.int32,
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
-    """The part of value_range in which each value lies, as `histogram_fixed_width` counts them.
+    """Return the part of value_range in which each value lies, as `histogram_fixed_width` counts
+    them.
 
-    A tensor of the shape of `values` and of `dtype`, int32 or int64.
+    The result is a tensor of the shape of `values` and of `dtype`, int32 or int64.
     """
     with op_scope(name, "histogram_fixed_width_bins", values, value_range, nbins):
         numbers = convert_to_tensor(values, name="values")
@@ -313,11 +314,11 @@ def confusion_matrix(
     name: str | None = None,
     weights: Any = None,
 ) -> Tensor:
-    """How often a class was predicted as another: [label, prediction], a square matrix of `dtype`.
+    """Count the pairs of label and prediction: a square matrix [label, prediction] of `dtype`.
 
-    labels, predictions: vectors of equal length, of class numbers; (n, 1) is one too. Without
-    `num_classes` the largest number + 1. `weights`, a vector, are added in place of ones.
-    InvalidArgumentError in a run for a class outside.
+    labels, predictions: class numbers, vectors of equal length, or of shape (n, 1). The default of
+    `num_classes` is the largest class number + 1. `weights`, a vector, are added instead of ones.
+    A run raises InvalidArgumentError for a class outside the matrix.
     """
     with op_scope(name, "confusion_matrix", predictions, labels, num_classes, weights):
         classes = [

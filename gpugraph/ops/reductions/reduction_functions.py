@@ -1,4 +1,4 @@
-"""The public functions of reductions: `reduce_sum` and its like."""
+"""The public functions of reductions: `reduce_sum` and others."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from gpugraph.ops.reductions.reduction_ops import (
 
 
 def either(value: Any, old: Any, name: str, old_name: str) -> Any:
-    """The one of two names of an argument that is given; ValueError for both."""
+    """Return an argument given under either of two names; raise ValueError if both are used."""
     if value is not None and old is not None:
         raise ValueError(f"Cannot specify both '{old_name}' and '{name}'.")
     return old if value is None else value
@@ -41,7 +41,7 @@ def reduce_with(
     reduction_indices: Any = None,
     keep_dims: Any = None,
 ) -> Tensor:
-    """A reduction by `function` along `axis`; along all axes for None."""
+    """Reduce `x` by `function` along `axis`; along all axes for None."""
     if reduction_indices is not None:
         axis = either(axis, reduction_indices, "axis", "reduction_indices")
     keep = bool(either(keepdims, keep_dims, "keepdims", "keep_dims"))
@@ -71,11 +71,11 @@ class ReductionFunction(Protocol):
         reduction_indices: Any = None,
         keep_dims: bool | None = None,
     ) -> Tensor:
-        """The reduction along `axis`."""
+        """Return the reduction along `axis`."""
 
 
 def _public(compute: Callable[..., Tensor], name: str, doc: str) -> ReductionFunction:
-    """The public function `name`, which is `compute(x, axis, keepdims, name, <older names>)`."""
+    """Return the public function `name`: `compute(x, axis, keepdims, name, <older names>)`."""
 
     @named(name, doc)
     def reduce(
@@ -92,7 +92,7 @@ def _public(compute: Callable[..., Tensor], name: str, doc: str) -> ReductionFun
 
 
 def _public_of(op_function: OpFunction, doc: str) -> ReductionFunction:
-    """The public function of a reduction op: `reduce_sum` of Sum."""
+    """Return the public function of a reduction op: `reduce_sum` for Sum."""
     return _public(partial(reduce_with, op_function), f"reduce_{op_function.__name__}", doc)
 
 
@@ -149,5 +149,5 @@ reduce_logsumexp = _public(
 
 
 def l2_loss(t: Any, name: str | None = None) -> Tensor:
-    """Half the sum of the squares of all elements of a floating tensor."""
+    """Return half the sum of the squares of all elements of a floating tensor."""
     return raw_ops.L2Loss(t, name=name)

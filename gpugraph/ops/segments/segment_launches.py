@@ -1,4 +1,4 @@
-"""Launches of segments.cu: rows by segments that are numbered in ascending order."""
+"""Launches of segments.cu: reductions of rows by segment ids in ascending order."""
 
 from __future__ import annotations
 
@@ -25,8 +25,10 @@ _BLOCK = (THREADS, 1, 1)
 
 
 class Rule(NamedTuple):
-    """What makes a segment's rows one: an expression that combines them; then what they are
-    divided by ("mean", "root" or nothing). empty: what a segment without rows has."""
+    """The reduction of a segment: an expression that combines rows, and the divisor of the result.
+
+    divided: by the count ("mean"), by its root ("root") or not at all (""). empty: the value of a
+    segment without rows."""
 
     combine: str
     empty: int = 0
@@ -56,8 +58,9 @@ def _changes(count: int, segments: int, width: int) -> Changes:
 
 
 def _keys(signature: Signature, by: bool, most: int = -1) -> list[Launch]:
-    """A launch that finds each row's segment, and checks it. by: rows are those of input 0
-    at the indices of input 1; ids follow them."""
+    """Return a launch that finds and checks each row's segment.
+
+    by: whether rows are those of input 0 at the indices of input 1, which the ids follow."""
     data, ids = signature.input_shapes[0], signature.input_shapes[1 + by]
     count, size = ids[0], data[0]
     if max(count, size, most) >= _MOST:
@@ -79,7 +82,7 @@ def _keys(signature: Signature, by: bool, most: int = -1) -> list[Launch]:
 def _combine(
     rule: Rule, signature: Signature, by: bool, out: Arg, shape: Sequence[int]
 ) -> list[Launch]:
-    """Launches over what `_keys` left."""
+    """Return launches over the results of `_keys`."""
     types, dtype = signature.input_types, signature.input_types[0]
     count, segments, width = signature.input_shapes[1][0], shape[0], prod(shape[1:])
     changes, wide = _changes(count, segments, width), wide_type(dtype)
@@ -99,7 +102,10 @@ def _combine(
 
 
 def sized_segments(rule: Rule, by: bool, host: Call) -> Sized:
-    """Segments of input 0, whose number the last id has; by: of its rows at the indices of 1."""
+    """Return the kernel of segments of input 0, whose number follows from the last id.
+
+    by: whether rows are those of input 0 at the indices of input 1.
+    """
 
     def count(signature: Signature) -> list[Launch]:
         data, ids = signature.input_shapes[0], signature.input_shapes[1 + by]
@@ -124,7 +130,9 @@ def _known_size(signature: Signature) -> list[int]:
 
 
 def counted_segments(rule: Rule, signature: Signature) -> list[Launch]:
-    """The same of rows at indices, with a given number of segments; data or ids may be empty."""
+    """Return launches for rows at indices with a given number of segments; data or ids may be
+    empty.
+    """
     shape, count = signature.output_shapes[0], signature.input_shapes[2][0]
     if signature.input_shapes[1] != signature.input_shapes[2]:
         raise NotImplementedError("ids and rows do not fit together")
@@ -134,8 +142,10 @@ def counted_segments(rule: Rule, signature: Signature) -> list[Launch]:
 
 
 def segment_gradient(divided: str, signature: Signature) -> list[Launch]:
-    """The rows of input 0 at the ids of input 2, each divided as by `Rule.divided`, added to those
-    of the output at the indices of input 1."""
+    """Return launches that add rows of input 0 to rows of the output.
+
+    The rows are those at the ids of input 2, each divided as by `Rule.divided`; the output's rows
+    are those at the indices of input 1."""
     (segments, *_), (count,) = signature.input_shapes[0], signature.input_shapes[1]
     shape, dtype = signature.output_shapes[0], signature.input_types[0]
     width, wide = prod(shape[1:]), wide_type(dtype)
