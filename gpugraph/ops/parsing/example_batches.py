@@ -1,4 +1,4 @@
-"""Parsing of a batch of Examples with one byte layout by columns: see `formats/example_columns.py`."""
+"""Parsing of Examples that share one byte layout by columns: see `formats/example_columns.py`."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class _Row(NamedTuple):
 
 
 class _Wanted(NamedTuple):
-    """The features that an op reads from a SequenceExample, by key: the sparse and the dense ones."""
+    """The sparse and dense features that an op reads from a SequenceExample, by key."""
 
     context_sparse: Sequence[tuple[bytes, DType]]
     context_dense: Sequence[Dense]
@@ -241,7 +241,7 @@ _ATTRS: dict[str, Any] = {
 
 
 def _sparse_outputs(kind: str) -> tuple[str, ...]:
-    """Return the outputs for indices, values and shapes of sparse features of contexts or of lists."""
+    """Return the outputs of sparse features of contexts or lists: indices, values and shapes."""
     return (
         f"{kind}_sparse_indices: N{kind}_sparse*int64",
         f"{kind}_sparse_values: {kind}_sparse_types",

@@ -1,4 +1,4 @@
-"""SerializeTensor and ParseTensor: conversion of a tensor to the bytes of a TensorProto, and back."""
+"""SerializeTensor and ParseTensor: conversion between tensors and the bytes of TensorProtos."""
 
 from __future__ import annotations
 

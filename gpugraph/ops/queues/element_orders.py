@@ -24,7 +24,7 @@ class Padding(ElementQueue):
         """Accept any shapes: sizes may be unknown, and the constructor has checked the ranks."""
 
     def batch(self, elements: Sequence[Element]) -> list[Any]:
-        """Return the elements as one array per component; smaller elements are padded at the end."""
+        """Return the elements as one array per component; smaller ones are padded at the end."""
         return [_padded(component) for component in zip(*elements)]
 
 
@@ -93,7 +93,7 @@ def random_words(seed: int, seed2: int) -> Iterator[int]:
 
 
 class ByPriority(ElementQueue):
-    """A queue that takes the element with the smallest number in component 0 first, ties in order."""
+    """A queue in ascending order of the number in component 0; ties leave in order of arrival."""
 
     def __init__(self, kind: QueueKind, name: str) -> None:
         super().__init__(kind, name)

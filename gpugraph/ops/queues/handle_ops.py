@@ -72,7 +72,7 @@ def waiting_op(op_type: str, bind: Callable[..., Run], doc: str, **declaration: 
 def resource_op(
     op_type: str, bind: Callable[..., Run], doc: str, output: str = "handle", **attrs: Any
 ) -> None:
-    """Declare an op whose output is the handle of the object that the session holds for the node."""
+    """Declare an op whose output is the handle of the node's object in the session."""
     op(
         op_type, cpu=Call(make=bind, late=True), gpu=HOST, grad=NO_GRADIENT, stateful=True,
         outputs=f"{output}: resource", host_outputs=(0,), infer=infer_handle, doc=doc,

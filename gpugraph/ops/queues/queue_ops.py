@@ -137,7 +137,7 @@ for _type, _class, _attrs, _doc in (
 
 
 def queue_of(handle: Any) -> ElementQueue:
-    """Return the queue behind a handle; raise InvalidArgumentError for a handle of another object."""
+    """Return the queue behind a handle; raise InvalidArgumentError for other handles."""
     return held_object(handle, ElementQueue, "queue")
 
 

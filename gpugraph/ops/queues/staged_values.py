@@ -81,7 +81,7 @@ class StagedTuples(_Bounded):
         self._tuples: deque[Sequence[Any]] = deque()
 
     def put(self, values: Sequence[Any]) -> None:
-        """Add a tuple as soon as there is room; raise ResourceExhaustedError if it can never fit."""
+        """Add a tuple as soon as there is room; raise ResourceExhaustedError if it never fits."""
         self._put_when(values, lambda: len(self._tuples), lambda: self._tuples.append(values))
 
     def get(self) -> Sequence[Any]:

@@ -134,7 +134,7 @@ class BaseStagingArea:
         return tensor
 
     def _numbers(self, indices: Any) -> list[int]:
-        """Return the positions of values given by index or name; raise ValueError for invalid ones."""
+        """Return the positions of values given by index or name; raise ValueError if invalid."""
         if not isinstance(indices, (list, tuple)):
             raise TypeError(f"Invalid indices type '{type(indices)}'")
         names = self._names or []
@@ -175,12 +175,12 @@ class StagingArea(BaseStagingArea):
         return operation
 
     def get(self, name: str | None = None) -> Any:
-        """Remove the first tuple and return it as a list, or a dictionary by names. Waits for one."""
+        """Remove and return the first tuple: a list, or a dictionary by names. Waits for one."""
         tensors = self._make(raw_ops.Unstage, dtypes=self._dtypes, name=name or f"{self._name}_get")
         return self._outputs(tensors, range(len(self._dtypes)))
 
     def peek(self, index: Any, name: str | None = None) -> Any:
-        """Return the tuple at an index without removing it. Waits until there are that many tuples."""
+        """Return the tuple at an index without removing it. Waits until there is one."""
         tensors = self._make(
             raw_ops.StagePeek, index, dtypes=self._dtypes, name=name or f"{self._name}_peek"
         )

@@ -210,7 +210,7 @@ normal = _law(_normal, "gg_normal")
 
 
 def _truncate(place: Philox, offsets: Any, words: Any, group: int) -> Any:
-    """Return the numbers of groups that begin at these counter offsets, given their first blocks."""
+    """Return the numbers of groups at these counter offsets, given their first blocks."""
     drawn = np.empty((len(words) // 2, group), np.float32 if group == 4 else np.float64)
     normal_pairs(words, drawn.reshape(-1))
     short = np.flatnonzero((np.abs(drawn) >= 2).any(axis=1))

@@ -37,7 +37,7 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _drawing(law: Callable[[Philox, Any], Any]) -> Call:
-    """Return the kernel that draws the same count of numbers for each parameter, one after another."""
+    """Return the kernel that draws equally many numbers for each parameter in turn."""
 
     def make(context: KernelContext, parameters: Any, out: Any) -> Callable[[], Any]:
         stream, kinds = stream_of(context), parameters.size

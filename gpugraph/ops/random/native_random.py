@@ -62,7 +62,7 @@ def _fill(
 
 
 def _patience(count: int) -> float:
-    """Return the seconds to wait for the code: half of NumPy's time, if the draw is large enough."""
+    """Return the seconds to wait for the code: half of NumPy's time for large draws, else 0."""
     seconds = count * _NUMPY_SECONDS / 2
     return min(seconds, _MOST_PATIENCE_S) if seconds >= _LEAST_PATIENCE_S else 0.0
 

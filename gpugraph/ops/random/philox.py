@@ -169,7 +169,7 @@ class Philox(NamedTuple):
 
 
 def _rounds(a: Any, b: Any, t: Any, keys: list[Any]) -> tuple[Any, Any]:
-    """Return A = [c2; c0] and B = [c1; c3] after the rounds of `keys`; overwrites all three arrays."""
+    """Return A = [c2; c0] and B = [c1; c3] after the rounds of `keys`; overwrites all arrays."""
     constants = _constants()
     for key in keys:
         np.multiply(a, constants.multipliers, out=a)

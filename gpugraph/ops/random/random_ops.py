@@ -67,7 +67,7 @@ def drawing_op(
 
 
 def _random_op(name: str, law: Law, gpu_law: str, doc: str) -> OpFunction:
-    """Declare an op that fills a tensor of a given shape by `law`. gpu_law: the law's name on GPUs."""
+    """Declare an op that fills a tensor of a given shape by `law`. gpu_law: its name on GPUs."""
 
     def bind(context: KernelContext, out: Any) -> Callable[[], Any]:
         return partial(stream_of(context).fill, with_native(context, law, out), out)
@@ -148,7 +148,7 @@ def sizes_of(shape: Any) -> Tensor:
 
 
 def bounds(minval: Any, maxval: Any, dtype: Any) -> tuple[Any, Any, DType]:
-    """Return both bounds and the dtype of uniform numbers; raise ValueError if they do not match."""
+    """Return both bounds and the dtype of uniform numbers; raise ValueError if incompatible."""
     wanted = as_dtype(dtype)
     if wanted not in (*FLOATING, *INDEX):
         raise ValueError(f"Invalid dtype {wanted!r}")

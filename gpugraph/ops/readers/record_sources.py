@@ -105,7 +105,7 @@ class FixedLengths:
         return self._read(source, inflated, name)
 
     def _read(self, source: BinaryIO, inflated: InflatedFile, name: bytes) -> Records:
-        """Yield the records. Reads a footer ahead, since the end of a compressed file is not known."""
+        """Yield the records; read a footer ahead, since a compressed file's size is not known."""
         window, number = b"", 0
         needed = self._record + self._footer
         with closing(source), system_errors(name):

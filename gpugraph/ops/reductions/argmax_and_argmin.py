@@ -38,7 +38,7 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _searching(find: Any, worst: float) -> Call:
-    """Return the kernel of `find` along an axis; NaNs lose against all numbers, as in TensorFlow."""
+    """Return the kernel of `find` along an axis; NaNs lose to all numbers, as in TensorFlow."""
 
     def make(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
         view, axis = _view(context, x)
@@ -168,7 +168,7 @@ argmin = _declare("ArgMin", _searching(np.argmin, np.inf), "smallest", MIN, "1.0
 def arg_max(
     input: Any, dimension: Any, output_type: Any = dtypes.int64, name: str | None = None
 ) -> Tensor:
-    """`argmax` along `dimension`, under its older name."""
+    """Return `argmax` along `dimension`; this is the older name."""
     return argmax(input, dimension, name, output_type=output_type)
 
 

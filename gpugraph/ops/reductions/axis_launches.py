@@ -95,7 +95,7 @@ def running(
     reverse: bool,
     exclusive: bool,
 ) -> list[Launch]:
-    """Return launches of running sums by an expression `combine` of a and b, starting from `start`."""
+    """Return launches of running sums by an expression `combine` of a and b, from `start`."""
     by_block = axis.after == 1 and (axis.size > _SHORT or axis.before < THREADS)
     blocks = axis.before if by_block else ceil(axis.before * axis.after / THREADS)
     parts, part = _cut(axis.size, blocks, 4096 if by_block else 64)

@@ -214,7 +214,7 @@ def _declare(
     types: Sequence[DType] = NUMERIC,
     native: RowSource | None = None,
 ) -> OpFunction:
-    """Declare an op of running values. on_gpu: an expression that combines a and b, and its start."""
+    """Declare an op of running values. on_gpu: an expression combining a and b, and its start."""
     return op(
         name,
         inputs="x: T, axis: scalar Tidx",

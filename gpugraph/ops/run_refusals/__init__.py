@@ -13,7 +13,7 @@ _RULES = {**ARRAY_REFUSALS, **NUMBER_REFUSALS, **NETWORK_REFUSALS, **SPARSE_REFU
 
 
 def run_refusal(context: InferContext, name: str, op_type: str) -> RunRefusal | None:
-    """Return the error of TensorFlow's kernel for inputs that inference has refused, if known here."""
+    """Return the error of TensorFlow's kernel for inputs that inference has refused, or None."""
     rules = _RULES.get(op_type)
     op = refused_op(context, name, op_type) if rules else None
     if op is None or rules is None:

@@ -111,7 +111,7 @@ def same_shapes(one: int, other: int, template: str) -> Rule:
 
 
 def no_negative(slot: int, template: str = "Dimension {0} must be >= 0", minimum: int = 0) -> Rule:
-    """Return the check of a vector of sizes: `{0}` is the first below the minimum, `{1}` its index."""
+    """Return the check of a vector of sizes: `{0}` is the first too small one, `{1}` its index."""
 
     def rule(op: Refused) -> str | None:
         value = op.x[slot].value

@@ -1,4 +1,4 @@
-"""The messages of TensorFlow's kernels that take sparse tensors, or indices of whole coordinates."""
+"""The messages of TensorFlow's kernels that take sparse tensors, or indices of coordinates."""
 
 from __future__ import annotations
 

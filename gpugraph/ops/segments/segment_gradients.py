@@ -32,7 +32,7 @@ class _Segments:
             self.rows = raw_ops.Maximum(self.ids, zero)
 
     def gather(self, values: Any) -> Any:
-        """Return the value of its segment for each part of the data (as rows); 0 without a segment."""
+        """Return for each part of the data (as rows) its segment's value; 0 without a segment."""
         if self.is_sorted:
             places = raw_ops.Reshape(self.ids, np.array([-1, 1, 1], np.int32))
             return raw_ops.Squeeze(raw_ops.GatherNd(values, places), squeeze_dims=[1])

@@ -175,7 +175,7 @@ def _fit(tensor: Any, like: Tensor, axes: int) -> Any:
 
 
 def _rfft_gradient(axes: int) -> Any:
-    """Return the gradient: the real part of the unscaled inverse of dy, zero-padded to full length."""
+    """Return the gradient: the real part of the unscaled inverse of zero-padded dy."""
 
     def gradient(op: Any, dy: Any) -> list[Any]:
         x, lengths = op.inputs

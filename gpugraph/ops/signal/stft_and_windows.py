@@ -174,7 +174,7 @@ def _checked_step(frame_step: Any) -> None:
 def _raised_cosine(
     name: str | None, default: str, length: Any, periodic: Any, dtype: Any, a: float, b: float
 ) -> Tensor:
-    """Return a - b cos(2 pi i / n), where n is the length, or 1 less if it is odd or not periodic."""
+    """Return a - b cos(2 pi i / n); n is the length, or 1 less if odd or not periodic."""
     element = as_dtype(dtype)
     if not element.is_floating:
         raise ValueError(f"dtype must be a floating point type. Found {element}")
