@@ -98,7 +98,7 @@ class Place(NamedTuple):
 def dense_features(
     keys: Sequence[bytes], types: Sequence[Any], shapes: Sequence[Any], defaults: Sequence[Any]
 ) -> list[Dense]:
-    """Return the dense features of an op; raise InvalidArgumentError for defaults of wrong shape."""
+    """Return the dense features of an op; raise InvalidArgumentError for invalid defaults."""
     features = []
     for number, (key, default) in enumerate(zip(keys, defaults)):
         dtype = dtypes.as_dtype(types[number])
