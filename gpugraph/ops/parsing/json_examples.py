@@ -98,7 +98,7 @@ _decode_json_example = string_op(
     inputs="json_examples: string",
     function_of=lambda _: _example,
     output="binary_examples: string",
-    doc="Each JSON text of an Example as the message's bytes.",
+    doc="Convert Examples from JSON to serialized messages.",
 )
 
 

@@ -380,7 +380,7 @@ _KEYS: dict[str, Any] = dict.fromkeys(
 parse_sequence_example_op = host_op(
     "ParseSequenceExample",
     Call(make=_bind_batch, dynamic=True, direct=True),
-    "The contexts of a vector of SequenceExamples, and their feature lists, filled up to the "
+    "The contexts of a vector of SequenceExamples, and their feature lists, padded to the "
     "longest, with their lengths.",
     inputs=("serialized: string", "debug_name: string", "context_dense_defaults: Tcontext_dense"),
     outputs=(*_OUTPUTS, "feature_list_dense_lengths: Nfeature_list_dense*int64"),

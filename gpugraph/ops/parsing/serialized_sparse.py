@@ -123,12 +123,12 @@ _SERIALIZED: dict[str, Any] = {
 
 _serialize_sparse = host_op(
     "SerializeSparse",
-    doc="The three parts of a SparseTensor as strings.",
+    doc="Serialize a SparseTensor to three strings.",
     infer=_infer_one, kernel=Call(make=_bind_one, dynamic=True, direct=True), **_SERIALIZED,
 )  # fmt: skip
 _serialize_many_sparse = host_op(
     "SerializeManySparse",
-    doc="Each step of a SparseTensor's first dimension as three strings.",
+    doc="Serialize each entry of a SparseTensor's first dimension to three strings.",
     infer=_infer_many, kernel=Call(make=_bind_many, dynamic=True, direct=True), **_SERIALIZED,
 )  # fmt: skip
 
@@ -216,7 +216,7 @@ _DESERIALIZED: dict[str, Any] = {
 }
 _deserialize_sparse = host_op(
     "DeserializeSparse",
-    doc="SparseTensors of strings, as one: the last dimension of the strings is their three parts.",
+    doc="Deserialize strings to one SparseTensor; their last dimension holds its three parts.",
     inputs="serialized_sparse: Tserialized",
     infer=_infer_deserialize,
     Tserialized=_TEXT,
@@ -224,7 +224,7 @@ _deserialize_sparse = host_op(
 )
 _deserialize_many_sparse = host_op(
     "DeserializeManySparse",
-    doc="SparseTensors of rows of three strings, as one with a first dimension for the rows.",
+    doc="Deserialize rows of three strings to one SparseTensor, whose first dimension is the row.",
     inputs="serialized_sparse: string",
     infer=_infer_deserialize_many,
     **_DESERIALIZED,

@@ -41,7 +41,7 @@ def _infer_scalar(_: InferContext) -> Sequence[TensorShape]:
 _serialize_tensor = host_op(
     "SerializeTensor",
     Call(make=_bind_serialize, direct=True),
-    "The bytes of a TensorProto of a tensor.",
+    "Serialize a tensor to a TensorProto.",
     inputs="tensor: T",
     outputs="serialized: string",
     infer=_infer_scalar,
@@ -89,7 +89,7 @@ def parsed_tensor(content: bytes) -> tuple[Any, DType]:
 _parse_tensor = host_op(
     "ParseTensor",
     kernel=Call(make=_bind_parse, dynamic=True, direct=True),
-    doc="The tensor of the bytes of a TensorProto.",
+    doc="Parse a serialized TensorProto to a tensor.",
     infer=unknown, inputs="serialized: string", outputs="output: out_type", out_type=STORABLE,
 )  # fmt: skip
 

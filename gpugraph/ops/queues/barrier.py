@@ -42,7 +42,7 @@ def _bind_barrier(context: KernelContext, handle: Any) -> Run:
     )
     if not isinstance(barrier, KeyedElements) or barrier.types != tuple(types):
         raise invalid_argument(
-            f"Shared barrier '{context.name}' has other component types than the node asks for"
+            f"Shared barrier '{context.name}' has other component types than the node"
         )
     return lambda: handle.fill(barrier)
 
@@ -50,7 +50,7 @@ def _bind_barrier(context: KernelContext, handle: Any) -> Run:
 resource_op(
     "Barrier",
     _bind_barrier,
-    "Elements by keys, which leave when all their components are there.",
+    "Elements by key, which can be taken once all their components are inserted.",
     component_types=_TYPES,
     shapes=Attr("list(shape)", [], minimum=0),
     capacity=Attr("int", -1),
@@ -123,7 +123,7 @@ def _bind_close(context: KernelContext, handle: Any) -> Run:
 waiting_op(
     "BarrierTakeMany",
     _bind_take,
-    "Takes so many whole elements, as soon as they are there.",
+    "Take num_elements complete elements, as soon as there are enough.",
     inputs="handle: resource, num_elements: int32",
     outputs="indices: int64, keys: string, values: component_types",
     attrs={
@@ -137,7 +137,7 @@ waiting_op(
 handle_op(
     "BarrierInsertMany",
     _bind_insert,
-    "Gives keys the values of a component.",
+    "Insert the values of a component for keys.",
     inputs="handle: resource, keys: string, values: T",
     attrs={"T": ALL, "component_index": Attr("int", required=True)},
     infer=_infer_insert,
@@ -145,18 +145,18 @@ handle_op(
 handle_op(
     "BarrierClose",
     _bind_close,
-    "Lets no new keys in.",
+    "Refuse new keys from now on.",
     attrs={"cancel_pending_enqueues": Attr("bool", False)},
 )
 asking_op(
     "BarrierReadySize",
     "size: int32",
     lambda handle: _barrier_of(handle).ready_size(),
-    "How many elements are whole.",
+    "Return the number of complete elements.",
 )
 asking_op(
     "BarrierIncompleteSize", "size: int32", lambda handle: _barrier_of(handle).incomplete_size(),
-    "How many elements are not whole.",
+    "Return the number of incomplete elements.",
 )  # fmt: skip
 
 

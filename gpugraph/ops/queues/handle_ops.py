@@ -20,7 +20,7 @@ from gpugraph.ops.framework.shape_functions import SCALAR, no_outputs
 
 Held = TypeVar("Held")
 
-HOST = HostOnly("what runs hand to each other is in host memory")
+HOST = HostOnly("values that runs exchange are in host memory")
 _numbers = count()
 
 Run = Callable[[], Any]

@@ -63,7 +63,7 @@ class KeyedElements(Attempts):
         if not values.ndim or len(values) != len(keys):
             raise invalid_argument(f"{len(keys)} keys for values of shape {values.shape}")
         if len(set(keys)) < len(keys):
-            raise invalid_argument("A key is there twice")
+            raise invalid_argument("A key occurs twice")
         if self.shapes:
             wanted = self.shapes[component]
             if not wanted.is_compatible_with(TensorShape.of(values.shape[1:])):

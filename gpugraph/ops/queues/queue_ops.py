@@ -105,7 +105,7 @@ _SHUFFLING = {
 
 for _type, _class, _attrs, _doc in (
     ("FIFOQueueV2", ElementQueue, _COMPONENTS, "first in, first out"),
-    ("PaddingFIFOQueueV2", Padding, _COMPONENTS, "first in, first out, and fills up batches"),
+    ("PaddingFIFOQueueV2", Padding, _COMPONENTS, "first in, first out, in padded batches"),
     ("RandomShuffleQueueV2", Shuffled, {**_COMPONENTS, **_SHUFFLING}, "at random"),
     (
         "PriorityQueueV2",
@@ -115,7 +115,7 @@ for _type, _class, _attrs, _doc in (
             "shapes": Attr("list(shape)", required=True, minimum=0),
             "capacity": Attr("int", -1),
         },
-        "by the number in component 0, the least first",
+        "in ascending order of the number in component 0",
     ),
 ):
     _kernel = Call(make=partial(_bind_queue, _class, _type), late=True)
@@ -229,24 +229,24 @@ _DEQUEUING: dict[str, Any] = {
 _BATCHING: dict[str, Any] = {**_DEQUEUING, "inputs": "handle: resource, n: int32"}
 
 for _type, _many, _infer_enqueue, _doc in (
-    ("QueueEnqueueV2", False, no_outputs, "Adds an element, as soon as there is room."),
-    ("QueueEnqueueManyV2", True, _infer_rows, "Adds the rows of the components, as there is room."),
+    ("QueueEnqueueV2", False, no_outputs, "Add an element, as soon as there is room."),
+    ("QueueEnqueueManyV2", True, _infer_rows, "Add the rows of the components, as there is room."),
 ):
     waiting_op(_type, partial(_bind_enqueue, _many), _doc, **_ENQUEUING, infer=_infer_enqueue)
 waiting_op(
     "QueueDequeueV2",
     _bind_dequeue,
-    "Takes an element, as soon as there is one.",
+    "Take an element, as soon as there is one.",
     **_DEQUEUING,
     inputs="handle: resource",
     infer=_infer_element,
 )
 for _type, _up_to, _doc in (
-    ("QueueDequeueManyV2", False, "Takes `n` elements, as rows of the components."),
+    ("QueueDequeueManyV2", False, "Take `n` elements, as rows of the components."),
     (
         "QueueDequeueUpToV2",
         True,
-        "Takes `n` elements, or what is left of a closed queue, as rows of the components.",
+        "Take `n` elements, or the rest of a closed queue, as rows of the components.",
     ),
 ):
     _infer = partial(_infer_batch, _up_to)
@@ -254,7 +254,7 @@ for _type, _up_to, _doc in (
 waiting_op(
     "QueueCloseV2",
     _bind_close,
-    "Lets no more elements in.",
+    "Refuse further elements.",
     inputs="handle: resource",
     attrs={"cancel_pending_enqueues": Attr("bool", False)},
 )
@@ -264,11 +264,11 @@ asking_op(
     "QueueSizeV2",
     "size: int32",
     lambda handle: queue_of(handle).size(),
-    "How many elements a queue holds.",
+    "Return the number of elements in a queue.",
 )
 asking_op(
     "QueueIsClosedV2",
     "is_closed: bool",
     lambda handle: np.bool_(queue_of(handle).closed),
-    "Whether a queue is closed.",
+    "Return whether a queue is closed.",
 )

@@ -99,13 +99,15 @@ def _bind_peek(context: KernelContext, index: Any) -> Run:
 
 _TUPLE: dict[str, Any] = {"outputs": "values: dtypes", "infer": unknown, "attrs": _ATTRS}
 waiting_op(
-    "Stage", _bind_stage, "Puts a tuple, as soon as there is room.", inputs="values: dtypes",
+    "Stage", _bind_stage, "Put a tuple, as soon as there is room.", inputs="values: dtypes",
     attrs=_ATTRS, host=(),
 )  # fmt: skip
-waiting_op("Unstage", _bind_unstage, "Takes the first tuple.", inputs=(), host=(), **_TUPLE)
-waiting_op("StagePeek", _bind_peek, "The tuple of an index.", inputs="index: int32", **_TUPLE)
-_asking("StageSize", "How many tuples there are.", _tuples, "size", **_SIZE)
-_asking("StageClear", "Drops all tuples.", _tuples, "clear", **_CLEAR)
+waiting_op("Unstage", _bind_unstage, "Take the first tuple.", inputs=(), host=(), **_TUPLE)
+waiting_op(
+    "StagePeek", _bind_peek, "Return the tuple at an index.", inputs="index: int32", **_TUPLE
+)
+_asking("StageSize", "Return the number of tuples.", _tuples, "size", **_SIZE)
+_asking("StageClear", "Remove all tuples.", _tuples, "clear", **_CLEAR)
 
 
 # -- by key
@@ -149,7 +151,7 @@ for _prefix, _ordered in (("", False), ("Ordered", True)):
     waiting_op(
         f"{_prefix}MapStage",
         partial(_bind_map_stage, _ordered),
-        "Puts values of a tuple under a key, as soon as there is room.",
+        "Put values of a tuple under a key, as soon as there is room.",
         inputs="key: int64, indices: int32, values: fake_dtypes",
         attrs={
             **_BOUNDS,
@@ -160,8 +162,8 @@ for _prefix, _ordered in (("", False), ("Ordered", True)):
         host=(0, 1),
     )
     for _type, _keeps, _doc in (
-        ("MapUnstage", False, "Takes values of a key, as soon as it is whole."),
-        ("MapPeek", True, "Values of a key, as soon as it is whole."),
+        ("MapUnstage", False, "Take values of a key, as soon as it is complete."),
+        ("MapPeek", True, "Return values of a key, as soon as it is complete."),
     ):
         waiting_op(
             f"{_prefix}{_type}",
@@ -173,14 +175,18 @@ for _prefix, _ordered in (("", False), ("Ordered", True)):
     waiting_op(
         f"{_prefix}MapUnstageNoKey",
         partial(_bind_map_get_any, _ordered),
-        "Takes values of a key that is whole.",
+        "Take values of any complete key.",
         inputs="indices: int32",
         outputs="key: int64, values: dtypes",
         attrs=_ATTRS,
         infer=_infer_any,
     )
-    _asking(f"{_prefix}MapSize", "How many keys are whole.", _area, "size", **_SIZE)
+    _asking(f"{_prefix}MapSize", "Return the number of complete keys.", _area, "size", **_SIZE)
     _asking(
-        f"{_prefix}MapIncompleteSize", "How many keys are not.", _area, "incomplete_size", **_SIZE
+        f"{_prefix}MapIncompleteSize",
+        "Return the number of incomplete keys.",
+        _area,
+        "incomplete_size",
+        **_SIZE,
     )
-    _asking(f"{_prefix}MapClear", "Drops all tuples.", _area, "clear", **_CLEAR)
+    _asking(f"{_prefix}MapClear", "Remove all tuples.", _area, "clear", **_CLEAR)

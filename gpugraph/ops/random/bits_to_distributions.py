@@ -1,7 +1,7 @@
 """Conversion of random bits to random numbers: TensorFlow's mapping of Philox blocks to
 distributions.
 
-Source: TensorFlow's numbers for known seeds, which tests hold. A law fills a whole array from a
+Source: TensorFlow's numbers for known seeds, which tests check. A law fills a whole array from a
 position in a stream; the blocks for a number depend only on how many numbers precede it. Floats
 take as many random bits as their mantissa has, as a number in [1, 2), minus 1. Normal numbers come
 in pairs (Box and Muller, 1958: sqrt(-2 log u) times the sine, and the cosine, of 2 pi v). These

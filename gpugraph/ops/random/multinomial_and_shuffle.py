@@ -155,7 +155,7 @@ _multinomial_op = drawing_op(
     infer=_infer_multinomial,
     host=[1],
     stateful=True,
-    doc="[batch, num_samples] classes, of each row of `logits` by its log probabilities.",
+    doc="[batch, num_samples] classes, drawn by the log probabilities in each row of `logits`.",
 )
 _stateless_op = drawing_op(
     "StatelessMultinomial",
@@ -167,7 +167,7 @@ _stateless_op = drawing_op(
     attrs={"T": REAL, "Tseed": INDEX, "output_dtype": INDEX},
     infer=_infer_multinomial,
     host=[1],
-    doc="[batch, num_samples] classes by log probabilities, which follow from `seed`.",
+    doc="[batch, num_samples] classes, drawn by log probabilities and determined by `seed`.",
 )
 
 

@@ -84,7 +84,7 @@ def _is_sound(file: CompiledFile, law: Law) -> bool:
         _SOUND[key] = bool(np.array_equal(numbers, expected))
         if not _SOUND[key]:
             warnings.warn(
-                f"native code is not used: that of {law.native} gives other random numbers than "
+                f"native code is not used: {law.native} gives other random numbers than "
                 "NumPy: the C compiler is not sound",
                 RuntimeWarning,
                 stacklevel=stack_level(),

@@ -107,7 +107,7 @@ class Stream:
                 self._moved, self._kind = (device, put(self._words(self._place))), None
             location, stored = self._moved
             if location != device:
-                raise NotImplementedError(f"its random numbers are counted on {location}")
+                raise NotImplementedError(f"the position of its random numbers is on {location}")
             return stored
 
     def _words(self, place: Philox) -> Any:

@@ -77,7 +77,7 @@ def _stateless_op(name: str, law: Law, gpu_law: str, doc: str) -> OpFunction:
         outputs="output: dtype",
         attrs={"dtype": FLOATING, "T": INDEX, "Tseed": INDEX},
         infer=_infer,
-        doc=f"{doc} The numbers follow from `seed`, two integers.",
+        doc=f"{doc} The numbers are determined by `seed`, two integers.",
     )
 
 
@@ -109,7 +109,7 @@ _uniform_int = drawing_op(
     attrs={"dtype": INDEX, "T": INDEX, "Tseed": INDEX},
     infer=_infer,
     host=[0, 2, 3],
-    doc="Uniform integers from minval up to, but not including, maxval, which follow from `seed`.",
+    doc="Uniform integers from minval up to, but not including, maxval, determined by `seed`.",
 )
 
 

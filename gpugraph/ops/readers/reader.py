@@ -161,5 +161,5 @@ def _read_state(state: bytes) -> tuple[list[int], bytes]:
             raise ValueError(f"a field {field}")
     started, finished, records = numbers
     if not 0 <= finished <= started or records < 0 or finished != started:
-        raise ValueError("numbers that do not fit")
+        raise ValueError("inconsistent counts")
     return numbers, work

@@ -135,14 +135,14 @@ def _declare(op_type: str, cpu: Call, element: str, best: Reduction, worst: str)
         **cuda_kernels("argmax_argmin.cu", partial(_launch, element == "largest"), cpu),
         native=decomposition(partial(_position_terms, best, worst)),
         grad=NO_GRADIENT,
-        doc=f"The index of the {element} element, the first of equals, along `dimension`.",
+        doc=f"The index of the {element} element along `dimension`; ties go to the lower one.",
     )
 
-    doc = f"""The index of the {element} element along `axis` (0 by default).
+    doc = f"""Return the index of the {element} element along `axis` (0 by default).
 
-    Of equals it is that of the first. The result has the shape of `input` without `axis`. NaNs
-    lose against numbers. ValueError for an axis that `input` hasn't; InvalidArgumentError in a
-    run where it has size 0. `dimension` is an older name of `axis`.
+    Ties go to the lower index. The result has the shape of `input` without `axis`. NaNs
+    lose to numbers. Raises ValueError for an axis that `input` does not have; a run raises
+    InvalidArgumentError if it has size 0. `dimension` is an older name of `axis`.
     """
 
     @named(op_type.lower(), doc)

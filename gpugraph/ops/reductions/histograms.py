@@ -110,7 +110,7 @@ _bincount = op(
     host=[1],
     **cuda_kernels("histogram.cu", _launch_bincount, Call(make=_bind_bincount), optional=[1]),
     grad=NO_GRADIENT,
-    doc="How often, or with which summed weights, each of 0, ... size - 1 is in arr.",
+    doc="Count each of 0, ... size - 1 in arr, or sum its weights.",
 )
 
 
@@ -220,7 +220,7 @@ _histogram = op(
     host=[2],
     **cuda_kernels("histogram.cu", _launch_histogram, Call(make=_bind_histogram)),
     grad=NO_GRADIENT,
-    doc="How many values lie in each of nbins parts of value_range; those outside, at an end.",
+    doc="Count the values in each of nbins parts of value_range; values outside count at an end.",
 )
 
 
@@ -299,7 +299,7 @@ op(
     infer=same_shape(0),
     **cuda_kernels("bucketize.cu", _launch_bucketize, Call(make=_bind_bucketize)),
     grad=NO_GRADIENT,
-    doc="How many of the rising `boundaries` are at most the element, elementwise.",
+    doc="Count the ascending `boundaries` that are at most the element, elementwise.",
 )
 
 

@@ -230,7 +230,7 @@ def _declare(
         **cuda_kernels("scan.cu", partial(_launch, *on_gpu), kernel),
         native=native,
         grad=grad,
-        doc=f"The running {what} along an axis; exclusive: without the element itself; reverse: "
+        doc=f"The running {what} along an axis; exclusive: excludes the element itself; reverse: "
         "from the end.",
     )
 

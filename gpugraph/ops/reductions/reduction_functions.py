@@ -98,29 +98,29 @@ def _public_of(op_function: OpFunction, doc: str) -> ReductionFunction:
 
 reduce_sum = _public_of(
     sum_op,
-    """The sum along `axis`: an int, a list of ints (negative: from the end), or None for all.
+    """Return the sum along `axis`: an int, ints (negative: from the end), or None for all axes.
 
-    The axes are dropped, or with `keepdims` left with size 1. The sum of nothing is 0. ValueError
-    for an axis that the tensor hasn't. `reduction_indices` and `keep_dims` are older names.
+    The axes are dropped, or with `keepdims` kept with size 1. An empty sum is 0. Raises ValueError
+    for an axis that the tensor does not have. `reduction_indices`, `keep_dims` are older names.
     """,
 )
 reduce_mean = _public_of(
-    mean_op, "The mean along `axis` (see `reduce_sum`); of integers without its fraction."
+    mean_op, "Return the mean along `axis` (see `reduce_sum`), truncated for integers."
 )
 reduce_prod = _public_of(
-    prod_op, "The product along `axis` (see `reduce_sum`); that of nothing is 1."
+    prod_op, "Return the product along `axis` (see `reduce_sum`); an empty product is 1."
 )
 reduce_max = _public_of(
-    max_op, "The largest element along `axis` (see `reduce_sum`); of nothing the lowest number."
+    max_op, "Return the maximum along `axis` (see `reduce_sum`); if empty, the lowest number."
 )
 reduce_min = _public_of(
-    min_op, "The smallest element along `axis` (see `reduce_sum`); of nothing the highest number."
+    min_op, "Return the minimum along `axis` (see `reduce_sum`); if empty, the highest number."
 )
 reduce_all = _public_of(
-    all_op, "Whether all bools along `axis` (see `reduce_sum`) are True; of none, True."
+    all_op, "Return whether all bools along `axis` (see `reduce_sum`) are True; if empty, True."
 )
 reduce_any = _public_of(
-    any_op, "Whether any bool along `axis` (see `reduce_sum`) is True; of none, False."
+    any_op, "Return whether any bool along `axis` (see `reduce_sum`) is True; if empty, False."
 )
 
 
@@ -144,7 +144,7 @@ def _log_sum_exp(
 reduce_logsumexp = _public(
     _log_sum_exp,
     "reduce_logsumexp",
-    "log(sum(exp(x))) along `axis` (see `reduce_sum`), without overflow.",
+    "Return log(sum(exp(x))) along `axis` (see `reduce_sum`), without overflow.",
 )
 
 

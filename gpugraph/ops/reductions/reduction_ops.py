@@ -222,7 +222,7 @@ def _reduction(
         gpu=gpu,
         native=native,
         grad=grad,
-        doc=f"{doc} along the axes `reduction_indices`, of which `keep_dims` leaves size 1.",
+        doc=f"{doc} along the axes `reduction_indices`, which `keep_dims` keeps with size 1.",
     )
 
 
@@ -251,7 +251,7 @@ mean_op = _reduction(
     NUMERIC,
     Reduction("(T)0", "a + b", _MEAN, finish="a / (T)n"),
     mean_gradient,
-    "The mean, of integers without its fraction,",
+    "The mean, truncated for integers,",
 )
 add_kernel("Mean", "GPU", _MEAN, types={"T": INTEGRAL}, priority=1)
 prod_op = _reduction(

@@ -110,7 +110,7 @@ def sized_segments(rule: Rule, by: bool, host: Call) -> Sized:
     def count(signature: Signature) -> list[Launch]:
         data, ids = signature.input_shapes[0], signature.input_shapes[1 + by]
         if len(ids) != 1 or not data or (signature.input_shapes[1] if by else data[:1]) != ids:
-            raise NotImplementedError("ids and rows do not fit together")
+            raise NotImplementedError("ids and rows do not match")
         return _keys(signature, by) if ids[0] else []
 
     def shapes(signature: Signature, numbers: Sequence[int]) -> list[tuple[int, ...]]:
@@ -135,7 +135,7 @@ def counted_segments(rule: Rule, signature: Signature) -> list[Launch]:
     """
     shape, count = signature.output_shapes[0], signature.input_shapes[2][0]
     if signature.input_shapes[1] != signature.input_shapes[2]:
-        raise NotImplementedError("ids and rows do not fit together")
+        raise NotImplementedError("ids and rows do not match")
     if not count:
         return [fill_array(Arg(3), rule.empty, prod(shape), signature.output_types[0])]
     return [*_keys(signature, True, shape[0]), *_combine(rule, signature, True, Arg(3), shape)]
@@ -153,7 +153,7 @@ def segment_gradient(divided: str, signature: Signature) -> list[Launch]:
     if not count:
         return [zeros]
     if not segments or signature.input_shapes[2] != (count,):
-        raise NotImplementedError("ids and rows do not fit together")
+        raise NotImplementedError("ids and rows do not match")
     options = _options(dtype, signature.input_types[2], dtypes.int32, divided)
     launch: Callable[..., Launch] = partial(Launch, **options)
     sizes = Scratch("sizes of segments", segments, dtypes.uint32)

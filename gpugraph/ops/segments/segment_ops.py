@@ -261,16 +261,16 @@ _RULES = {"Sum": "ADD", "Mean": "ADD", "Prod": "MUL", "Max": "MAX", "Min": "MIN"
 """The rules of native code, by kind."""
 
 
-_UNSORTED_SUM = """The sums of the parts of `data` that share a segment id: `num_segments` parts.
+_UNSORTED_SUM = """Return the sum of the parts of `data` with each segment id, `num_segments` in all.
 
-    Parts of negative ids are dropped; an id of num_segments or more is an InvalidArgumentError in
-    a run. Shape: (num_segments,) + data.shape[segment_ids.rank:]."""
-_UNSORTED = "{} of parts of `data`, {} of none; see `unsorted_segment_sum`."
-_SORTED_SUM = """The sums of the runs of `data` along axis 0 whose `segment_ids` are equal.
+    Parts with negative ids are dropped; for an id of num_segments or more,
+    a run raises InvalidArgumentError. Shape: (num_segments,) + data.shape[segment_ids.rank:]."""
+_UNSORTED = "{} of each segment of `data`, {} if empty; see `unsorted_segment_sum`."
+_SORTED_SUM = """Return the sums of the runs of `data` along axis 0 whose `segment_ids` are equal.
 
-    segment_ids: a vector of data.shape[0] numbers of 0 or more that never fall; ones that are left
-    out have 0. Shape: (last id + 1,) + data.shape[1:]. InvalidArgumentError in a run for ids that
-    fall or are negative."""
+    segment_ids: a vector of data.shape[0] nonnegative numbers in ascending order. Skipped numbers
+    have 0. Shape: (last id + 1,) + data.shape[1:]. A run raises InvalidArgumentError for ids that
+    descend or are negative."""
 _SORTED = "{} of runs of `data`{}; see `segment_sum`."
 _EXTREMES = {
     "Max": (np.maximum, MAX, "The largest elements", "the lowest number"),
@@ -313,7 +313,7 @@ SORTED: dict[str, OpFunction] = {
             (np.multiply, 1),
             Rule(MUL.combine, empty=1),
             prod_gradient,
-            _SORTED.format("The products", ", 1 of what is left out"),
+            _SORTED.format("The products", ", 1 for skipped ids"),
         ),
     )
 }

@@ -143,11 +143,7 @@ def _back(kind: str, op: Any, dy: Any) -> list[Any]:
 _KINDS: dict[str, tuple[Any, Rule, str]] = {
     "Sum": ((*_FLOATS, dtypes.float16, *INTEGRAL), Rule(ADD.combine), "sum"),
     "Mean": (_FLOATS, Rule(ADD.combine, divided="mean"), "mean"),
-    "SqrtN": (
-        _FLOATS,
-        Rule(ADD.combine, divided="root"),
-        "sum, divided by the root of their number,",
-    ),
+    "SqrtN": (_FLOATS, Rule(ADD.combine, divided="root"), "sum, divided by the root of the count,"),
 }
 
 for _kind, (_types, _rule, _what) in _KINDS.items():
@@ -174,7 +170,7 @@ for _kind, (_types, _rule, _what) in _KINDS.items():
         Source("segments.cu", partial(counted_segments, _rule), _counted, optional=[0, 1, 2]),
         partial(_back, _kind),
         f"The {_what} of the rows of data at the indices that share a segment id, of "
-        "num_segments segments; zeros for those without any.",
+        "num_segments segments; zeros for empty ones.",
         host=[3],
         native=ascending_segments(row_sources.ADD, True, 0, _rule.divided),
     )

@@ -220,9 +220,9 @@ def _irfft_gradient(axes: int) -> Any:
 def _declare_real(kind: str, axes: int) -> OpFunction:
     forth = kind == "RFFT"
     what = (
-        "Fourier transform of real numbers, its first half,"
+        "first half of the Fourier transform of real numbers"
         if forth
-        else "real numbers of whose transform the input is the first half,"
+        else "real numbers whose transform has the input as its first half,"
     )
     kernel = _real_transform(kind, axes)
     types = {"Treal": (dtypes.float32, dtypes.float64), "Tcomplex": COMPLEX}

@@ -56,7 +56,7 @@ def attention_sizes(signature: Signature) -> _Sizes:
     if dtype not in (float16, bfloat16, float32):
         raise NotImplementedError(f"attention of {dtype.name}")
     if not query[:-2] == key[:-2] == value[:-2]:
-        raise NotImplementedError("queries, keys and values of other batches than each other")
+        raise NotImplementedError("queries, keys and values of different batches")
     (m, d), (n, dv) = query[-2:], value[-2:]
     if max(d, dv) > _HEADS[-1]:
         raise NotImplementedError(f"a head size of {max(d, dv)}, above {_HEADS[-1]}")
@@ -110,7 +110,7 @@ def _host_parameters(signature: Signature) -> list[int]:
     if dtype not in (float32, float64):
         raise NotImplementedError(f"native attention of {dtype.name}")
     if not query[:-2] == key[:-2] == value[:-2]:
-        raise NotImplementedError("queries, keys and values of other batches than each other")
+        raise NotImplementedError("queries, keys and values of different batches")
     (m, d), (n, dv) = query[-2:], value[-2:]
     batch = prod(query[:-2])
     if m < _FEWEST_QUERIES or n < _FEWEST_KEYS or batch * m * n < _LEAST_SCORES:

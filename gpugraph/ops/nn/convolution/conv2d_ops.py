@@ -244,5 +244,5 @@ conv2d_op = declare_convolution(
         "Conv2DBackpropFilter", _bind_filter_gradient, filter_gradient_gpu,
         convolution_source("gg_conv2d_back_filter", filter_gradient_shapes, (0, 1)),
     ),
-    doc="Each window of the images (n, h, w, c) times the filter (kh, kw, c, outputs), summed up.",
+    doc="The convolution of images (n, h, w, c) with a filter (kh, kw, c, outputs).",
 )  # fmt: skip

@@ -140,6 +140,6 @@ conv3d_op = declare_convolution(
     ConvolutionOp("Conv3D", _bind_forward, convolution_gpu),
     ConvolutionOp("Conv3DBackpropInputV2", _bind_input_gradient, input_gradient_gpu),
     ConvolutionOp("Conv3DBackpropFilterV2", _bind_filter_gradient, filter_gradient_gpu),
-    doc="Each window of the volumes (n, d, h, w, c) times the filter (kd, kh, kw, c, outputs).",
+    doc="The convolution of volumes (n, d, h, w, c) with a filter (kd, kh, kw, c, outputs).",
     size_types=(int32, int64),
 )

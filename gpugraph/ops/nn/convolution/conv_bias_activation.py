@@ -89,5 +89,5 @@ op(
     gpu=convolution_gpu(IMAGES, Call(make=_bind), _activation),
     native=biased_source("gg_conv2d_biased", forward_shapes, _activation),
     grad=NO_GRADIENT,
-    doc="Conv2D, then what `fused_ops` names: a BiasAdd of `args`, and a Relu or Relu6.",
+    doc="Conv2D, then the `fused_ops`: a BiasAdd of `args`, and a Relu or Relu6.",
 )

@@ -58,7 +58,7 @@ class _Depthwise:
         return partial(np.multiply, one, other, piece, dtype=self.dtype.as_numpy_dtype)
 
     def steps(self, image: Any, result: Any) -> list[tuple[Any, Any, Any, int, int]]:
-        """Return (view of the image, of the result, of scratch memory, i, j) for elements (i, j)."""
+        """Return (view of the image, of the result, of scratch, i, j) for elements (i, j)."""
         return [
             (image[:, rows, columns], result[:, down, across], self.part[:, down, across], i, j)
             for i, down, rows in self.y.elements()
@@ -139,6 +139,6 @@ depthwise_op = declare_convolution(
         "DepthwiseConv2dNativeBackpropFilter", _bind_filter_gradient, depthwise_filter_gradient_gpu,
         depthwise_source("gg_depthwise_back_filter", filter_gradient_shapes, (0, 1)),
     ),
-    doc="Each channel's windows times its own filters (kh, kw, c, m): c * m channels.",
+    doc="The convolution of each channel with separate filters (kh, kw, c, m): c * m channels.",
     outputs_of=_outputs_of,
 )  # fmt: skip

@@ -122,7 +122,7 @@ _learned_unigram = _sampler(
     "LearnedUnigramCandidateSampler",
     lambda attrs: Learned(attrs["range_max"]),
     _RANGE,
-    "Classes below range_max, as often as they were true in the session's runs so far.",
+    "Classes below range_max, in proportion to how often they were true in the session so far.",
 )
 
 
@@ -162,7 +162,7 @@ _fixed_unigram = _sampler(
         "shard": Attr("int", 0, minimum=0),
         "unigrams": Attr("list(float)", []),
     },
-    "Classes by given weights to the power of `distortion`, of a file or `unigrams`.",
+    "Classes by weights to the power of `distortion`, from a file or `unigrams`.",
 )
 
 
@@ -232,7 +232,7 @@ _hits = op(
     infer=_infer_hits,
     **numpy_kernels(Call(make=_bind_hits, dynamic=True)),
     grad=NO_GRADIENT,
-    doc="Rows of true classes, places of equal candidates, and -FLT_MAX for each such pair.",
+    doc="Rows of true classes, positions of equal candidates, and -FLT_MAX for each such pair.",
 )
 
 
@@ -264,28 +264,28 @@ def _public_sampler(name: str, function: OpFunction, doc: str) -> Callable[..., 
 uniform_candidate_sampler = _public_sampler(
     "uniform_candidate_sampler",
     _uniform,
-    """Candidates below `range_max`, all equally likely.
+    """Draw candidates below `range_max` uniformly.
 
     true_classes: int64 [batch, num_true]. unique: whether all candidates are different.
     Returns (candidates int64 [num_sampled], expected_true float32 [batch, num_true], expected
     float32 [num_sampled]). Equal seeds give TensorFlow's candidates.
 
-    InvalidArgumentError in a run for true classes outside of the range, and for more different
+    A run raises InvalidArgumentError for true classes out of range, and for more unique
     candidates than there are classes.
     """,
 )
 log_uniform_candidate_sampler = _public_sampler(
     "log_uniform_candidate_sampler",
     _log_uniform,
-    """As `uniform_candidate_sampler`, but class i with probability log((i + 2) / (i + 1)) /
-    log(range_max + 1): for classes in descending order of how often they are.
+    """Draw like `uniform_candidate_sampler`, but class i with probability log((i + 2) / (i + 1)) /
+    log(range_max + 1): for classes in descending order of frequency.
     """,
 )
 learned_unigram_candidate_sampler = _public_sampler(
     "learned_unigram_candidate_sampler",
     _learned_unigram,
-    """As `uniform_candidate_sampler`, but each class as often as it was true in the runs of this
-    session so far, and once besides.
+    """Draw like `uniform_candidate_sampler`, but by how often each class was true in the runs
+    of this session so far, plus one.
     """,
 )
 

@@ -161,7 +161,7 @@ _beam_search = op(
     infer=_infer_beams,
     **numpy_kernels(Call(make=_bind_beams, dynamic=True)),
     grad=NO_GRADIENT,
-    doc="The likeliest sequences of labels of logits (time, batch, classes), by a beam search.",
+    doc="The most likely label sequences for logits (time, batch, classes), by a beam search.",
 )
 
 

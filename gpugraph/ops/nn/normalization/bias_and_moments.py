@@ -76,7 +76,7 @@ _bias_add = op(
     alias={0: 0},
     **numpy_kernels(Call(make=_bind_bias_add), decomposition(_bias_terms)),
     grad=_bias_add_back,
-    doc="value + bias, one bias a channel: the last axis (NHWC) or the second (NCHW).",
+    doc="value + bias, one bias per channel: the last axis (NHWC) or the second (NCHW).",
 )
 
 # Along the last axis it is an ordinary broadcasting addition, and can be fused.
@@ -136,7 +136,7 @@ op(
     infer=_infer_bias_grad,
     **numpy_kernels(Call(make=_bind_bias_grad), decomposition(_channel_sum_terms)),
     grad=_bias_grad_back,
-    doc="The sum over all axes but the channels'.",
+    doc="The sum over all axes except that of the channels.",
 )
 
 

@@ -250,8 +250,8 @@ def _less_what_moves(
 def _channel_count(context: InferContext, channels: int | None, vectors: Sequence[int]) -> Any:
     """Return the number of channels of all these inputs; raise ValueError if they differ."""
     for index in vectors:
-        (size,) = of_rank(context.shapes[index], 1, "what varies by channel")
-        check_equal(channels, size, "the images' channels and what varies by channel")
+        (size,) = of_rank(context.shapes[index], 1, "the inputs by channel")
+        check_equal(channels, size, "the images' channels and the inputs by channel")
         channels = size if channels is None else channels
     return channels
 

@@ -215,7 +215,7 @@ def _declare(
 _lrn = _declare(
     "LRN", "input: T", _infer, _bind_forward, _launch_forward,
     lambda op, dy: raw_ops.LRNGrad(dy, op.inputs[0], op.outputs[0], **attrs_of(op, _ATTRS)),
-    "input / (bias + alpha * (sum of input ** 2 over the channels near)) ** beta",
+    "input / (bias + alpha * (sum of input ** 2 over nearby channels)) ** beta",
 )  # fmt: skip
 _declare(
     "LRNGrad", "input_grads: T, input_image: T, output_image: T", _infer_backward, _bind_backward,

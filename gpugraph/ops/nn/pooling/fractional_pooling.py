@@ -264,7 +264,7 @@ _BACKWARD: tuple[dict[str, Any], ...] = (
         "inputs": "orig_input_tensor_shape: vector int64",
         "infer": _infer_mean_grad,
         "host": [0],
-        "doc": "in equal shares to the elements of each window.",
+        "doc": "equally to the elements of each window.",
         **numpy_kernels(Call(make=_mean_grad)),
     },
 )

@@ -165,7 +165,7 @@ op(
     infer=_infer,
     **numpy_kernels(Call(make=_bind)),
     grad=_back,
-    doc="The largest element of each window of images (n, h, w, c), and where it is.",
+    doc="The largest element of each window of images (n, h, w, c), and its position.",
 )
 
 for _name, _inverse, _infer_one, _bind_one, _doc in (
@@ -174,14 +174,14 @@ for _name, _inverse, _infer_one, _bind_one, _doc in (
         "MaxPoolGradGradWithArgmax",
         _infer_back,
         _bind_back,
-        "The gradient of MaxPoolWithArgmax: each window's goes to where `argmax` says.",
+        "The gradient of MaxPoolWithArgmax: each window's goes to the position in `argmax`.",
     ),
     (
         "MaxPoolGradGradWithArgmax",
         "MaxPoolGradWithArgmax",
         _infer_back_back,
         _bind_back_back,
-        "What `grad` holds where `argmax` says, for each window.",
+        "The value of `grad` at the position in `argmax`, for each window.",
     ),
 ):
     op(

@@ -330,7 +330,7 @@ def _declare_max(
     max_pool = _op(
         layout, name, "input: T", types=types, infer=_infer_max, bind=_bind_max,
         launches=partial(forward_launches, "gg_max_pool"), native=("gg_max_pool", _forward_shapes),
-        grad=gradient, doc="The largest element of each window; padding counts for nothing.",
+        grad=gradient, doc="The largest element of each window; padding does not count.",
     )  # fmt: skip
     other = "T" if layout is IMAGES else "TInput"
     _op(
@@ -347,7 +347,7 @@ def _declare_max(
         bind=_bind_max_back_back, launches=max_gradient_gradient_launches,
         native=("gg_max_pool_back_back", _max_gradient_shapes),
         grad=partial(of_gradient, grad_name),
-        doc="What `grad` holds where each window's largest element is.",
+        doc="The value of `grad` at each window's largest element.",
     )  # fmt: skip
     return max_pool
 
@@ -372,7 +372,7 @@ def _declare_mean(layout: Layout, name: str, grad_name: str, input_name: str) ->
         layout, grad_name, "orig_input_shape: int32, grad: T", types=FLOATING,
         infer=_infer_mean_back, bind=_bind_mean_back, launches=mean_gradient_launches,
         native=("gg_mean_pool_back", _mean_gradient_shapes), grad=gradient_of_gradient,
-        doc=f"The gradient of {name}: each window's goes to its elements in equal parts.",
+        doc=f"The gradient of {name}: each window's is divided equally among its elements.",
         host=[0],
     )  # fmt: skip
     return avg_pool

@@ -110,7 +110,7 @@ for _name, _given, _outputs, _declared, _doc in (
         "GRUBlockCellGrad", f"{_INPUTS}, r: T, u: T, c: T, d_h: T",
         "d_x: T, d_h_prev: T, d_c_bar: T, d_r_bar_u_bar: T",
         {"infer": _infer_grad, "grad": NO_GRADIENT, **numpy_kernels(Call(_cell_grad))},
-        "The gradients of GRUBlockCell's inputs and of its gates before their functions.",
+        "The gradients of GRUBlockCell's inputs and of its gates before activation.",
     ),
 ):  # fmt: skip
     op(_name, inputs=_given, outputs=_outputs, attrs=_TYPES, doc=_doc, **_declared)

@@ -195,7 +195,7 @@ op(
     infer=_infer_cell_grad,
     **numpy_kernels(Call(make=_bind_cell_grad)),
     grad=NO_GRADIENT,
-    doc="The gradients of LSTMBlockCell's state, gates (i, ci, f, o, before their functions) and "
+    doc="The gradients of LSTMBlockCell's state, gates (i, ci, f, o, before activation) and "
     "peepholes.",
 )
 

@@ -55,7 +55,7 @@ def biased_source(function: str, shapes: Shapes, activation: Callable[[Signature
     def parameters(signature: Signature) -> list[int]:
         images, filter, results = shapes(signature)
         if signature.output_types[0].base_dtype in (float16, bfloat16):
-            raise NotImplementedError("between a convolution and its bias numbers are rounded")
+            raise NotImplementedError("numbers are rounded between a convolution and its bias")
         if prod(results) and not prod(images) * prod(filter):
             raise NotImplementedError(
                 "native convolutions with a bias need elements in images and filter"
@@ -71,7 +71,9 @@ def depthwise_source(function: str, shapes: Shapes, images: Sequence[int]) -> CS
     def parameters(signature: Signature) -> list[int]:
         filters = shapes(signature)[1][3]
         if filters != 1:
-            raise NotImplementedError(f"native filters by channel are one a channel, not {filters}")
+            raise NotImplementedError(
+                f"native depthwise convolution has one filter per channel, not {filters}"
+            )
         return _parameters(shapes, signature)
 
     return CSource("host_depthwise.h", function, parameters, partial(_turned, images))

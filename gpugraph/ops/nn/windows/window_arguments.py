@@ -54,7 +54,9 @@ def spatial_entries(value: Any, count: int, name: str) -> list[int]:
     """Return `value` as one entry per dimension, 1 by default; else raise ValueError."""
     entries = [1] * count if value is None else [whole_number(name, entry) for entry in value]
     if len(entries) != count:
-        raise ValueError(f"{name} must have {count} entries, one a dimension, but it is {value!r}")
+        raise ValueError(
+            f"{name} must have {count} entries, one per dimension, but it is {value!r}"
+        )
     return entries
 
 

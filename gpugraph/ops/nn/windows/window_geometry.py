@@ -221,7 +221,9 @@ class Layout(NamedTuple):
         values = [int(value) for value in attrs[key]]
         rank = self.num_axes + 2
         if len(values) != rank:
-            raise ValueError(f"{key} must have {rank} entries, one a dimension, but it is {values}")
+            raise ValueError(
+                f"{key} must have {rank} entries, one per dimension, but it is {values}"
+            )
         spatial, others = self._cut(attrs, values)
         if others != [1, 1]:
             raise _not_spatial(attrs, key, others)
