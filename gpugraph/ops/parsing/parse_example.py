@@ -20,7 +20,7 @@ from gpugraph.ops.parsing.parsed_features import (
     SHAPES,
     TYPES,
     Dense,
-    Place,
+    Location,
     batch_of,
     dense_features,
     dense_value,
@@ -97,13 +97,13 @@ def _parse_each(
     lists: list[list[Any]] = [[] for _ in sparse]
     rows: list[list[Any]] = [[] for _ in dense]
     for index, content in enumerate(contents):
-        place = Place(names[index] if names.size else b"", index)
+        location = Location(names[index] if names.size else b"", index)
         spans = _spans(content)
         for feature, row in zip(dense, rows):
-            value = feature_at(content, spans, feature.key, feature.dtype, place)
-            row.append(dense_value(value, feature, place))
+            value = feature_at(content, spans, feature.key, feature.dtype, location)
+            row.append(dense_value(value, feature, location))
         for (key, dtype), values in zip(sparse, lists):
-            values.append(feature_at(content, spans, key, dtype, place))
+            values.append(feature_at(content, spans, key, dtype, location))
     parts = [sparse_batch(values, dtype) for values, (_, dtype) in zip(lists, sparse)]
     return parts, [batch_of(row, feature) for row, feature in zip(rows, dense)]
 
@@ -158,12 +158,13 @@ def parse_one(
     content: bytes, sparse: Sequence[tuple[bytes, DType]], dense: list[Dense], name: bytes = b""
 ) -> tuple[list[Any], list[Any]]:
     """Parse one Example like `parse_batch`; sparse features become vectors."""
-    place, spans = Place(name), _spans(content)
+    location, spans = Location(name), _spans(content)
     parts = [
-        sparse_vector(feature_at(content, spans, key, dtype, place), dtype) for key, dtype in sparse
+        sparse_vector(feature_at(content, spans, key, dtype, location), dtype)
+        for key, dtype in sparse
     ]
     rows = [
-        np.asarray(dense_value(feature_at(content, spans, d.key, d.dtype, place), d, place))
+        np.asarray(dense_value(feature_at(content, spans, d.key, d.dtype, location), d, location))
         for d in dense
     ]
     return parts, rows

@@ -98,7 +98,7 @@ host_op(
     "ParseExampleV2",
     Call(make=_bind, dynamic=True, direct=True),
     "The features of Examples: sparse ones, dense ones with rows, and ragged ones as values with "
-    "the places where rows begin.",
+    "the locations where rows begin.",
     inputs=(
         *("serialized: string", "names: string", "sparse_keys: string", "dense_keys: string"),
         *("ragged_keys: string", "dense_defaults: Tdense"),

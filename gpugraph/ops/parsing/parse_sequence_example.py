@@ -29,7 +29,7 @@ from gpugraph.ops.parsing.parsed_features import (
     SHAPES,
     TYPES,
     Dense,
-    Place,
+    Location,
     as_vector,
     batch_of,
     dense_features,
@@ -113,48 +113,51 @@ def _maps(content: bytes) -> tuple[Lists, Lists]:
 # -- the steps of a list
 
 
-def _spans_of(content: bytes, lists: Lists, key: bytes, place: Place) -> list[Span] | None:
+def _spans_of(content: bytes, lists: Lists, key: bytes, location: Location) -> list[Span] | None:
     if key not in lists:
         return None
     try:
         return list_of_features(content, lists[key])
     except ValueError as error:
-        raise invalid_argument(f"{place.of(key)}Can't parse the feature list ({error})") from None
+        raise invalid_argument(
+            f"{location.of(key)}Can't parse the feature list ({error})"
+        ) from None
 
 
-def _step(place: Place, key: bytes, index: int) -> str:
-    name = place.name.decode("utf-8", "replace") or "<unknown>"
+def _step(location: Location, key: bytes, index: int) -> str:
+    name = location.name.decode("utf-8", "replace") or "<unknown>"
     return f"Name: {name}, Feature list: {key.decode('utf-8', 'replace')}, Index: {index}.  "
 
 
-def _check_step(feature: Feature, key: bytes, dtype: DType, place: Place, index: int) -> None:
+def _check_step(feature: Feature, key: bytes, dtype: DType, location: Location, index: int) -> None:
     """Raise InvalidArgumentError for a step of another dtype."""
     if feature.kind != KIND_OF[dtype]:
         raise invalid_argument(
-            f"{_step(place, key, index)}Data types don't match. Expected type: {type_name(dtype)}"
+            f"{_step(location, key, index)}Data types don't match. Expected type: "
+            f"{type_name(dtype)}"
         )
 
 
 def _sparse_steps(
-    content: bytes, lists: Lists, key: bytes, dtype: DType, place: Place
+    content: bytes, lists: Lists, key: bytes, dtype: DType, location: Location
 ) -> list[Feature | None]:
     """Return the feature of each step; a missing list has no steps."""
     features: list[Feature | None] = []
-    for span in _spans_of(content, lists, key, place) or []:
-        feature = feature_of(content, span, key, place)
+    for span in _spans_of(content, lists, key, location) or []:
+        feature = feature_of(content, span, key, location)
         if feature.kind != NOTHING:
-            _check_step(feature, key, dtype, place, len(features))
+            _check_step(feature, key, dtype, location, len(features))
         features.append(feature if feature.kind != NOTHING else None)
     return features
 
 
 def _dense_steps(
-    content: bytes, lists: Lists, row: _Row, may_be_missing: frozenset[bytes], place: Place
+    content: bytes, lists: Lists, row: _Row, may_be_missing: frozenset[bytes], location: Location
 ) -> Any:
     """Return the steps of a list as rows."""
-    spans = _spans_of(content, lists, row.key, place)
+    spans = _spans_of(content, lists, row.key, location)
     if spans is None and row.key not in may_be_missing:
-        name = place.name.decode("utf-8", "replace") or "<unknown>"
+        name = location.name.decode("utf-8", "replace") or "<unknown>"
         raise invalid_argument(
             f"Name: {name}, Feature list '{row.key.decode('utf-8', 'replace')}' is required but "
             "could not be found.  Did you mean to include it in "
@@ -163,36 +166,37 @@ def _dense_steps(
     dense = Dense(row.key, row.dtype, row.shape, np.empty(0))
     result = np.empty((len(spans or ()), *row.shape), row.dtype.as_numpy_dtype)
     for index, span in enumerate(spans or ()):
-        feature = feature_of(content, span, row.key, place)
-        _check_step(feature, row.key, row.dtype, place, index)
+        feature = feature_of(content, span, row.key, location)
+        _check_step(feature, row.key, row.dtype, location, index)
         if len(feature) != dense.stride:
             raise invalid_argument(
-                f"{_step(place, row.key, index)}Number of {type_name(row.dtype)} values != "
+                f"{_step(location, row.key, index)}Number of {type_name(row.dtype)} values != "
                 f"expected.  values size: {len(feature)} but output shape: {shape_text(row.shape)}"
             )
-        result[index] = dense_value(feature, dense, place)
+        result[index] = dense_value(feature, dense, location)
     return result
 
 
 # -- one SequenceExample
 
 
-def _parse_single(content: bytes, wanted: _Wanted, place: Place) -> list[Any]:
+def _parse_single(content: bytes, wanted: _Wanted, location: Location) -> list[Any]:
     spans, lists = _maps(content)
     context_sparse = [
-        sparse_vector(feature_at(content, spans, key, dtype, place), dtype)
+        sparse_vector(feature_at(content, spans, key, dtype, location), dtype)
         for key, dtype in wanted.context_sparse
     ]
     context_dense = [
-        np.asarray(dense_value(feature_at(content, spans, d.key, d.dtype, place), d, place))
+        np.asarray(dense_value(feature_at(content, spans, d.key, d.dtype, location), d, location))
         for d in wanted.context_dense
     ]
     list_sparse = [
-        sparse_batch(_sparse_steps(content, lists, key, dtype, place), dtype)
+        sparse_batch(_sparse_steps(content, lists, key, dtype, location), dtype)
         for key, dtype in wanted.list_sparse
     ]
     list_dense = [
-        _dense_steps(content, lists, row, wanted.may_be_missing, place) for row in wanted.list_dense
+        _dense_steps(content, lists, row, wanted.may_be_missing, location)
+        for row in wanted.list_dense
     ]
     return [*_by_part(context_sparse), *context_dense, *_by_part(list_sparse), *list_dense]
 
@@ -211,7 +215,7 @@ def _bind_single(context: KernelContext, example: Any, *rest: Any) -> Callable[[
         wanted = _wanted(
             context, (keys[0], keys[1]), (keys[2], keys[3]), missing[0].tolist(), defaults
         )
-        return _parse_single(example[()], wanted, Place(name[()], None, in_context=True))
+        return _parse_single(example[()], wanted, Location(name[()], None, in_context=True))
 
     return parse
 
@@ -298,32 +302,35 @@ def _bind_batch(
 
 
 def _parse_batch(examples: list[bytes], names: Any, wanted: _Wanted) -> list[Any]:
-    places = [Place(names[i] if names.size else b"", i) for i in range(len(examples))]
+    locations = [Location(names[i] if names.size else b"", i) for i in range(len(examples))]
     maps = [_maps(content) for content in examples]
 
     def of_contexts(key: bytes, dtype: DType) -> list[Feature | None]:
         return [
-            feature_at(content, spans, key, dtype, place)
-            for content, (spans, _), place in zip(examples, maps, places)
+            feature_at(content, spans, key, dtype, location)
+            for content, (spans, _), location in zip(examples, maps, locations)
         ]
 
     context_sparse = [sparse_batch(of_contexts(*wish), wish[1]) for wish in wanted.context_sparse]
     context_dense = [
-        batch_of([dense_value(f, d, p) for f, p in zip(of_contexts(d.key, d.dtype), places)], d)
+        batch_of([dense_value(f, d, p) for f, p in zip(of_contexts(d.key, d.dtype), locations)], d)
         for d in wanted.context_dense
     ]
-    parsed = list(zip(examples, (lists for _, lists in maps), places))
+    parsed = list(zip(examples, (lists for _, lists in maps), locations))
     list_sparse = [
         _sparse_steps_of_batch(
-            [_sparse_steps(content, lists, key, dtype, place) for content, lists, place in parsed],
+            [
+                _sparse_steps(content, lists, key, dtype, location)
+                for content, lists, location in parsed
+            ],
             dtype,
         )
         for key, dtype in wanted.list_sparse
     ]
     list_dense = [
         [
-            _dense_steps(content, lists, row, wanted.may_be_missing, place)
-            for content, lists, place in parsed
+            _dense_steps(content, lists, row, wanted.may_be_missing, location)
+            for content, lists, location in parsed
         ]
         for row in wanted.list_dense
     ]

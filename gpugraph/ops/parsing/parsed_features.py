@@ -31,7 +31,7 @@ PARSED_TYPES = (dtypes.float32, dtypes.int64, dtypes.string)
 KIND_OF = {dtypes.string: BYTES, dtypes.float32: FLOATS, dtypes.int64: INTEGERS}
 """The kind of list in a feature that holds the values of a dtype."""
 _NAME_OF = {BYTES: "string", FLOATS: "float", INTEGERS: "int64"}
-_MOST_SHOWN = 1000
+_MAX_SHOWN = 1000
 
 
 def type_name(dtype: DType) -> str:
@@ -67,7 +67,7 @@ class Dense(NamedTuple):
         return prod(size or 0 for size in (self.shape[1:] if self.is_ragged else self.shape))
 
 
-class Place(NamedTuple):
+class Location(NamedTuple):
     """The location of a feature, for error messages."""
 
     name: bytes
@@ -150,12 +150,12 @@ def as_vector(values: Any, dtype: DType) -> Any:
 
 def unparsable(content: bytes) -> InvalidArgumentError:
     """Return the error for bytes that are not an example."""
-    text = content[:_MOST_SHOWN].decode("utf-8", "backslashreplace")
+    text = content[:_MAX_SHOWN].decode("utf-8", "backslashreplace")
     return invalid_argument(f"Could not parse example input, value: '{text}'")
 
 
 def feature_at(
-    content: bytes, spans: Mapping[bytes, Span], key: bytes, dtype: DType, place: Place
+    content: bytes, spans: Mapping[bytes, Span], key: bytes, dtype: DType, location: Location
 ) -> Feature | None:
     """Return the values of a feature, or None if it is missing or empty.
 
@@ -164,33 +164,33 @@ def feature_at(
     span = spans.get(key)
     if span is None:
         return None
-    feature = feature_of(content, span, key, place)
+    feature = feature_of(content, span, key, location)
     if feature.kind == NOTHING:
         return None
-    check_kind(feature, key, dtype, place)
+    check_kind(feature, key, dtype, location)
     return feature
 
 
-def feature_of(content: bytes, span: Span, key: bytes, place: Place) -> Feature:
+def feature_of(content: bytes, span: Span, key: bytes, location: Location) -> Feature:
     """Return the feature in a span of bytes; raise InvalidArgumentError if they are invalid."""
     try:
         return read_feature(content, span)
     except ValueError as error:
         raise invalid_argument(
-            f"{place.of(key)}Can't parse serialized Example. ({error})"
+            f"{location.of(key)}Can't parse serialized Example. ({error})"
         ) from None
 
 
-def check_kind(feature: Feature, key: bytes, dtype: DType, place: Place) -> None:
+def check_kind(feature: Feature, key: bytes, dtype: DType, location: Location) -> None:
     """Raise InvalidArgumentError for a feature of another dtype."""
     if feature.kind != KIND_OF[dtype]:
         raise invalid_argument(
-            f"{place.of(key)}Data types don't match. Data type: {_NAME_OF[feature.kind]} but "
+            f"{location.of(key)}Data types don't match. Data type: {_NAME_OF[feature.kind]} but "
             f"expected type: {_NAME_OF[KIND_OF[dtype]]}"
         )
 
 
-def dense_value(feature: Feature | None, dense: Dense, place: Place) -> Any:
+def dense_value(feature: Feature | None, dense: Dense, location: Location) -> Any:
     """Return the array of one example for a dense feature, with its fixed shape or any number of
     rows.
     """
@@ -198,21 +198,23 @@ def dense_value(feature: Feature | None, dense: Dense, place: Place) -> Any:
         if dense.is_ragged:
             return as_vector((), dense.dtype).reshape(0, *dense.shape[1:])
         if not dense.default.size:
-            raise invalid_argument(f"{place.required(dense)} is required but could not be found.")
+            raise invalid_argument(
+                f"{location.required(dense)} is required but could not be found."
+            )
         return dense.default
     count, kind = len(feature), _NAME_OF[feature.kind]
     if dense.is_ragged:
         if not dense.stride or count % dense.stride:
             raise invalid_argument(
-                f"{place.of(dense.key)}Number of {kind} values is not a multiple of stride length."
-                f" Saw {count} values but output shape is: {shape_text(dense.shape)}"
+                f"{location.of(dense.key)}Number of {kind} values is not a multiple of stride "
+                f"length. Saw {count} values but output shape is: {shape_text(dense.shape)}"
             )
         rows = as_vector(feature.values, dense.dtype)
         return rows.reshape(count // dense.stride, *dense.shape[1:])
     if count != dense.stride:
         raise invalid_argument(
-            f"{place.of(dense.key)}Number of {kind} values != expected.  Values size: {count} but "
-            f"output shape: {shape_text(dense.shape)}"
+            f"{location.of(dense.key)}Number of {kind} values != expected.  Values size: {count} "
+            f"but output shape: {shape_text(dense.shape)}"
         )
     return as_vector(feature.values, dense.dtype).reshape(dense.shape)
 

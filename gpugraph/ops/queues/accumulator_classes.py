@@ -201,5 +201,5 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
 
     def take_indexed_slices_grad(self, num_required: Any, name: str | None = None) -> IndexedSlices:
         """Return the result of `take_grad` as IndexedSlices."""
-        taken = self.take_grad(num_required, name)
-        return IndexedSlices(taken.values, taken.indices, dense_shape=taken.shape)
+        gradient = self.take_grad(num_required, name)
+        return IndexedSlices(gradient.values, gradient.indices, dense_shape=gradient.shape)

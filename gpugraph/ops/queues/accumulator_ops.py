@@ -22,10 +22,10 @@ from gpugraph.ops.queues.gradient_accumulator import (
 from gpugraph.ops.queues.handle_ops import (
     SHARING,
     Run,
-    asking_op,
     handle_op,
     held_object,
     private_name,
+    query_op,
     resource_name,
     resource_op,
     waiting_op,
@@ -53,8 +53,8 @@ def _bind_accumulator(
     )
     if not isinstance(accumulator, container) or accumulator.kind != kind:
         raise invalid_argument(
-            f"Shared conditional accumulator '{context.name}' differs from the node in kind, dtype, "
-            "shape or reduction"
+            f"Shared conditional accumulator '{context.name}' differs from the node in kind, "
+            "dtype, shape or reduction"
         )
     return lambda: handle.fill(accumulator)
 
@@ -140,7 +140,7 @@ handle_op(
     infer=_infer_step,
 )
 handle_op("AccumulatorClose", _bind_close, "Cancel takes that wait, and later ones.")
-asking_op(
+query_op(
     "AccumulatorNumAccumulated",
     "num_accumulated: int32",
     lambda handle: _accumulator_of(handle).count,

@@ -21,10 +21,10 @@ from gpugraph.ops.framework.op_declaration import Attr, raw_ops
 from gpugraph.ops.framework.shape_functions import no_outputs, of_rank
 from gpugraph.ops.queues.handle_ops import (
     Run,
-    asking_op,
     handle_op,
     held_object,
     private_name,
+    query_op,
     resource_name,
     resource_op,
     waiting_op,
@@ -90,17 +90,17 @@ def _bind_take(context: KernelContext, handle: Any, number: Any) -> Run:
         barrier = _barrier_of(handle)
         if list(barrier.types) != types:
             raise invalid_argument("Signature mismatch: the barrier has other component types")
-        taken = barrier.take(int(number[()]), may_be_fewer)
-        keys = np.empty(len(taken), object)
-        keys[:] = [key for _, _, key, _ in taken]
-        batches = np.array([batch for batch, _, _, _ in taken], np.int64)
-        return [batches, keys, *(_column(barrier, taken, i) for i in range(len(types)))]
+        elements = barrier.take(int(number[()]), may_be_fewer)
+        keys = np.empty(len(elements), object)
+        keys[:] = [key for _, _, key, _ in elements]
+        batches = np.array([batch for batch, _, _, _ in elements], np.int64)
+        return [batches, keys, *(_column(barrier, elements, i) for i in range(len(types)))]
 
     return take
 
 
-def _column(barrier: KeyedElements, taken: Sequence[Ready], component: int) -> Any:
-    values = [element[component] for _, _, _, element in taken]
+def _column(barrier: KeyedElements, elements: Sequence[Ready], component: int) -> Any:
+    values = [element[component] for _, _, _, element in elements]
     if values:
         if any(value.shape != values[0].shape for value in values):
             raise invalid_argument(f"The values of component {component} differ in shape")
@@ -148,13 +148,13 @@ handle_op(
     "Refuse new keys from now on.",
     attrs={"cancel_pending_enqueues": Attr("bool", False)},
 )
-asking_op(
+query_op(
     "BarrierReadySize",
     "size: int32",
     lambda handle: _barrier_of(handle).ready_size(),
     "Return the number of complete elements.",
 )
-asking_op(
+query_op(
     "BarrierIncompleteSize", "size: int32", lambda handle: _barrier_of(handle).incomplete_size(),
     "Return the number of incomplete elements.",
 )  # fmt: skip

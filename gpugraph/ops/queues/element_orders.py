@@ -48,13 +48,13 @@ class Shuffled(ElementQueue):
 
     def __init__(self, kind: QueueKind, name: str) -> None:
         super().__init__(kind, name)
-        settings = dict(kind.more)
-        self._least = settings["min_after_dequeue"]
-        if not 0 <= self._least < self.capacity:
+        settings = dict(kind.options)
+        self._min_after_dequeue = settings["min_after_dequeue"]
+        if not 0 <= self._min_after_dequeue < self.capacity:
             raise invalid_argument(
-                f"min_after_dequeue {self._least} must be < capacity {self.capacity}"
-                if self._least >= 0
-                else f"min_after_dequeue {self._least} must be >= 0"
+                f"min_after_dequeue {self._min_after_dequeue} must be < capacity {self.capacity}"
+                if self._min_after_dequeue >= 0
+                else f"min_after_dequeue {self._min_after_dequeue} must be >= 0"
             )
         self._mixed: list[Element] = []
         self._numbers = random_words(*settings["random seeds"])
@@ -79,7 +79,7 @@ class Shuffled(ElementQueue):
 
     def available(self) -> int:
         """Return the number of elements beyond those that must stay."""
-        return len(self) if self.closed else max(len(self) - self._least, 0)
+        return len(self) if self.closed else max(len(self) - self._min_after_dequeue, 0)
 
 
 def random_words(seed: int, seed2: int) -> Iterator[int]:

@@ -29,7 +29,7 @@ class QueueKind(NamedTuple):
     capacity: int
     dtypes: tuple[DType, ...]
     shapes: tuple[TensorShape, ...]
-    more: tuple[tuple[str, Any], ...] = ()
+    options: tuple[tuple[str, Any], ...] = ()
 
 
 class ElementQueue(Attempts):
@@ -106,8 +106,8 @@ class ElementQueue(Attempts):
         """Remove and return an element as soon as there is one.
 
         Raises OutOfRangeError if the queue is closed and empty."""
-        taken: list[Element] = self.make(self._taking(1, False), _DEQUEUES, "Dequeue")
-        return taken[0]
+        elements: list[Element] = self.make(self._taking(1, False), _DEQUEUES, "Dequeue")
+        return elements[0]
 
     def dequeue_many(self, count: int, may_be_fewer: bool) -> list[Any]:
         """Remove `count` elements and return them as one array per component.
@@ -140,16 +140,16 @@ class ElementQueue(Attempts):
     def _taking(self, count: int, may_be_fewer: bool) -> Attempt:
         attempt = Attempt(
             lambda attempt: self._try_to_take(attempt, may_be_fewer),
-            lambda attempt: self.put_back(attempt.taken),
+            lambda attempt: self.put_back(attempt.elements),
         )
         attempt.requested = count
         return attempt
 
     def _try_to_take(self, attempt: Attempt, may_be_fewer: bool) -> bool:
-        size, missing = len(self), attempt.requested - len(attempt.taken)
+        size, missing = len(self), attempt.requested - len(attempt.elements)
         if self.closed and size < missing:
-            taken, attempt.taken = attempt.taken, []
-            self.put_back(taken)
+            elements, attempt.elements = attempt.elements, []
+            self.put_back(elements)
             if not (may_be_fewer and len(self)):
                 return attempt.end(
                     error=OutOfRangeError.of_no_node(
@@ -160,9 +160,9 @@ class ElementQueue(Attempts):
             missing = attempt.requested = len(self)
         count = min(missing, self.available())
         for _ in range(count):
-            attempt.taken.append(self.take())
-        if len(attempt.taken) == attempt.requested:
-            return attempt.end(attempt.taken)
+            attempt.elements.append(self.take())
+        if len(attempt.elements) == attempt.requested:
+            return attempt.end(attempt.elements)
         return count > 0
 
     def close(self, cancels: bool) -> None:

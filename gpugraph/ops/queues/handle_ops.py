@@ -90,14 +90,14 @@ def handle_op(op_type: str, bind: Callable[..., Run], doc: str, **declaration: A
     )  # fmt: skip
 
 
-def asking_op(
-    op_type: str, outputs: str, ask: Callable[[Any], Any], doc: str, **declaration: Any
+def query_op(
+    op_type: str, outputs: str, query: Callable[[Any], Any], doc: str, **declaration: Any
 ) -> None:
     """Declare an op that returns a scalar property of the object behind a handle."""
 
     def bind(_: KernelContext, handle: Any, out: Any) -> Run:
         def answer() -> None:
-            out[()] = ask(handle)
+            out[()] = query(handle)
 
         return answer
 

@@ -102,8 +102,8 @@ class KeyedElements(Attempts):
                 return False
             return attempt.end([heappop(self._ready) for _ in range(min(size, number))])
 
-        taken: list[Ready] = self.make(Attempt(try_once), 0, "BarrierTakeMany")
-        return taken
+        elements: list[Ready] = self.make(Attempt(try_once), 0, "BarrierTakeMany")
+        return elements
 
     def close(self, cancels: bool) -> None:
         """Refuse new keys from now on; if `cancels`, refuse all values.

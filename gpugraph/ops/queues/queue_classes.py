@@ -140,9 +140,9 @@ class QueueBase:
             components = self._components(vals)
             rows = Dimension(None)
             for component, shape in zip(components, self._shapes):
-                own = component.get_shape().with_rank_at_least(1)
-                rows = rows.merge_with(Dimension(own[0]))
-                own[1:].assert_is_compatible_with(shape)
+                row_shape = component.get_shape().with_rank_at_least(1)
+                rows = rows.merge_with(Dimension(row_shape[0]))
+                row_shape[1:].assert_is_compatible_with(shape)
             operation: Operation = raw_ops.QueueEnqueueManyV2(
                 self._queue_ref, components, name=scope
             )
@@ -319,13 +319,15 @@ class PriorityQueue(QueueBase):
         shared_name: str | None = None,
         name: str = "priority_queue",
     ) -> None:
-        own, known = component_types(types), component_shapes(shapes, False)
+        component_dtypes, known = component_types(types), component_shapes(shapes, False)
         if known is None:
             raise TypeError(
                 "Expected list for 'shapes' argument to 'priority_queue_v2' Op, not None."
             )
-        handle = _handle(raw_ops.PriorityQueueV2, capacity, own, known, shared_name, name)
-        all_types = [dtypes_module.int64, *own]
+        handle = _handle(
+            raw_ops.PriorityQueueV2, capacity, component_dtypes, known, shared_name, name
+        )
+        all_types = [dtypes_module.int64, *component_dtypes]
         all_shapes = [TensorShape.of(()), *known]
         super().__init__(all_types, all_shapes, component_names(names, all_types), handle)
 

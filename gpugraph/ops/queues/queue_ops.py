@@ -27,10 +27,10 @@ from gpugraph.ops.queues.handle_ops import (
     HOST,
     SHARING,
     Run,
-    asking_op,
     held_object,
     infer_handle,
     private_name,
+    query_op,
     resource_name,
     waiting_op,
 )
@@ -46,11 +46,11 @@ def _bind_queue(
     shapes = tuple(as_shape(shape) for shape in attrs["shapes"])
     if op_type == "PriorityQueueV2":
         types, shapes = (dtypes.int64, *types), (SCALAR, *shapes)
-    more: tuple[tuple[str, Any], ...] = ()
+    options: tuple[tuple[str, Any], ...] = ()
     if op_type == "RandomShuffleQueueV2":
         seeds = attrs["seed"], attrs["seed2"]
-        more = ("min_after_dequeue", attrs["min_after_dequeue"]), ("random seeds", seeds)
-    kind = QueueKind(op_type, attrs["capacity"], types, shapes, more)
+        options = ("min_after_dequeue", attrs["min_after_dequeue"]), ("random seeds", seeds)
+    kind = QueueKind(op_type, attrs["capacity"], types, shapes, options)
 
     def make() -> ElementQueue:
         return queue_class(kind, private_name(context))
@@ -73,7 +73,7 @@ def _check_same(queue: Any, kind: QueueKind, node: str) -> None:
         ("capacity", theirs.capacity, kind.capacity),
         ("component types", _names(theirs.dtypes), _names(kind.dtypes)),
         ("component shapes", _shapes(theirs.shapes), _shapes(kind.shapes)),
-        *((key, has, wants) for (key, has), (_, wants) in zip(theirs.more, kind.more)),
+        *((key, has, wants) for (key, has), (_, wants) in zip(theirs.options, kind.options)),
     ):
         if has != wants:
             were = _VERBS.get(what, "were")
@@ -260,13 +260,13 @@ waiting_op(
 )
 
 
-asking_op(
+query_op(
     "QueueSizeV2",
     "size: int32",
     lambda handle: queue_of(handle).size(),
     "Return the number of elements in a queue.",
 )
-asking_op(
+query_op(
     "QueueIsClosedV2",
     "is_closed: bool",
     lambda handle: np.bool_(queue_of(handle).closed),

@@ -62,10 +62,10 @@ class _Bounded(Attempts):
 
         def try_once(attempt: Attempt) -> bool:
             try:
-                taken = take()
+                values = take()
             except OpError as error:
                 return attempt.end(error=error)
-            return taken is not None and attempt.end(taken)
+            return values is not None and attempt.end(values)
 
         return self.make(Attempt(try_once), _GETS, what)
 
@@ -94,8 +94,8 @@ class StagedTuples(_Bounded):
             self._release(values)
             return values
 
-        taken: Sequence[Any] = self._get_when(take, "Unstage")
-        return taken
+        values: Sequence[Any] = self._get_when(take, "Unstage")
+        return values
 
     def peek(self, index: int) -> Sequence[Any]:
         """Return the tuple at an index as soon as there is one, without removing it."""
@@ -171,11 +171,11 @@ class KeyedTuples(_Bounded):
                 )
             if keeps:
                 return chosen, [values[index] for index in indices]
-            taken = [values.pop(index) for index in indices]
-            self._release(taken)
+            removed = [values.pop(index) for index in indices]
+            self._release(removed)
             if not values:
                 del self._whole[chosen]
-            return chosen, taken
+            return chosen, removed
 
         result: tuple[int, list[Any]] = self._get_when(take, "MapPeek" if keeps else "MapUnstage")
         return result

@@ -281,21 +281,21 @@ class MapStagingArea(BaseStagingArea):
         )
         return tensors[0], self._outputs(tensors[1:], numbers)
 
-    def _ask(self, op_type: str, name: str) -> Any:
+    def _query(self, op_type: str, name: str) -> Any:
         return self._make(self._op(op_type), dtypes=self._dtypes, name=name)
 
     def size(self, name: str | None = None) -> Tensor:
         """Return the number of complete keys, an int32 scalar."""
-        tensor: Tensor = self._ask("MapSize", name or f"{self._name}_size")
+        tensor: Tensor = self._query("MapSize", name or f"{self._name}_size")
         return tensor
 
     def incomplete_size(self, name: str | None = None) -> Tensor:
         """Return the number of incomplete keys, an int32 scalar."""
         name = name or f"{self._name}_incomplete_size"
-        tensor: Tensor = self._ask("MapIncompleteSize", name)
+        tensor: Tensor = self._query("MapIncompleteSize", name)
         return tensor
 
     def clear(self, name: str | None = None) -> Operation:
         """Return an operation that removes all tuples."""
-        operation: Operation = self._ask("MapClear", name or f"{self._name}_clear")
+        operation: Operation = self._query("MapClear", name or f"{self._name}_clear")
         return operation

@@ -53,7 +53,9 @@ def _keyed(is_ordered: bool, context: KernelContext) -> KeyedTuples:
     return area
 
 
-def _asking(op_type: str, doc: str, area_of: Callable[..., Any], method: str, **more: Any) -> None:
+def _query_op(
+    op_type: str, doc: str, area_of: Callable[..., Any], method: str, **declaration: Any
+) -> None:
     """Declare an op that returns a count of an area, or clears it, without waiting."""
 
     def bind(context: KernelContext, *out: Any) -> Run:
@@ -68,7 +70,7 @@ def _asking(op_type: str, doc: str, area_of: Callable[..., Any], method: str, **
 
     op(
         op_type, cpu=Call(make=bind), gpu=HOST, grad=NO_GRADIENT, stateful=True, doc=doc,
-        attrs={**_BOUNDS, "dtypes": Attr("list(type)", required=True), **SHARING}, **more,
+        attrs={**_BOUNDS, "dtypes": Attr("list(type)", required=True), **SHARING}, **declaration,
     )  # fmt: skip
 
 
@@ -106,8 +108,8 @@ waiting_op("Unstage", _bind_unstage, "Take the first tuple.", inputs=(), host=()
 waiting_op(
     "StagePeek", _bind_peek, "Return the tuple at an index.", inputs="index: int32", **_TUPLE
 )
-_asking("StageSize", "Return the number of tuples.", _tuples, "size", **_SIZE)
-_asking("StageClear", "Remove all tuples.", _tuples, "clear", **_CLEAR)
+_query_op("StageSize", "Return the number of tuples.", _tuples, "size", **_SIZE)
+_query_op("StageClear", "Remove all tuples.", _tuples, "clear", **_CLEAR)
 
 
 # -- by key
@@ -181,12 +183,12 @@ for _prefix, _ordered in (("", False), ("Ordered", True)):
         attrs=_ATTRS,
         infer=_infer_any,
     )
-    _asking(f"{_prefix}MapSize", "Return the number of complete keys.", _area, "size", **_SIZE)
-    _asking(
+    _query_op(f"{_prefix}MapSize", "Return the number of complete keys.", _area, "size", **_SIZE)
+    _query_op(
         f"{_prefix}MapIncompleteSize",
         "Return the number of incomplete keys.",
         _area,
         "incomplete_size",
         **_SIZE,
     )
-    _asking(f"{_prefix}MapClear", "Remove all tuples.", _area, "clear", **_CLEAR)
+    _query_op(f"{_prefix}MapClear", "Remove all tuples.", _area, "clear", **_CLEAR)

@@ -26,7 +26,9 @@ Try = Callable[["Attempt"], bool]
 class Attempt:
     """An action that is to be done as soon as the container permits it."""
 
-    __slots__ = ("error", "give_up", "is_done", "requested", "result", "taken", "try_once", "woken")
+    __slots__ = (
+        "elements", "error", "give_up", "is_done", "requested", "result", "try_once", "woken",
+    )  # fmt: skip
 
     def __init__(self, try_once: Try, give_up: Callable[[Attempt], Any] | None = None) -> None:
         self.try_once = try_once
@@ -35,7 +37,7 @@ class Attempt:
         self.error: OpError | None = None
         self.result: Any = None
         self.requested = 0
-        self.taken: list[Any] = []
+        self.elements: list[Any] = []
         self.woken: threading.Event | None = None
 
     def end(self, result: Any = None, error: OpError | None = None) -> bool:

@@ -22,7 +22,7 @@ from gpugraph.config.environment import thread_count
 from gpugraph.ops.framework.thread_pool import run_in_threads
 from gpugraph.ops.random.philox import CHUNK, Philox
 
-_FOR_A_THREAD = 8 * CHUNK
+_MIN_BLOCKS_PER_THREAD = 8 * CHUNK
 """The minimum number of blocks per thread for which waking a thread pays."""
 
 _SMALLEST = 1e-7
@@ -54,12 +54,12 @@ class Law(NamedTuple):
     def __call__(self, place: Philox, out: Any) -> None:
         self.fill(place, out)
 
-    def rows(self, place: Philox, apart: int, out: Any) -> None:
-        """Fill each row of `out` as if alone; the rows start `apart` counters after each other."""
+    def rows(self, place: Philox, stride: int, out: Any) -> None:
+        """Fill each row of `out` as if alone; the rows start `stride` counters after each other."""
         count, size = out.shape
         groups, group = groups_of(out[0])
         within = np.arange(groups, dtype=np.uint64) * np.uint64(self.reserved * group or 1)
-        offsets = np.arange(count, dtype=np.uint64)[:, None] * np.uint64(apart) + within
+        offsets = np.arange(count, dtype=np.uint64)[:, None] * np.uint64(stride) + within
         whole = np.empty((count, groups * group), out.dtype)
         self.groups(place, offsets.reshape(-1), whole.reshape(-1))
         out[...] = whole[:, :size]
@@ -86,12 +86,15 @@ def _fill_groups(convert: Convert, place: Philox, offsets: Any, out: Any) -> Non
 def _fill(part: Callable[[Philox, Any], None], reserved: int, place: Philox, out: Any) -> None:
     """Call part(place, flat) for all of `out`, or in several threads for parts of it."""
     flat, (groups, group) = out.reshape(-1), groups_of(out)
-    if groups < 2 * _FOR_A_THREAD:
+    if groups < 2 * _MIN_BLOCKS_PER_THREAD:
         part(place, flat)
         return
-    size, apart = -(-groups // min(thread_count(), groups // _FOR_A_THREAD)), reserved * group or 1
+    size, stride = (
+        -(-groups // min(thread_count(), groups // _MIN_BLOCKS_PER_THREAD)),
+        reserved * group or 1,
+    )
     works = [
-        partial(part, place.skip(start * apart), flat[start * group : (start + size) * group])
+        partial(part, place.skip(start * stride), flat[start * group : (start + size) * group])
         for start in range(0, groups, size)
     ]
     run_in_threads(works)
@@ -221,9 +224,9 @@ def _truncate(place: Philox, offsets: Any, words: Any, group: int) -> Any:
 
 def _fill_truncated(place: Philox, flat: Any) -> None:
     groups, group = groups_of(flat)
-    apart = _RESERVED * group
-    for done, words in place.chunks(groups, apart):
-        offsets = np.arange(done, done + len(words) // 2, dtype=np.uint64) * np.uint64(apart)
+    stride = _RESERVED * group
+    for done, words in place.chunks(groups, stride):
+        offsets = np.arange(done, done + len(words) // 2, dtype=np.uint64) * np.uint64(stride)
         drawn = _truncate(place, offsets, words, group)
         part = flat[done * group : done * group + drawn.size]
         part[...] = drawn[: part.size]

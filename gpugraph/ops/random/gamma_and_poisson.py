@@ -112,8 +112,8 @@ def random_gamma(
         alpha = convert_to_tensor(alpha, dtype, name="alpha")
         beta = convert_to_tensor(1 if beta is None else beta, dtype, name="beta")
         drawn = _random_gamma(sizes, alpha + zeros_like(beta), **seeds_of(seed))
-        least = np.finfo(alpha.dtype.as_numpy_dtype).tiny
-        return raw_ops.Maximum(least, drawn / beta)
+        smallest = np.finfo(alpha.dtype.as_numpy_dtype).tiny
+        return raw_ops.Maximum(smallest, drawn / beta)
 
 
 def random_poisson(

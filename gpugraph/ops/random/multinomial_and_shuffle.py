@@ -297,6 +297,6 @@ def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None
             check = raw_ops.Assert(fits, shown, summarize=_SUMMARY, name="Assert")
         sizes = with_dependencies([check], sizes)
         limit = sizes - size + 1
-        most = np.iinfo(np.int32).max
-        drawn = random_uniform(shape(sizes), maxval=most, dtype=dtypes.int32, seed=seed)
+        largest = np.iinfo(np.int32).max
+        drawn = random_uniform(shape(sizes), maxval=largest, dtype=dtypes.int32, seed=seed)
         return slice(value, drawn % limit, size, name=scope)

@@ -29,7 +29,7 @@ _PART = 1 << 22
 _NUMPY_SECONDS = 2e-8
 """NumPy's approximate time per number, in seconds."""
 
-_LEAST_PATIENCE_S, _MOST_PATIENCE_S = 0.1, 2.0
+_MIN_PATIENCE_S, _MAX_PATIENCE_S = 0.1, 2.0
 """The bounds of the wait for the compiler, which needs at least the lower one."""
 
 _SAMPLE = 4 * CHUNK + 3
@@ -54,7 +54,7 @@ def _fill(
         rest = flat[done:]
         here = place.skip(done // group * (law.reserved * group or 1))
         file = compiled(0.0 if done else _patience(flat.size))
-        if file is not None and _is_sound(file, law):
+        if file is not None and _gives_expected_numbers(file, law):
             _draw(file, law, here, rest)
             return
         law.fill(here, rest[:_PART])
@@ -64,7 +64,7 @@ def _fill(
 def _patience(count: int) -> float:
     """Return the seconds to wait for the code: half of NumPy's time for large draws, else 0."""
     seconds = count * _NUMPY_SECONDS / 2
-    return min(seconds, _MOST_PATIENCE_S) if seconds >= _LEAST_PATIENCE_S else 0.0
+    return min(seconds, _MAX_PATIENCE_S) if seconds >= _MIN_PATIENCE_S else 0.0
 
 
 def _draw(file: CompiledFile, law: Law, place: Philox, out: Any) -> None:
@@ -73,7 +73,7 @@ def _draw(file: CompiledFile, law: Law, place: Philox, out: Any) -> None:
     file.bind(law.native, [out.size], [position, out])()
 
 
-def _is_sound(file: CompiledFile, law: Law) -> bool:
+def _gives_expected_numbers(file: CompiledFile, law: Law) -> bool:
     """Return whether the compiled function gives the law's numbers; tested once, on a sample."""
     key = id(file), law.native
     if key not in _SOUND:

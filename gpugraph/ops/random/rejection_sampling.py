@@ -20,7 +20,7 @@ import numpy as np
 from gpugraph.ops.random.bits_to_distributions import doubles, normal_pairs
 from gpugraph.ops.random.philox import Philox
 
-_APART = 256
+_BLOCKS_PER_NUMBER = 256
 _AT_ONCE = 1 << 16
 """How many numbers are drawn together."""
 
@@ -39,7 +39,9 @@ class _Lanes:
 
     def __init__(self, place: Philox, first: int, count: int) -> None:
         self.place = place
-        self.next = (np.arange(count, dtype=np.uint64) + np.uint64(first)) * np.uint64(_APART)
+        self.next = (np.arange(count, dtype=np.uint64) + np.uint64(first)) * np.uint64(
+            _BLOCKS_PER_NUMBER
+        )
 
 
 class _Source:

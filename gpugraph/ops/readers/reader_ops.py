@@ -17,10 +17,10 @@ from gpugraph.ops.framework.shape_functions import of_rank
 from gpugraph.ops.queues.handle_ops import (
     SHARING,
     Run,
-    asking_op,
     handle_op,
     held_object,
     infer_scalars,
+    query_op,
     resource_name,
     resource_op,
     waiting_op,
@@ -156,7 +156,7 @@ def _bind_reset(_: KernelContext, handle: Any) -> Run:
     return lambda: _reader_of(handle).reset()
 
 
-for _type, _output, _ask, _doc in (
+for _type, _output, _query, _doc in (
     (
         "ReaderNumRecordsProducedV2", "records_produced: int64",
         lambda handle: _reader_of(handle).num_records, "Return the number of records read.",
@@ -170,7 +170,7 @@ for _type, _output, _ask, _doc in (
         lambda handle: _reader_of(handle).state(), "Return a reader's state as bytes.",
     ),
 ):  # fmt: skip
-    asking_op(_type, _output, _ask, _doc, inputs=_HANDLE)
+    query_op(_type, _output, _query, _doc, inputs=_HANDLE)
 handle_op(
     "ReaderRestoreStateV2",
     _bind_restore,

@@ -17,7 +17,7 @@ from gpugraph.ops.framework.row_update_launches import columns_and_rows
 
 _BLOCKS = 264
 """The minimum number of blocks of 256 threads that occupies a large GPU."""
-_MOST_PARTS = 256
+_MAX_PARTS = 256
 
 
 class Axis(NamedTuple):
@@ -33,17 +33,17 @@ class Axis(NamedTuple):
         return cls(prod(sizes[:axis]), sizes[axis], prod(sizes[axis + 1 :]))
 
 
-def _cut(size: int, blocks: int, least: int) -> tuple[int, int]:
+def _cut(size: int, blocks: int, min_part: int) -> tuple[int, int]:
     """Return the number of parts of an axis, and of elements in each."""
-    parts = max(1, min(_MOST_PARTS, ceil(_BLOCKS / blocks), size // least))
+    parts = max(1, min(_MAX_PARTS, ceil(_BLOCKS / blocks), size // min_part))
     part = ceil(size / parts)
     return ceil(size / part), part
 
 
-def best_place(
-    x: Arg, out: Arg, axis: Axis, dtype: DType, out_type: DType, most: bool
+def best_position(
+    x: Arg, out: Arg, axis: Axis, dtype: DType, out_type: DType, is_largest: bool
 ) -> list[Launch]:
-    """Return launches that find the index of the largest (`most`) or smallest element."""
+    """Return launches that find the index of the largest (`is_largest`) or smallest element."""
     wide = _power(min(axis.after, 32))
     lanes = min(max(_power(axis.size), 4 // wide), THREADS // wide)  # at most 64 rows per block
     deep = THREADS // wide // lanes
@@ -52,7 +52,7 @@ def best_place(
     rows = axis.before * parts
     worst = "0"
     if dtype.is_floating:
-        worst = "(-INFINITY)" if most else "INFINITY"
+        worst = "(-INFINITY)" if is_largest else "INFINITY"
     indices: Arg | Scratch = out
     kind = out_type
     if parts > 1:
@@ -60,7 +60,7 @@ def best_place(
 
     def how(kind: DType) -> dict[str, Any]:
         defines = {
-            "BETTER(a, b)": "((a) > (b))" if most else "((a) < (b))",
+            "BETTER(a, b)": "((a) > (b))" if is_largest else "((a) < (b))",
             "WORST": f"(ELEMENT_VALUE){worst}",
             "OUTPUT": f"int{8 * kind.size}_t",
         }

@@ -79,8 +79,8 @@ def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Ten
         count = cast(size(values), dtypes.float32)
         inverse = rsqrt(reduce_sum(values * values, range_of(rank(values))))
         scaled = values * clip_norm
-        least = minimum(inverse * count, constant(1.0) / clip_norm)
-        return identity(scaled * least, name=scope)
+        factor = minimum(inverse * count, constant(1.0) / clip_norm)
+        return identity(scaled * factor, name=scope)
 
 
 def global_norm(t_list: Any, name: str | None = None) -> Tensor:

@@ -141,8 +141,8 @@ def bincount(
         else:
             weight = convert_to_tensor(np.zeros(0, as_dtype(dtype).as_numpy_dtype), name="Const")
         counts: Tensor = _bincount(numbers, size, weight)
-        least = 0 if minlength is None else minlength
-        elements, low, high = (_known(argument) for argument in (numbers, least, maxlength))
+        shortest = 0 if minlength is None else minlength
+        elements, low, high = (_known(argument) for argument in (numbers, shortest, maxlength))
         if elements is not None and low is not None and (high is None) == (maxlength is None):
             length = max(int(elements.max(initial=-1)) + 1, int(low))
             counts.set_shape([length if high is None else min(length, int(high))])
@@ -278,8 +278,10 @@ def _bind_bucketize(context: KernelContext, x: Any, out: Any) -> Callable[[], An
 
 def _launch_bucketize(signature: Signature) -> list[Launch]:
     limits = [float(np.float32(limit)) for limit in signature.attrs["boundaries"]]
-    if len(limits) > _MOST_LIMITS:
-        raise NotImplementedError(f"there are {len(limits)} boundaries, more than {_MOST_LIMITS}")
+    if len(limits) > _MAX_BOUNDARIES:
+        raise NotImplementedError(
+            f"there are {len(limits)} boundaries, more than {_MAX_BOUNDARIES}"
+        )
     if not np.isfinite(limits).all():
         raise NotImplementedError("a boundary is not finite")
     text = ", ".join(f"{limit!r}f" for limit in limits) or "0.0f"
@@ -289,7 +291,7 @@ def _launch_bucketize(signature: Signature) -> list[Launch]:
     return [Launch("gg_bucketize", grid_of(total), block, arguments, types, defines)]
 
 
-_MOST_LIMITS = 4096
+_MAX_BOUNDARIES = 4096
 
 op(
     "Bucketize",

@@ -263,10 +263,10 @@ def _cumulative_logsumexp_gradient(op: Any, dy: Any) -> list[Any]:
     attrs = {"exclusive": op.attrs["exclusive"], "reverse": not op.attrs["reverse"]}
     zeros = raw_ops.ZerosLike(dy)
     lowest = finfo(dy.dtype.base_dtype.as_numpy_dtype).min
-    least = raw_ops.Fill(raw_ops.Shape(dy), lowest)
+    lowest_values = raw_ops.Fill(raw_ops.Shape(dy), lowest)
 
     def part(size: Any) -> Any:
-        logs = raw_ops.SelectV2(raw_ops.Greater(size, zeros), raw_ops.Log(size), least)
+        logs = raw_ops.SelectV2(raw_ops.Greater(size, zeros), raw_ops.Log(size), lowest_values)
         total = _cumulative_logsumexp(raw_ops.Sub(logs, op.outputs[0]), axis, **attrs)
         return raw_ops.Exp(raw_ops.AddV2(total, x))
 

@@ -45,7 +45,7 @@ from gpugraph.ops.segments.segment_gradients import (
     prod_gradient,
     sum_gradient,
 )
-from gpugraph.ops.segments.segment_launches import Rule, sized_segments
+from gpugraph.ops.segments.segment_launches import SegmentReduction, sized_segments
 
 # -- ids in any order
 
@@ -239,7 +239,7 @@ def _divide(total: Any, counts: Any) -> Any:
 
 
 def _sorted_op(
-    kind: str, types: Sequence[DType], kernel: Call, rule: Rule, grad: Any, doc: str
+    kind: str, types: Sequence[DType], kernel: Call, rule: SegmentReduction, grad: Any, doc: str
 ) -> OpFunction:
     inputs, index_types = "data: T, segment_ids: Tindices", {"Tindices": INDEX}
     gpu = sized_segments(rule, False, kernel)
@@ -261,7 +261,7 @@ _RULES = {"Sum": "ADD", "Mean": "ADD", "Prod": "MUL", "Max": "MAX", "Min": "MIN"
 """The rules of native code, by kind."""
 
 
-_UNSORTED_SUM = """Return the sum of the parts of `data` with each segment id, `num_segments` in all.
+_UNSORTED_SUM = """Return the sum of the parts of `data` for each of `num_segments` segment ids.
 
     Parts with negative ids are dropped; for an id of num_segments or more,
     a run raises InvalidArgumentError. Shape: (num_segments,) + data.shape[segment_ids.rank:]."""
@@ -300,18 +300,18 @@ UNSORTED: dict[str, OpFunction] = {
 SORTED: dict[str, OpFunction] = {
     kind: _sorted_op(kind, NUMERIC, _sorted_kernel(*kernel), rule, grad, doc)
     for kind, kernel, rule, grad, doc in (
-        ("Sum", (np.add, 0), Rule(ADD.combine), sum_gradient, _SORTED_SUM),
+        ("Sum", (np.add, 0), SegmentReduction(ADD.combine), sum_gradient, _SORTED_SUM),
         (
             "Mean",
             (np.add, 0, True),
-            Rule(ADD.combine, divided="mean"),
+            SegmentReduction(ADD.combine, divided="mean"),
             mean_gradient,
             _SORTED.format("The means", ""),
         ),
         (
             "Prod",
             (np.multiply, 1),
-            Rule(MUL.combine, empty=1),
+            SegmentReduction(MUL.combine, empty=1),
             prod_gradient,
             _SORTED.format("The products", ", 1 for skipped ids"),
         ),
@@ -325,7 +325,7 @@ for _kind, (_ufunc, _combine, _result, _none) in _EXTREMES.items():
     _native = scattered_by_segment(getattr(row_sources, _kind.upper()), _start)
     _doc = _UNSORTED.format(_result, _none)
     UNSORTED[_kind] = _unsorted_op(_kind, REAL, _kernel, extreme_gradient, _doc, _native)
-    _rule, _doc = Rule(_combine.combine), _SORTED.format(_result, "")
+    _rule, _doc = SegmentReduction(_combine.combine), _SORTED.format(_result, "")
     SORTED[_kind] = _sorted_op(
         _kind, REAL, _sorted_kernel(_ufunc, 0), _rule, extreme_gradient, _doc
     )

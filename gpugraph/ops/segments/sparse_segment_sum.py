@@ -31,7 +31,7 @@ from gpugraph.ops.indexing import row_sources
 from gpugraph.ops.indexing.coordinate_gather_scatter import combine_rows
 from gpugraph.ops.indexing.row_sources import ascending_segments
 from gpugraph.ops.segments.segment_launches import (
-    Rule,
+    SegmentReduction,
     counted_segments,
     segment_gradient,
     sized_segments,
@@ -140,10 +140,14 @@ def _back(kind: str, op: Any, dy: Any) -> list[Any]:
     return [dx, *[None] * (len(op.inputs) - 1)]
 
 
-_KINDS: dict[str, tuple[Any, Rule, str]] = {
-    "Sum": ((*_FLOATS, dtypes.float16, *INTEGRAL), Rule(ADD.combine), "sum"),
-    "Mean": (_FLOATS, Rule(ADD.combine, divided="mean"), "mean"),
-    "SqrtN": (_FLOATS, Rule(ADD.combine, divided="root"), "sum, divided by the root of the count,"),
+_KINDS: dict[str, tuple[Any, SegmentReduction, str]] = {
+    "Sum": ((*_FLOATS, dtypes.float16, *INTEGRAL), SegmentReduction(ADD.combine), "sum"),
+    "Mean": (_FLOATS, SegmentReduction(ADD.combine, divided="mean"), "mean"),
+    "SqrtN": (
+        _FLOATS,
+        SegmentReduction(ADD.combine, divided="root"),
+        "sum, divided by the root of the count,",
+    ),
 }
 
 for _kind, (_types, _rule, _what) in _KINDS.items():

@@ -69,11 +69,11 @@ def _pad(tensor: Tensor, after: list[Any], value: Any = 0) -> Tensor:
     return raw_ops.PadV2(tensor, raw_ops.Pack(rows), filler)
 
 
-def _with_rank(tensor: Tensor, least: int) -> int:
+def _with_rank(tensor: Tensor, min_rank: int) -> int:
     """Return the rank; raise ValueError if it is not known or too small."""
     if tensor.shape.rank is None:
         raise ValueError("The rank of a signal must be known")
-    return tensor.shape.with_rank_at_least(least).rank or 0
+    return tensor.shape.with_rank_at_least(min_rank).rank or 0
 
 
 # -- frames

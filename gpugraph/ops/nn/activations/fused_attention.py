@@ -25,7 +25,7 @@ from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 _TILE, _STEP, _THREADS = 64, 32, 256  # of kernels/cuda/nn/attention.cu
 _HEADS = (64, 128)
 _MMA_THREADS, _MMA_HEADS = 128, (32, 64, 96, 128)  # of attention_mma.cu, whose tiles are as high
-_MOST_BLOCKS, _MOST_KEYS = 2**31 - 1, 2**24
+_MAX_BLOCKS, _MAX_KEYS = 2**31 - 1, 2**24
 
 
 # -- sizes
@@ -61,7 +61,7 @@ def attention_sizes(signature: Signature) -> _Sizes:
     if max(d, dv) > _HEADS[-1]:
         raise NotImplementedError(f"a head size of {max(d, dv)}, above {_HEADS[-1]}")
     batch = prod(query[:-2])
-    if batch * -(-m // _TILE) > _MOST_BLOCKS or n > _MOST_KEYS:
+    if batch * -(-m // _TILE) > _MAX_BLOCKS or n > _MAX_KEYS:
         raise NotImplementedError(f"{batch} times {m} queries and {n} keys")
     head, mma_head = (
         min(size for size in heads if size >= max(d, dv)) for heads in (_HEADS, _MMA_HEADS)
@@ -92,10 +92,10 @@ def _mask_strides(
 
 # -- on the CPU
 
-_FEWEST_QUERIES, _FEWEST_KEYS, _LEAST_SCORES = 28, 16, 1 << 14
+_MIN_QUERIES, _MIN_KEYS, _MIN_SCORES = 28, 16, 1 << 14
 """Below these sizes, packing the keys and values does not pay."""
 
-_MOST_ON_HOST = 1 << 22
+_MAX_HOST_ELEMENTS = 1 << 22
 """The maximum number of elements in the keys or values of one attention, which each thread packs.
 """
 
@@ -113,9 +113,9 @@ def _host_parameters(signature: Signature) -> list[int]:
         raise NotImplementedError("queries, keys and values of different batches")
     (m, d), (n, dv) = query[-2:], value[-2:]
     batch = prod(query[:-2])
-    if m < _FEWEST_QUERIES or n < _FEWEST_KEYS or batch * m * n < _LEAST_SCORES:
+    if m < _MIN_QUERIES or n < _MIN_KEYS or batch * m * n < _MIN_SCORES:
         raise NotImplementedError(f"native attention of {batch} times {m} queries and {n} keys")
-    if n * max(d, dv) > _MOST_ON_HOST:
+    if n * max(d, dv) > _MAX_HOST_ELEMENTS:
         raise NotImplementedError(f"native attention of {n} keys of {max(d, dv)} numbers")
     inner, mask = _mask_strides(masks[0], (*query[:-1], n)) if masks else (1, (0, 0, 0, 0))
     by_key = (d, 1) if signature.attrs["adj_y"] else (1, n)

@@ -78,7 +78,9 @@ class _Convolution:
         rows = max(1, _TILE_BYTES // max(1, row))  # rows of windows per tile
         self.batch_step = max(1, rows // max(1, y.out))
         self.row_step = min(rows, y.out)
-        self.most = min(self.batch_step, image.shape[0]) * self.row_step * x.out  # windows per tile
+        self.max_windows = (
+            min(self.batch_step, image.shape[0]) * self.row_step * x.out
+        )  # windows per tile
 
     def scratch(self, *shape: int) -> Any:
         """Allocate scratch memory in the dtype of the computation."""
@@ -107,7 +109,7 @@ class _Convolution:
 
     def tiles(self) -> list[_Tile]:
         """Return the tiles, which share one matrix of columns."""
-        buffer = self.scratch(self.most, self.depth)
+        buffer = self.scratch(self.max_windows, self.depth)
         return [
             _Tile(self, buffer, slice(*images), *rows)
             for images in _pieces(self.image.shape[0], self.batch_step)
@@ -166,7 +168,7 @@ def bind_convolution(
     if work.is_plain and direct:
         rows, places = image.reshape(-1, work.depth), out.reshape(-1, work.outputs)
         return lambda: np.matmul(rows, matrix, places)
-    result = None if direct else work.scratch(work.most, work.outputs)
+    result = None if direct else work.scratch(work.max_windows, work.outputs)
     return run_all([prepare, *(_forward(work, tile, matrix, result) for tile in work.tiles())])
 
 

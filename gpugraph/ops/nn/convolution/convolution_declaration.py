@@ -60,8 +60,8 @@ def _infer_forward(
     if not may_group:
         check_equal(channels, depth, f"the {layout.noun}' channels and the filter's")
     out = layout.out_sizes(context.attrs, spatial, window)
-    own = depth if channels is None else channels
-    shape = layout.shape(context.attrs, batch, out, outputs_of((*window, own, outputs)))
+    known_channels = depth if channels is None else channels
+    shape = layout.shape(context.attrs, batch, out, outputs_of((*window, known_channels, outputs)))
     if may_group:
         _check_groups(channels, depth, shape)
     return [shape]

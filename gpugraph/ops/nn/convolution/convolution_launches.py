@@ -29,7 +29,7 @@ from gpugraph.ops.nn.windows.window_launches import (
 _BLOCKS = 264
 """The number of blocks that occupies a GPU: below it, sums are split into parts."""
 _STEPS = 32  # of the longest tile; the length of a part is a multiple
-_MOST_LAYERS = 65535  # blocks along a grid's third axis
+_MAX_LAYERS = 65535  # blocks along a grid's third axis
 
 
 class _Tiles(NamedTuple):
@@ -73,11 +73,11 @@ class _Choice(NamedTuple):
 
 
 class _Multiplier(NamedTuple):
-    """A kernel file that multiplies. most: the maximum number of elements per load."""
+    """A kernel file that multiplies. max_load: the maximum number of elements per load."""
 
     name: str
     choice: _Choice
-    most: int
+    max_load: int
 
 
 _THREADS = _Multiplier(
@@ -119,10 +119,10 @@ class _Product(NamedTuple):
     is_dense: bool
     phases: int = 1
 
-    def packs(self, most: int) -> tuple[int, int]:
+    def packs(self, max_load: int) -> tuple[int, int]:
         """Return the numbers of elements per load of the left and the right matrix."""
         left, right = self.loads
-        return self.work.pack(left, most), pack_width(right, most)
+        return self.work.pack(left, max_load), pack_width(right, max_load)
 
 
 def _forward(layout: Layout, signature: Signature) -> _Product:
@@ -166,8 +166,8 @@ def _filter_gradient(layout: Layout, signature: Signature) -> _Product:
 
 def _parts(blocks: int, steps: int) -> tuple[int, int]:
     """Return (parts, steps per part) of sums over `steps` in this number of blocks."""
-    most = max(1, min(ceil(_BLOCKS / blocks), steps // 256, 64))
-    steps_per_part = ceil(ceil(steps / most) / _STEPS) * _STEPS
+    max_parts = max(1, min(ceil(_BLOCKS / blocks), steps // 256, 64))
+    steps_per_part = ceil(ceil(steps / max_parts) / _STEPS) * _STEPS
     return max(1, ceil(steps / max(steps_per_part, 1))), max(steps_per_part, _STEPS)
 
 
@@ -185,16 +185,16 @@ def _launches(
     product = product_of(layout, signature)
     work, rows, columns = product.work, product.rows, product.columns
     dtype = signature.output_types[0].base_dtype
-    packs = product.packs(multiplier.most)
+    packs = product.packs(multiplier.max_load)
     by_warps = multiplier is _WARPS
-    is_heavy = min(packs) < multiplier.most if by_warps else dtype is float64
+    is_heavy = min(packs) < multiplier.max_load if by_warps else dtype is float64
     tiles = multiplier.choice.tiles(rows, columns, is_heavy)
     blocks = tiles.blocks(rows, columns)
     if product.is_dense:
         parts, steps_per_part = _parts(blocks, product.steps)
     else:
         parts, steps_per_part = 1, max(_STEPS, product.steps)
-    if parts * product.phases > _MOST_LAYERS:
+    if parts * product.phases > _MAX_LAYERS:
         raise NotImplementedError(f"strides that cut images in {product.phases} phases")
     sums = Scratch("parts", parts * rows * columns, wide_type(dtype)) if parts > 1 else 0
     defines = {

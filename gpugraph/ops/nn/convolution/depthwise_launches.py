@@ -56,8 +56,8 @@ def _filter_gradient(layout: Layout, signature: Signature) -> list[Launch]:
     while work.last and width > 1 and width >= 2 * outputs:
         width //= 2
     groups = ceil(outputs / width) if work.last else outputs
-    most = max(1, min(ceil(_BLOCKS / (groups * elements)), rows // 8, 1024))
-    rows_per_part = max(1, ceil(rows / most))
+    max_parts = max(1, min(ceil(_BLOCKS / (groups * elements)), rows // 8, 1024))
+    rows_per_part = max(1, ceil(rows / max_parts))
     parts = max(1, ceil(rows / rows_per_part))
     count = elements * outputs
     sums: Scratch | int = Scratch("parts", parts * count, wide_type(dtype)) if parts > 1 else 0

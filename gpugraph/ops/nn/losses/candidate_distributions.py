@@ -51,13 +51,13 @@ def _rejected_count(span: int, bits: int) -> int:
 
 def _below(words: Words, span: int, count: int, bits: int) -> Any:
     """Return `count` uniform numbers in [0, span)."""
-    least = _rejected_count(span, bits)
+    num_rejected = _rejected_count(span, bits)
     take = words.longs if bits == 64 else words.take
     numbers: list[Any] = []
     missing = count
     while missing:
         drawn = take(missing)
-        drawn = drawn[drawn >= least]
+        drawn = drawn[drawn >= num_rejected]
         numbers.append((drawn % drawn.dtype.type(span)).astype(np.int64))
         missing -= len(drawn)
     return np.concatenate([np.empty(0, np.int64), *numbers])
@@ -173,18 +173,18 @@ class Weighted(_FixedLaw):
 
     def _pairs(self, words: Words, count: int) -> Any:
         """Return two words per class; a rejected second word is drawn again."""
-        least, pieces = _rejected_count(self.range, 32), [np.empty((0, 2), np.uint32)]
+        num_rejected, pieces = _rejected_count(self.range, 32), [np.empty((0, 2), np.uint32)]
         missing = count
         while missing:
             pairs = words.take(2 * missing).reshape(-1, 2)
-            bad = np.flatnonzero(pairs[:, 1] < least)
+            bad = np.flatnonzero(pairs[:, 1] < num_rejected)
             if not bad.size:
                 pieces.append(pairs)
                 break
             first = int(bad[0])
             words.give_back(pairs.reshape(-1)[2 * first + 2 :])
             again = words.take(1)
-            while again[0] < least:
+            while again[0] < num_rejected:
                 again = words.take(1)
             pieces += [pairs[:first], np.array([[pairs[first, 0], again[0]]], np.uint32)]
             missing -= first + 1

@@ -218,8 +218,8 @@ def _bind_hits(_: KernelContext, true: Any, candidates: Any) -> Callable[[], Any
         is_hit = last >= 0
         is_hit[is_hit] = ordered[last[is_hit]] == true[is_hit]
         rows = np.nonzero(is_hit)[0].astype(np.int32)
-        least = np.full(len(rows), -np.finfo(np.float32).max, np.float32)
-        return [rows, order[last[is_hit]].astype(np.int64), least]
+        lowest = np.full(len(rows), -np.finfo(np.float32).max, np.float32)
+        return [rows, order[last[is_hit]].astype(np.int64), lowest]
 
     return run
 

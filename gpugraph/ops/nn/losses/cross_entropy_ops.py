@@ -153,14 +153,16 @@ def _label_sizes(shape: TensorShape) -> tuple[int | None, ...]:
 def _check_labels(labels: Any, classes: int) -> None:
     if labels.size and (labels.min() < 0 or labels.max() >= classes):
         wrong = labels.min() if labels.min() < 0 else labels.max()
-        shown = " ".join(map(str, labels[:_MOST_LABELS])) + " ..." * (labels.size > _MOST_LABELS)
+        shown = " ".join(map(str, labels[:_MAX_SHOWN_LABELS])) + " ..." * (
+            labels.size > _MAX_SHOWN_LABELS
+        )
         raise invalid_argument(
             f"Received a label value of {wrong} which is outside the valid range of "
             f"[0, {classes}).  Label values: {shown}"
         )
 
 
-_MOST_LABELS = 100
+_MAX_SHOWN_LABELS = 100
 """The maximum number of labels in an error message."""
 
 

@@ -83,7 +83,7 @@ class _Beam:
         return len(self.heap) < self.width or total > self.heap[0][0]
 
     @property
-    def least(self) -> float:
+    def threshold(self) -> float:
         """The log probability that a node must exceed to enter."""
         return self.heap[0][0] if len(self.heap) == self.width else _NEVER
 
@@ -119,7 +119,7 @@ def _grow(node: _Node, known: Any, beam: _Beam) -> None:
     likely = known + node.old_total
     if node.label >= 0:
         likely[node.label] = known[node.label] + node.old_blank
-    promising = np.flatnonzero(likely > beam.least).tolist()
+    promising = np.flatnonzero(likely > beam.threshold).tolist()
     for label in sorted({*promising, *node.children}):
         child, total = node.children.get(label), float(likely[label])
         if child is not None and child.total != _NEVER:

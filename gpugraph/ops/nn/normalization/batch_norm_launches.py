@@ -98,8 +98,8 @@ def _work(signature: Signature, index: int) -> _Work:
     while width > 1 and width >= 2 * channels:
         width //= 2
     height, total = THREADS // width, outer * inner
-    most = max(1, min(_PARTS, ceil(_BLOCKS * width / channels), ceil(total / (8 * height))))
-    per_part = ceil(total / most)
+    max_parts = max(1, min(_PARTS, ceil(_BLOCKS * width / channels), ceil(total / (8 * height))))
+    per_part = ceil(total / max_parts)
     wide = float64 in (type.base_dtype for type in signature.input_types)
     dtype = float64 if wide else float32
     return _Work(

@@ -219,13 +219,15 @@ def _bind_backward(
     factor_row, lay_factor = work.row(factor)
     steps += [partial(np.multiply, inverse, scale, factor), lay_factor]
     if context.attrs["is_training"]:
-        steps += _less_what_moves(work, slope, centered, inverse, (dscale, doffset), target)
+        steps += _subtract_statistics_part(
+            work, slope, centered, inverse, (dscale, doffset), target
+        )
         slope = target
     steps.append(partial(np.multiply, slope, factor_row, target))
     return _quiet(run_all([*steps, *after]))
 
 
-def _less_what_moves(
+def _subtract_statistics_part(
     work: _Images, slope: Any, centered: Any, inverse: Any, sums: tuple[Any, Any], target: Any
 ) -> list[Run]:
     """Return steps that subtract from `slope` its part that acts through mean and variance."""

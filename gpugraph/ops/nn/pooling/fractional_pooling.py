@@ -39,9 +39,9 @@ def _share(place: Philox) -> float:
 
 def _pseudo_random(size: int, count: int, stream: Stream) -> Any:
     """Return window sizes that differ by at most 1; starts: ceil(alpha (i + u)), u random."""
-    alpha, least = size / count, size // count
-    most = min((least + 2) / alpha - 1, (size + 1 - least) / alpha - (count - 1))
-    share = _share(stream.reserve(1)) * most
+    alpha, smallest = size / count, size // count
+    largest_share = min((smallest + 2) / alpha - 1, (size + 1 - smallest) / alpha - (count - 1))
+    share = _share(stream.reserve(1)) * largest_share
     starts = [1, *(ceil(alpha * (index + share)) for index in range(1, count)), size + 1]
     return np.diff(starts)
 

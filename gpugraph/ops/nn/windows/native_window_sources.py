@@ -26,7 +26,7 @@ def _check(signature: Signature) -> None:
         )
 
 
-def _turned(images: Sequence[int], signature: Signature) -> dict[int, tuple[int, ...]]:
+def _transposes(images: Sequence[int], signature: Signature) -> dict[int, tuple[int, ...]]:
     """Return the transposes of image arrays, by number, that put their channels last."""
     if IMAGES.channels_last(signature.attrs):
         return {}
@@ -46,7 +46,7 @@ def convolution_source(function: str, shapes: Shapes, images: Sequence[int]) -> 
 
     shapes: returns the shapes of images, filter and results. images: the arrays that are images."""
     parameters = partial(_convolution_parameters, shapes)
-    return CSource("host_convolution.h", function, parameters, partial(_turned, images))
+    return CSource("host_convolution.h", function, parameters, partial(_transposes, images))
 
 
 def biased_source(function: str, shapes: Shapes, activation: Callable[[Signature], int]) -> CSource:
@@ -62,7 +62,7 @@ def biased_source(function: str, shapes: Shapes, activation: Callable[[Signature
             )
         return [*_convolution_parameters(shapes, signature), activation(signature)]
 
-    return CSource("host_convolution.h", function, parameters, partial(_turned, (0, 3)))
+    return CSource("host_convolution.h", function, parameters, partial(_transposes, (0, 3)))
 
 
 def depthwise_source(function: str, shapes: Shapes, images: Sequence[int]) -> CSource:
@@ -76,7 +76,7 @@ def depthwise_source(function: str, shapes: Shapes, images: Sequence[int]) -> CS
             )
         return _parameters(shapes, signature)
 
-    return CSource("host_depthwise.h", function, parameters, partial(_turned, images))
+    return CSource("host_depthwise.h", function, parameters, partial(_transposes, images))
 
 
 def _convolution_parameters(shapes: Shapes, signature: Signature) -> list[int]:
@@ -112,4 +112,4 @@ def pooling_source(function: str, shapes: Shapes) -> CSource:
         sizes = [*images, y.window, x.window, windows[1], windows[2]]
         return [*sizes, y.stride, x.stride, y.before, x.before]
 
-    return CSource("host_pooling.h", function, parameters, partial(_turned, range(4)))
+    return CSource("host_pooling.h", function, parameters, partial(_transposes, range(4)))

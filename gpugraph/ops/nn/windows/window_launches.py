@@ -59,9 +59,13 @@ class Geometry(NamedTuple):
             "PLACE": place_type(large),
         }
 
-    def pack(self, channels: int | None = None, most: int = 4) -> int:
+    def pack(self, channels: int | None = None, max_width: int = 4) -> int:
         """Return the number of channels per load."""
-        return pack_width(self.channels if channels is None else channels, most) if self.last else 1
+        return (
+            pack_width(self.channels if channels is None else channels, max_width)
+            if self.last
+            else 1
+        )
 
 
 def place_type(count: int) -> str:
@@ -69,9 +73,9 @@ def place_type(count: int) -> str:
     return "int64_t" if count >= _MANY else "int32_t"
 
 
-def pack_width(count: int, most: int) -> int:
-    """Return the number of elements of `count` per load: 8 or 4, but at most `most`, or 1."""
-    return next((width for width in (8, 4) if width <= most and count % width == 0), 1)
+def pack_width(count: int, max_width: int) -> int:
+    """Return the number of elements of `count` per load: 8 or 4, but at most `max_width`, or 1."""
+    return next((width for width in (8, 4) if width <= max_width and count % width == 0), 1)
 
 
 def geometry_of(
