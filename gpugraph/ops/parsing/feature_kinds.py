@@ -43,9 +43,7 @@ class FixedLenSequenceFeature(
         defaults=[False, None],
     )
 ):
-    """A feature of rows of one shape, parsed to a dense tensor; examples may differ in the number
-    of
-    rows.
+    """A feature with any number of rows of one shape, parsed to a dense tensor.
 
     allow_missing: whether it may have no row, or be missing. default_value: a scalar that pads
     the examples of a batch to the maximum number of rows; 0 or "" by default.

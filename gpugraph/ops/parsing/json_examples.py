@@ -23,9 +23,7 @@ _LISTS = {
 
 
 def _fields(value: Any, known: tuple[str, ...]) -> dict[str, Any]:
-    """Return the fields of a message's object, except null ones; raise ValueError for unknown
-    fields.
-    """
+    """Return the non-null fields of a message's object; raise ValueError for unknown fields."""
     if not isinstance(value, dict):
         raise ValueError(f"an object is expected, not {value!r:.50}")
     for key in value:
@@ -103,8 +101,7 @@ _decode_json_example = string_op(
 
 
 def decode_json_example(json_examples: Any, name: str | None = None) -> Tensor:
-    """Convert Examples from JSON, in protobuf's mapping, to the bytes that `tf.parse_example`
-    takes.
+    """Convert Examples from JSON, in protobuf's mapping, to bytes for `tf.parse_example`.
 
     The input is strings of any shape, which is also the result's. A run raises InvalidArgumentError
     for a string that is not the JSON of an Example.

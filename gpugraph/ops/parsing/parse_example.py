@@ -77,8 +77,7 @@ def _bind_batch(context: KernelContext, examples: Any, names: Any, *rest: Any) -
 def parse_batch(
     examples: Any, names: Any, sparse: Sequence[tuple[bytes, DType]], dense: list[Dense]
 ) -> tuple[list[Any], list[Any]]:
-    """Return the features of Examples: indices, values and shape of each sparse one, and the dense
-    ones.
+    """Return the features of Examples: (indices, values, shape) of sparse ones, and dense ones.
 
     Raises InvalidArgumentError for Examples that do not match, and for a different number of names.
     """

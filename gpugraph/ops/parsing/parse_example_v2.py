@@ -1,6 +1,6 @@
-"""ParseExampleV2: like ParseExample, with vectors of keys, one or many Examples and ragged
-features.
+"""ParseExampleV2: like ParseExample, with vectors of keys, and ragged features.
 
+It takes one or many Examples.
 `tf.io.parse_example` of TensorFlow 2 creates this op, so graphs from there contain it.
 """
 

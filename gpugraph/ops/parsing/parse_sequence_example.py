@@ -344,9 +344,7 @@ def _parse_batch(examples: list[bytes], names: Any, wanted: _Wanted) -> list[Any
 def _sparse_steps_of_batch(
     batch: Sequence[Sequence[Feature | None]], dtype: DType
 ) -> tuple[Any, Any, Any]:
-    """Return the steps of examples as indices, values and shape; the axes are example, step and
-    value.
-    """
+    """Return the steps of examples as indices (example, step, value), values and shape."""
     steps = [step for steps in batch for step in steps]
     flat, values, shape = sparse_batch(steps, dtype)
     counts = np.array([len(steps) for steps in batch], np.int64)

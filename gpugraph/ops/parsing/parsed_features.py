@@ -191,9 +191,7 @@ def check_kind(feature: Feature, key: bytes, dtype: DType, location: Location) -
 
 
 def dense_value(feature: Feature | None, dense: Dense, location: Location) -> Any:
-    """Return the array of one example for a dense feature, with its fixed shape or any number of
-    rows.
-    """
+    """Return the array of one example for a dense feature; if ragged, with any number of rows."""
     if feature is None:
         if dense.is_ragged:
             return as_vector((), dense.dtype).reshape(0, *dense.shape[1:])

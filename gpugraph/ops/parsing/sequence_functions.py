@@ -75,8 +75,7 @@ def parse_single_sequence_example(
     example_name: Any = None,
     name: str | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Parse a SequenceExample to two dictionaries of tensors by key: its context and its feature
-    lists.
+    """Parse a SequenceExample to two dictionaries of tensors: its context and feature lists.
 
     serialized: a string scalar, the bytes of a `tf.train.SequenceExample`. context_features: a
     dictionary of `FixedLenFeature` and `VarLenFeature`. sequence_features: of

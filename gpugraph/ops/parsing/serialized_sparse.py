@@ -26,9 +26,7 @@ _TEXT = Attr("type", dtypes.string, allowed=(dtypes.string, dtypes.variant))
 
 
 def _content_bytes(array: Any, dtype: DType) -> bytes:
-    """Return a TensorProto like `tensor_bytes`, with strings encoded as raw content, as in
-    TensorFlow.
-    """
+    """Return a TensorProto like `tensor_bytes`, but with raw strings, as in TensorFlow."""
     if dtype is not dtypes.string or not array.size:
         return tensor_bytes(array, dtype)
     head = int_field(1, dtype.as_datatype_enum)

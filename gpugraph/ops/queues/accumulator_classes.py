@@ -33,8 +33,9 @@ def _step(value: Any) -> Tensor:
 
 
 class ConditionalAccumulatorBase:
-    """Collects gradients from several runs until one run takes them; gradients of old steps are
-    dropped.
+    """Collects gradients from several runs until one run takes them.
+
+    Gradients of earlier steps are dropped.
 
     accumulator_ref: the accumulator's handle. dtype and shape: those of the gradients.
     """
@@ -109,8 +110,7 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
         super().__init__(dtype, shape, handle)
 
     def apply_grad(self, grad: Any, local_step: Any = 0, name: str | None = None) -> Operation:
-        """Return an operation that adds a gradient, unless `local_step` is behind the accumulator's
-        step.
+        """Return an operation that adds a gradient, unless `local_step` is outdated.
 
         Raises ValueError for a gradient of a different dtype or shape.
         """
@@ -135,9 +135,9 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
 
 
 class SparseConditionalAccumulator(ConditionalAccumulatorBase):
-    """Sparse gradients: the average ("MEAN") or the sum ("SUM") of each row over the gradients with
-    it.
+    """Sparse gradients: the average ("MEAN") or the sum ("SUM") of each row.
 
+    The average is over the gradients that have the row.
     Like `ConditionalAccumulator`, except that a gradient is given by indices, values and a shape,
     or as IndexedSlices.
     """
@@ -190,8 +190,7 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
         return operation
 
     def take_grad(self, num_required: Any, name: str | None = None) -> Any:
-        """Return indices, values and shape of the average or sum, once there are `num_required`
-        gradients.
+        """Return indices, values and shape of the average or sum, after `num_required` gradients.
 
         The rows are sorted by index, without duplicates; a size that is not known is -1.
         """

@@ -1,6 +1,4 @@
-"""Barriers, which assemble the elements of keys from components that arrive separately: ops and
-class.
-"""
+"""Barriers, which assemble elements by key from components that arrive separately."""
 
 from __future__ import annotations
 
@@ -202,8 +200,7 @@ class Barrier:
     def insert_many(
         self, component_index: int, keys: Any, values: Any, name: str | None = None
     ) -> Operation:
-        """Return an operation that inserts the rows of `values` as one component of the elements
-        `keys`.
+        """Return an operation that inserts the rows of `values` as a component of elements `keys`.
 
         keys: a vector of strings. A run raises InvalidArgumentError if a key has this component
         already, and CancelledError if the barrier is closed and a key is new.
@@ -221,8 +218,7 @@ class Barrier:
         timeout: int | None = None,
         name: str | None = None,
     ) -> tuple[Tensor, Tensor, list[Tensor]]:
-        """Return indices, keys and the list of components of `num_elements` complete elements, and
-        remove them.
+        """Remove `num_elements` complete elements; return indices, keys and a list of components.
 
         The run waits for them. An index tells which insert created the element. allow_small_batch:
         whether a closed barrier returns fewer elements, at least one; a run raises OutOfRangeError
@@ -244,9 +240,7 @@ class Barrier:
         return indices, keys, values
 
     def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> Operation:
-        """Return an operation after which new keys are refused; if it cancels, all values are
-        refused.
-        """
+        """Return an operation after which new keys, or if it cancels all values, are refused."""
         operation: Operation = raw_ops.BarrierClose(
             self._barrier_ref, cancel_pending_enqueues=cancel_pending_enqueues,
             name=name or f"{self._name}_BarrierClose",

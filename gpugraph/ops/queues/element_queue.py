@@ -58,10 +58,7 @@ class ElementQueue(Attempts):
         return self._elements.popleft()
 
     def put_back(self, elements: Sequence[Element]) -> None:
-        """Return elements that were taken to the front of the queue, in the order in which they
-        were
-        taken.
-        """
+        """Put elements back at the front of the queue, in the order in which they were taken."""
         self._elements.extendleft(reversed(elements))
 
     def available(self) -> int:
@@ -166,8 +163,7 @@ class ElementQueue(Attempts):
         return count > 0
 
     def close(self, cancels: bool) -> None:
-        """Refuse further elements, after the waiting enqueues, or at once if `cancels` cancels
-        these.
+        """Refuse further elements, after the waiting enqueues, or cancel these if `cancels`.
 
         Raises CancelledError if the queue is closed already, unless `cancels`.
         """
@@ -194,9 +190,7 @@ class ElementQueue(Attempts):
     # -- checks of elements
 
     def _check(self, element: Sequence[Any], rows: tuple[int, ...] = ()) -> None:
-        """Raise InvalidArgumentError if a component's shape is not `rows` followed by the queue's
-        shape.
-        """
+        """Raise InvalidArgumentError unless shapes are `rows` followed by the queue's shapes."""
         for index, (component, shape) in enumerate(zip(element, self.kind.shapes)):
             expected = TensorShape.of(rows).concatenate(shape)
             if not expected.is_compatible_with(TensorShape.of(component.shape)):
@@ -206,9 +200,7 @@ class ElementQueue(Attempts):
                 )
 
     def _check_many(self, components: Sequence[Any]) -> None:
-        """Raise InvalidArgumentError if components differ in their number of rows, or rows in
-        shape.
-        """
+        """Raise InvalidArgumentError if components differ in row count, or rows in shape."""
         for index, component in enumerate(components):
             if component.ndim == 0:
                 raise invalid_argument(

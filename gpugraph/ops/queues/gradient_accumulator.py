@@ -67,9 +67,7 @@ class DenseAccumulator(Attempts):
             self.proceed()
 
     def take(self, required: int) -> Any:
-        """Wait for `required` gradients, return their average or sum, and start the next step
-        empty.
-        """
+        """Wait for `required` gradients, return their average or sum, and start anew."""
         if required <= 0:
             raise invalid_argument(f"Argument num_required must be positive, but was {required}")
 
@@ -111,9 +109,7 @@ def _check_shape(known: TensorShape, shape: Sequence[int]) -> None:
 
 
 def _check_sizes(what: str, known: Sequence[int | None], sizes: Sequence[int]) -> None:
-    """Raise InvalidArgumentError for a different rank, or for the first size that is not the known
-    one.
-    """
+    """Raise InvalidArgumentError for a different rank, or for the first size that differs."""
     if len(sizes) != len(known):
         raise invalid_argument(
             f"Shape mismatch: expected {what} rank at least {len(known)}, got {len(sizes)}"

@@ -46,9 +46,7 @@ def resource_name(context: KernelContext) -> tuple[str, str]:
 
 
 def private_name(context: KernelContext) -> str:
-    """Return the shared name, or for an object of one node a private name, numbered as in
-    TensorFlow.
-    """
+    """Return the shared name, or else a private name, numbered as in TensorFlow."""
     shared: str = context.attrs["shared_name"]
     return shared or f"_{next(_numbers)}_{context.name}"
 

@@ -85,9 +85,7 @@ class QueueBase:
         return dtypes
 
     def _values(self, values: Any) -> list[Any]:
-        """Return the components of an element, in order; raise ValueError for names that do not
-        match.
-        """
+        """Return the components of an element, in order; raise ValueError if names do not match."""
         if isinstance(values, Mapping):
             if not self._names:
                 raise ValueError("Queue must have names to enqueue a dictionary")
@@ -118,8 +116,7 @@ class QueueBase:
         return self._shapes
 
     def enqueue(self, vals: Any, name: str | None = None) -> Operation:
-        """Return an operation that adds an element: a tensor, a list of them, or a dictionary by
-        names.
+        """Return an operation that adds an element: a tensor, a list, or a dictionary by names.
 
         It waits while the queue is full. A run raises CancelledError if the queue is or becomes
         closed. Raises ValueError for components of other shapes.
@@ -183,9 +180,7 @@ class QueueBase:
         return self._element(tensors, [None if count is None else int(count)])
 
     def dequeue_up_to(self, n: Any, name: str | None = None) -> Any:
-        """Like `dequeue_many`, except that a closed queue gives its remaining elements, at least
-        one.
-        """
+        """Like `dequeue_many`, but a closed queue gives its remaining elements, at least one."""
         tensors = raw_ops.QueueDequeueUpToV2(
             self._queue_ref, n, component_types=self._dtypes,
             name=name or f"{self._name}_DequeueUpTo",
@@ -347,9 +342,7 @@ def _handle(
 
 
 def _queue_seeds(seed: int | None, shared_name: str | None) -> tuple[int, int]:
-    """Return the seeds of a queue; for a shared queue they do not depend on the graph's number of
-    ops.
-    """
+    """Return the seeds of a queue; those of a shared queue do not depend on the graph."""
     first, second = get_seed(seed)
     if first is None and second is None:
         return 0, 0

@@ -23,8 +23,7 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 class BaseStagingArea:
-    """The base of both kinds of area: dtypes, shapes and names of the values of a tuple, and
-    limits.
+    """The base of both kinds of area: dtypes, shapes and names of a tuple's values, and limits.
 
     dtypes: a list. shapes, names: lists of the same length, or None; raises ValueError for another
     length. capacity: in tuples; memory_limit: in bytes; 0: none. shared_name: within a session,
@@ -98,10 +97,7 @@ class BaseStagingArea:
             )
 
     def _inputs(self, vals: Any, indices: Any) -> tuple[list[Tensor], list[int]]:
-        """Return values as tensors, with their positions in a tuple; raise ValueError if they do
-        not
-        fit.
-        """
+        """Return values as tensors and their positions in a tuple; raise ValueError if invalid."""
         if isinstance(vals, Mapping):
             if not self._names:
                 raise ValueError("Staging areas must have names to enqueue a dictionary")
@@ -246,8 +242,9 @@ class MapStagingArea(BaseStagingArea):
         return list(range(len(self._dtypes))) if indices is None else self._numbers(indices)
 
     def peek(self, key: Any, indices: Any = None, name: str | None = None) -> Any:
-        """Return the values of a key, or those at `indices`, without removing them. Waits for the
-        key.
+        """Return the values of a key, or those at `indices`, without removing them.
+
+        Waits until the key is complete.
         """
         return self._of_key("MapPeek", key, indices, name or f"{self._name}_pop")
 
@@ -263,8 +260,9 @@ class MapStagingArea(BaseStagingArea):
         return self._outputs(tensors, numbers)
 
     def get(self, key: Any = None, indices: Any = None, name: str | None = None) -> Any:
-        """Remove and return a key with its values, or those at `indices`. Waits until a key is
-        complete.
+        """Remove and return a key with its values, or those at `indices`.
+
+        Waits until a key is complete.
 
         key: None for any key; the area's order then decides.
         """

@@ -73,8 +73,9 @@ class Attempts:
         return attempt.result
 
     def proceed(self) -> None:
-        """Retry the first attempt of each line until none makes progress. The caller must hold the
-        lock.
+        """Retry the first attempt of each line until none makes progress.
+
+        The caller must hold the lock.
         """
         changed = True
         while changed:

@@ -1,5 +1,4 @@
-"""Conversion of random bits to random numbers: TensorFlow's mapping of Philox blocks to
-distributions.
+"""Conversion of random bits to random numbers, as TensorFlow maps Philox blocks.
 
 Source: TensorFlow's numbers for known seeds, which tests check. A law fills a whole array from a
 position in a stream; the blocks for a number depend only on how many numbers precede it. Floats
@@ -238,9 +237,7 @@ def _truncated_groups(place: Philox, offsets: Any, out: Any) -> None:
 
 
 def _first_within(place: Philox, starts: Any, drawn: Any) -> Any:
-    """Drop numbers beyond 2 from the rows of `drawn`, and refill the rows from the following
-    blocks.
-    """
+    """Drop numbers beyond 2 from the rows of `drawn`, and refill these from later blocks."""
     group, used = drawn.shape[1], 1
     numbers = np.empty_like(drawn)
     rows = np.arange(len(drawn))

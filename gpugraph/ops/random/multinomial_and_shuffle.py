@@ -190,9 +190,9 @@ def multinomial(
     name: str | None = None,
     output_dtype: Any = None,
 ) -> Tensor:
-    """Return [batch, num_samples] classes drawn from `logits`, [batch, classes] of log
-    probabilities.
+    """Return [batch, num_samples] classes, drawn by `logits`.
 
+    logits: [batch, classes], log probabilities.
     The logits need not be normalized; classes whose logit is not finite are never drawn.
     output_dtype: int64 (default) or int32. Raises ValueError for logits that are not a matrix; a
     run raises InvalidArgumentError if there are no classes.

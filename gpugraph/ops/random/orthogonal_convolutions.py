@@ -110,9 +110,7 @@ class _ConvolutionOrthogonal(_OrthogonalKernel):
         return kernel
 
     def _seeds(self) -> Any:
-        """Yield the seeds of successive draws: None, or the integers from the initializer's seed
-        on.
-        """
+        """Yield the seeds of successive draws: None, or integers from the initializer's seed."""
         seed = self.seed
         while True:
             yield seed

@@ -94,8 +94,7 @@ class Philox(NamedTuple):
         return c0, c1, c2, c3
 
     def chunks(self, count: int, stride: int = 1) -> Iterator[tuple[int, Any]]:
-        """Yield `count` blocks, `stride` counters apart, in chunks: (number of blocks before,
-        words).
+        """Yield `count` blocks, `stride` counters apart, in chunks: (blocks before, words).
 
         The words are uint64, two per block, and stay valid until the next chunk.
         """

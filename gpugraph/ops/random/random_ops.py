@@ -148,7 +148,7 @@ def sizes_of(shape: Any) -> Tensor:
 
 
 def bounds(minval: Any, maxval: Any, dtype: Any) -> tuple[Any, Any, DType]:
-    """Return both bounds and the dtype of uniform numbers; raise ValueError if incompatible."""
+    """Return both bounds and the dtype of uniform numbers; raise ValueError if they mismatch."""
     wanted = as_dtype(dtype)
     if wanted not in (*FLOATING, *INDEX):
         raise ValueError(f"Invalid dtype {wanted!r}")

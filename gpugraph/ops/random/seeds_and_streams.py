@@ -99,9 +99,7 @@ class Stream:
         self._moved: tuple[str, DeviceState] | None = None
 
     def move(self, device: str, put: Callable[[Any], DeviceState]) -> DeviceState:
-        """Move the position to a device's memory, where it stays, and return it (see
-        `kernel.Movable`).
-        """
+        """Move the position to a device's memory for good, and return it (see `kernel.Movable`)."""
         with self._lock:
             if self._moved is None:
                 self._moved, self._kind = (device, put(self._words(self._place))), None

@@ -54,9 +54,7 @@ class Initializer:
         return base_dtype
 
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
-        """Return a tensor of `shape`; for a part of a variable, with the scale of the whole
-        variable.
-        """
+        """Return a tensor of `shape`; a part of a variable gets the scale of the whole."""
         full = shape if partition_info is None else partition_info.full_shape
         return self._make(shape, self.dtype if dtype is None else self._check_dtype(dtype), full)
 
@@ -234,9 +232,7 @@ class Orthogonal(Initializer):
 
 
 class Identity(Initializer):
-    """`gain` on the diagonal of a matrix, 0 elsewhere; raises ValueError unless the shape is a
-    matrix.
-    """
+    """`gain` on the diagonal of a matrix, 0 elsewhere; raises ValueError for other shapes."""
 
     floating_only = True
 

@@ -148,9 +148,7 @@ def _next_name(queue: ElementQueue) -> bytes:
 
 
 def _read_state(state: bytes) -> tuple[list[int], bytes]:
-    """Return the counts of started files, finished files and records, and the name of the last
-    file.
-    """
+    """Return the counts of started files, finished files, and records, and the last file's name."""
     numbers, work = [0, 0, 0], b""
     for field, kind, content, _, _ in fields_of(state):
         if field in (1, 2, 3) and kind == VARINT:

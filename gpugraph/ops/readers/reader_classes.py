@@ -57,15 +57,17 @@ class ReaderBase:
         return tensor
 
     def serialize_state(self, name: str | None = None) -> Tensor:
-        """Return the state, a string scalar. A run raises UnimplementedError if the reader has
-        none.
+        """Return the state, a string scalar.
+
+        A run raises UnimplementedError if the reader has none.
         """
         tensor: Tensor = raw_ops.ReaderSerializeStateV2(self._reader_ref, name=name)
         return tensor
 
     def restore_state(self, state: Any, name: str | None = None) -> Operation:
-        """Return an operation that restores a state from `serialize_state` of a reader of the same
-        kind.
+        """Return an operation that restores a state of `serialize_state`.
+
+        The state must be from a reader of the same kind.
         """
         operation: Operation = raw_ops.ReaderRestoreStateV2(self._reader_ref, state, name=name)
         return operation

@@ -37,9 +37,9 @@ def whole_files(name: bytes) -> Records:
 
 
 def text_lines(skipped: int, name: bytes) -> Records:
-    """Return the lines of a file after `skipped` ones, without line ends; keys are "file:line",
-    from
-    1."""
+    """Return the lines of a file after `skipped` ones, without line ends.
+
+    Keys are "file:line", from 1."""
     source = _open(name)
 
     def read() -> Records:
@@ -123,8 +123,9 @@ class FixedLengths:
 
 
 def _take(source: Any, size: int, keep: bool = True) -> Any:
-    """Read `size` bytes, or fewer at the end; without `keep`, return a range of that length
-    instead.
+    """Read `size` bytes, or fewer at the end.
+
+    Without `keep`, return a range of that length instead of bytes.
     """
     parts, missing = [], size
     while missing > 0 and (part := source.read(min(missing, _AT_ONCE))):

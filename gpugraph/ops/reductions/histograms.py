@@ -241,8 +241,7 @@ def histogram_fixed_width_bins(
     values: Any, value_range: Any, nbins: Any = 100, dtype: Any = dtypes.int32,
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
-    """Return the part of value_range in which each value lies, as `histogram_fixed_width` counts
-    them.
+    """Return the part of value_range with each value, as in `histogram_fixed_width`.
 
     The result is a tensor of the shape of `values` and of `dtype`, int32 or int64.
     """

@@ -99,9 +99,9 @@ _range = op(
 def range(
     start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str = "range"
 ) -> Tensor:
-    """Return the vector start, start + delta, ... of numbers before `limit`; `range(n)` starts at
-    0.
+    """Return the vector start, start + delta, ... of numbers before `limit`.
 
+    `range(n)` starts at 0.
     Without `dtype` it has the widest of the arguments' dtypes: int32, int64, bfloat16, float32,
     float64. Raises ValueError if delta is 0 or leads away from the limit.
     """

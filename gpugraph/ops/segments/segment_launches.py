@@ -130,8 +130,9 @@ def _known_size(signature: Signature) -> list[int]:
 
 
 def counted_segments(rule: SegmentReduction, signature: Signature) -> list[Launch]:
-    """Return launches for rows at indices with a given number of segments; data or ids may be
-    empty.
+    """Return launches for rows at indices with a given number of segments.
+
+    The data or the ids may be empty.
     """
     shape, count = signature.output_shapes[0], signature.input_shapes[2][0]
     if signature.input_shapes[1] != signature.input_shapes[2]:

@@ -164,8 +164,9 @@ def _unsorted_op(
 
 
 def vector_size(shape: TensorShape, name: str) -> int | None:
-    """Return the size of a vector; raise ValueError, in a run InvalidArgumentError, for another
-    rank.
+    """Return the size of a vector.
+
+    Raises ValueError, in a run InvalidArgumentError, for another rank.
     """
     return of_rank(shape, 1, name, f"{name} should be a vector.")[0]
 

@@ -258,8 +258,7 @@ def sparse_segment_mean(
 def sparse_segment_sqrt_n(
     data: Any, indices: Any, segment_ids: Any, name: str | None = None, num_segments: Any = None
 ) -> Tensor:
-    """Return the sums of the rows of `data` at `indices` by segment, divided by the root of the
-    count.
+    """Return the sum of `data`'s rows at `indices` by segment, divided by the root of the count.
 
     See `sparse_segment_sum`."""
     return _reduced("SqrtN", data, indices, segment_ids, name, num_segments)

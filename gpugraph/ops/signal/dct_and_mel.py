@@ -135,9 +135,9 @@ def idct(
     norm: str | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Return the inverse of `dct` of this type; without norm up to a factor 2 n, or 2 (n - 1) of
-    type
-    1.
+    """Return the inverse of `dct` of this type.
+
+    Without norm, the result is scaled by a factor: 2 n, or 2 (n - 1) for type 1.
     """
     _check(type, n, axis, norm)
     return dct(input, _INVERSE[type], n, axis, norm, name)

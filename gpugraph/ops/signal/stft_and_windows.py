@@ -129,8 +129,7 @@ def constant_number(value: Any) -> Any:
 
 
 def overlap_and_add(signal: Any, frame_step: Any, name: str | None = None) -> Tensor:
-    """Return the sum of frames, [..., frames, frame_length], that start `frame_step` after each
-    other.
+    """Return the sum of overlapping frames, [..., frames, frame_length], `frame_step` apart.
 
     Shape: [..., (frames - 1) * frame_step + frame_length]. Raises ValueError for a rank that is
     below 2 or unknown, and for a `frame_step` that is not an integer scalar or is known to be below
@@ -193,9 +192,9 @@ def _raised_cosine(
 def hann_window(
     window_length: Any, periodic: Any = True, dtype: Any = dtypes.float32, name: str | None = None
 ) -> Tensor:
-    """Return 0.5 - 0.5 cos(2 pi i / n), a vector of `window_length`; raise ValueError unless
-    floating.
+    """Return 0.5 - 0.5 cos(2 pi i / n), a vector of `window_length`.
 
+    Raises ValueError for a dtype that is not floating.
     n is the length, or one less if it is odd or `periodic` is False, as in TensorFlow.
     """
     return _raised_cosine(name, "hann_window", window_length, periodic, dtype, 0.5, 0.5)

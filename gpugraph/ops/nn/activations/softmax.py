@@ -195,8 +195,7 @@ def axis_moved_to_end(tensor: Tensor, axis: int) -> Any:
 
 
 def _last_axis_swapped(tensor: Tensor, axis: Any) -> Any:
-    """Transpose `tensor` so that `axis` and the last axis are swapped; the function is its own
-    inverse.
+    """Transpose `tensor` to swap `axis` and the last axis; the function is its own inverse.
 
     axis: an int, or a scalar tensor; for an invalid one the run raises InvalidArgumentError.
     """

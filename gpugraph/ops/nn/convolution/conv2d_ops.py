@@ -87,9 +87,7 @@ class _Convolution:
         return self.context.scratch(shape, self.dtype)
 
     def wide(self, array: Any) -> tuple[Any, Callable[[], Any]]:
-        """Return the array in the dtype of the computation, and the call that converts it in each
-        run.
-        """
+        """Return the array in the dtype of the computation, and the call that fills it."""
         if np.dtype(array.dtype) == self.dtype.as_numpy_dtype and array.flags.c_contiguous:
             return array, do_nothing
         copy = self.scratch(*array.shape)
@@ -97,9 +95,7 @@ class _Convolution:
 
     @property
     def is_plain(self) -> bool:
-        """Whether windows are single adjacent elements, so that the image is its own matrix of
-        columns.
-        """
+        """Whether windows are single adjacent elements, so that the image is its own columns."""
         return (
             self.y.window == self.x.window == self.y.stride == self.x.stride == 1
             and not (self.y.reaches_out or self.x.reaches_out)
@@ -118,8 +114,9 @@ class _Convolution:
 
 
 class _Tile:
-    """Some rows of windows of some images. columns: (windows, kh kw c), the elements under each
-    window.
+    """Some rows of windows of some images.
+
+    columns: (windows, kh kw c), the elements under each window.
     """
 
     def __init__(

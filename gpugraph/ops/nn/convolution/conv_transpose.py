@@ -66,8 +66,7 @@ def conv3d_transpose(
     filters: Any = None,
     dilations: Any = None,
 ) -> Tensor:
-    """Apply the transpose of `conv3d` with `filter` [kd, kh, kw, out, c] to `value` [n, d, h, w,
-    c].
+    """Apply the transpose of `conv3d` with `filter` [kd, kh, kw, out, c] to `value`.
 
     output_shape: of the result, [n, od, oh, ow, out]. strides, dilations: one, three or five
     numbers. Raises ValueError for sizes that do not match.
@@ -92,9 +91,9 @@ def conv_transpose(
     dilations: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """Call `conv1d_transpose`, `conv2d_transpose` or `conv3d_transpose`, by the length of
-    `output_shape`.
+    """Call `conv1d_transpose`, `conv2d_transpose` or `conv3d_transpose`.
 
+    The length of `output_shape` decides.
     Raises ValueError if the length is not 3, 4 or 5.
     """
     with op_scope(name, "conv_transpose", input, filters, output_shape) as scope:

@@ -126,8 +126,9 @@ class _Product(NamedTuple):
 
 
 def _forward(layout: Layout, signature: Signature) -> _Product:
-    """Return the product: windows [places, window x channels] @ filter [window x channels,
-    outputs].
+    """Return the product of windows and filter.
+
+    They are [places, window x channels] and [window x channels, outputs].
     """
     images, filter, results = forward_shapes(signature)
     work = geometry_of(layout, signature, images, filter)

@@ -36,7 +36,7 @@ class Words:
         return words
 
     def give_back(self, words: Any) -> None:
-        """Put words that were taken back in front of the following ones."""
+        """Return unused words, which are the next to be taken."""
         self._left = np.concatenate([words, self._left])
 
     def longs(self, count: int) -> Any:
@@ -235,9 +235,7 @@ def _draw_classes(law: Law, words: Words, count: int, unique: bool) -> tuple[Any
 
 
 def _expected_counts(chance: Any, count: int, tries: int) -> Any:
-    """Return the expected count of a class; for unique candidates, the probability of its
-    inclusion.
-    """
+    """Return the expected count of a class; for unique candidates, its inclusion probability."""
     if tries == count:
         return chance * np.float32(count)
     return -np.expm1(np.float32(tries) * np.log1p(-chance))

@@ -305,9 +305,9 @@ def fixed_unigram_candidate_sampler(
     seed: int | None = None,
     name: str | None = None,
 ) -> Any:
-    """Draw candidates like `uniform_candidate_sampler`, but by weights to the power of
-    `distortion`.
+    """Draw candidates like `uniform_candidate_sampler`, but by weights.
 
+    The weights are raised to the power of `distortion`.
     The weights are `unigrams`, or the last number, after a comma, of each line of `vocab_file`.
     The first `num_reserved_ids` classes are never drawn; the weights are those of the classes
     after them. Of `num_shards` parts, only the classes of `shard` are used.

@@ -76,8 +76,9 @@ def _effective_labels(row: list[int], number: int, blank: int, collapse: bool) -
 
 
 def _labels(attrs: Any, indices: Any, values: Any, times: Any, blank: int) -> list[list[int]]:
-    """Return the effective labels of each sequence; raise InvalidArgumentError if time is too
-    short.
+    """Return the effective labels of each sequence.
+
+    Raises InvalidArgumentError if a sequence has more labels than times.
     """
     collapse = attrs["preprocess_collapse_repeated"]
     labels = []
@@ -151,8 +152,9 @@ def _log_softmax(logits: Any) -> Any:
 
 
 def _loss_and_gradient(paths: _Paths, logits: Any, loss: Any, gradient: Any) -> None:
-    """Compute loss = -log p(labels), and its gradient: probabilities minus the paths' shares by
-    class.
+    """Compute loss = -log p(labels), and its gradient.
+
+    The gradient is the probability of each class minus its share in all paths.
     """
     steps, batch, classes = logits.shape
     known = _log_softmax(logits)

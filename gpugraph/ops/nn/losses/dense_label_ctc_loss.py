@@ -59,8 +59,9 @@ def ctc_loss_v2(
     blank_index: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Return -log p(labels) [batch] by connectionist temporal classification, with a blank of any
-    index.
+    """Return -log p(labels) [batch] by connectionist temporal classification.
+
+    The blank may be any class.
 
     labels: integers [batch, longest], of which label_length [batch] count, or an int32 SparseTensor
       (then label_length is ignored). logits: floats [time, batch, classes], with

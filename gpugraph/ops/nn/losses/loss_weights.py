@@ -103,8 +103,7 @@ def broadcast_weights(weights: Any, values: Any) -> Tensor:
 def remove_squeezable_dimensions(
     labels: Any, predictions: Any, rank_difference: int = 0, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Return labels and predictions, with the last dimension of one dropped if its rank is 1 too
-    high.
+    """Return labels and predictions, with a superfluous last dimension of one of them dropped.
 
     rank_difference: the rank of predictions minus that of labels. Unknown ranks are compared in the
     run, which raises InvalidArgumentError for a last dimension that is not 1.

@@ -40,8 +40,9 @@ from gpugraph.ops.reductions.reduction_functions import either, reduce_prod, red
 def l2_normalize(
     x: Any, axis: Any = None, epsilon: float = 1e-12, name: str | None = None, dim: Any = None
 ) -> Tensor:
-    """Return x / sqrt(max(sum(x ** 2), epsilon)), with sums over `axis` (older: `dim`), by default
-    all.
+    """Return x / sqrt(max(sum(x ** 2), epsilon)).
+
+    The sum is over `axis` (older: `dim`), by default over all.
     """
     chosen = either(axis, dim, "axis", "dim")
     with op_scope(name, "l2_normalize", x) as scope:
@@ -58,9 +59,9 @@ def sufficient_statistics(
     name: str | None = None,
     keepdims: bool | None = None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
-    """Return (count, sum, sum of squares, shift) of `x` over `axes`, both sums of `x` minus
-    `shift`.
+    """Return (count, sum, sum of squares, shift) of `x` over `axes`.
 
+    Both sums are those of `x` minus `shift`.
     `normalize_moments` computes mean and variance from them. With `keepdims` (older: `keep_dims`)
     the axes stay, with size 1.
     """

@@ -114,9 +114,7 @@ def _bind_backward(
 
 
 def _launch(signature: Signature, function: str, *arguments: Arg | Scratch | float) -> Launch:
-    """Return a launch over all elements, with their count, the channels and the radius as
-    arguments.
-    """
+    """Return a launch over all elements; their count, the channels and the radius are arguments."""
     shape, attrs = signature.output_shapes[0], signature.attrs
     count, depth = prod(shape), shape[-1]
     radius = min(int(attrs["depth_radius"]), depth - 1)

@@ -82,8 +82,9 @@ def _peephole_slopes(d_gates: Sequence[Any], before: Any, state: Any) -> list[An
 
 
 def _sizes(context: InferContext, first: int) -> tuple[list[int | None], int | None]:
-    """Check the inputs from `first` on; return the sizes of x (the last is the input's) and the
-    state's.
+    """Check the inputs from `first` on; return the sizes of x and of the state.
+
+    The last size of x is the input's.
     """
     x, state, output, w, *vectors = context.shapes[first : first + 8]
     whole = list(of_rank(x, 2 + first, "x"))

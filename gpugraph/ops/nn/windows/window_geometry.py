@@ -87,9 +87,7 @@ class Axis(NamedTuple):
         return slice(first - start, last - start), slice(begin, end, self.stride)
 
     def elements(self, start: int = 0, stop: int | None = None) -> Iterator[tuple[int, Any, Any]]:
-        """Yield (element, windows, positions) for all elements that are inside the image in some
-        window.
-        """
+        """Yield (element, windows, positions) for the elements that some window has inside."""
         for element in range(self.window):
             windows, positions = self.span(element, start, stop)
             if windows.stop > windows.start:
@@ -207,17 +205,13 @@ class Layout(NamedTuple):
         return data_format == self.last
 
     def _cut(self, attrs: Attrs, entries: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """Split a list with one entry per dimension into spatial entries and those of batch and
-        channels.
-        """
+        """Split a list with one entry per dimension into spatial entries and the two others."""
         first = 1 if self.channels_last(attrs) else 2
         stop = first + self.num_axes
         return list(entries[first:stop]), [*entries[:first], *entries[stop:]]
 
     def spatial(self, attrs: Attrs, key: str) -> tuple[int, ...]:
-        """Return the spatial entries of a list attr; the others must be 1, otherwise raise a
-        Misfit.
-        """
+        """Return the spatial entries of a list attr; raise a Misfit unless the others are 1."""
         values = [int(value) for value in attrs[key]]
         rank = self.num_axes + 2
         if len(values) != rank:
