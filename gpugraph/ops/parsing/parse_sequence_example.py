@@ -132,10 +132,8 @@ def _step(location: Location, key: bytes, index: int) -> str:
 def _check_step(feature: Feature, key: bytes, dtype: DType, location: Location, index: int) -> None:
     """Raise InvalidArgumentError for a step of another dtype."""
     if feature.kind != KIND_OF[dtype]:
-        raise invalid_argument(
-            f"{_step(location, key, index)}Data types don't match. Expected type: "
-            f"{type_name(dtype)}"
-        )
+        step = _step(location, key, index)
+        raise invalid_argument(f"{step}Data types don't match. Expected type: {type_name(dtype)}")
 
 
 def _sparse_steps(
