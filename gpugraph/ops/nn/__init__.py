@@ -1,1 +1,1 @@
-"""Neural networks, op by op."""
+"""The ops of neural networks."""

@@ -1,4 +1,4 @@
-"""A batch of Examples that are written alike, as tensors: see `formats/example_columns.py`."""
+"""Parsing of Examples that share one byte layout by columns: see `formats/example_columns.py`."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from gpugraph.ops.parsing.parsed_features import (
 def parse_columns(
     examples: Sequence[bytes], sparse: Sequence[tuple[bytes, DType]], dense: Sequence[Dense]
 ) -> tuple[list[tuple[Any, Any, Any]], list[Any]]:
-    """The sparse features as indices, values and shapes, and the dense ones.
+    """Return the sparse features as indices, values and shapes, and the dense ones.
 
-    ValueError for what is read example by example: another order of bytes, features of another
-    kind or size than expected, and dense ones that are missing and have no default.
+    Raises ValueError if the batch must be read example by example: another order of bytes, features
+    of another kind or size than expected, or missing dense features without a default.
     """
     keys = [*(key for key, _ in sparse), *(feature.key for feature in dense)]
     columns = ExampleColumns(examples, keys)
@@ -35,7 +35,7 @@ def parse_columns(
 
 
 def _values(columns: ExampleColumns, column: Column, dtype: DType) -> tuple[Any, Any]:
-    """The values of all examples, and how many each has."""
+    """Return the values of all examples, and the number of values of each."""
     if not ((column.kinds == KIND_OF[dtype]) | (column.kinds == 0)).all():
         raise Irregular("a feature of another kind")
     if dtype is dtypes.string:
@@ -69,7 +69,7 @@ def _dense(columns: ExampleColumns, feature: Dense) -> Any:
 
 
 def _padded(values: Any, counts: Any, feature: Dense) -> Any:
-    """Rows of each example, as many as the longest has; the others are the default."""
+    """Return the rows of each example, padded with the default to the maximum number of rows."""
     stride = feature.stride
     if not stride or (counts % stride).any() or feature.default.size != 1:
         raise Irregular("a feature whose rows are not whole, or are padded by a row")

@@ -1,4 +1,4 @@
-"""What a program expects of a feature: tf.FixedLenFeature and its like, as ops need them."""
+"""The feature specifications of programs, tf.FixedLenFeature and others, as arguments of ops."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class FixedLenFeature(
 ):
     """A feature of one shape in all examples, parsed to a dense tensor.
 
-    default_value: what stands for a feature that is missing; None: it is required.
+    default_value: replaces a missing feature; None: the feature is required.
     """
 
     __slots__ = ()
@@ -43,10 +43,10 @@ class FixedLenSequenceFeature(
         defaults=[False, None],
     )
 ):
-    """A feature of rows of one shape, parsed to a dense tensor; each example has its own number.
+    """A feature with any number of rows of one shape, parsed to a dense tensor.
 
-    allow_missing: whether it may have no row, or be missing. default_value: a scalar that fills up
-    the examples of a batch to the most rows; 0 or "" by default.
+    allow_missing: whether it may have no row, or be missing. default_value: a scalar that pads
+    the examples of a batch to the maximum number of rows; 0 or "" by default.
     """
 
     __slots__ = ()
@@ -59,10 +59,10 @@ class SparseFeature(
         defaults=[False],
     )
 ):
-    """Two features or more as one SparseTensor: one has the values, the others their places.
+    """Two or more features as one SparseTensor: one has the values, the others their indices.
 
-    index_key: the key of int64 indices, or a list of keys, one for each dimension. value_key: that
-    of the values. size: of the dimension, or a list. already_sorted: whether the places are in
+    index_key: the key of int64 indices, or a list of keys, one for each dimension. value_key: the
+    key of the values. size: of the dimension, or a list. already_sorted: whether the indices are in
     order in each example.
     """
 
@@ -73,7 +73,7 @@ FEATURE_CLASSES = (VarLenFeature, SparseFeature, FixedLenFeature, FixedLenSequen
 
 
 class RawFeatures(NamedTuple):
-    """Features as the ops take them, sorted by key."""
+    """Features as arguments of the ops, sorted by key."""
 
     sparse: dict[str, DType]
     dense: dict[str, tuple[DType, TensorShape, Any]]
@@ -81,7 +81,7 @@ class RawFeatures(NamedTuple):
 
     @property
     def defaults(self) -> list[Any]:
-        """The default of each dense feature, a vector of no elements where it is required."""
+        """The default of each dense feature, an empty vector if the feature is required."""
         return [
             default if default is not None else np.empty(0, dtype.as_numpy_dtype)
             for dtype, _, default in self.dense.values()
@@ -89,10 +89,10 @@ class RawFeatures(NamedTuple):
 
 
 def raw_features(features: Any, kinds: Sequence[type]) -> RawFeatures:
-    """A dictionary of features as the ops take them.
+    """Convert a dictionary of features to arguments of the ops.
 
-    kinds: the classes that are accepted; ValueError for others, and for what is missing in one.
-    TypeError for what is no dictionary.
+    kinds: the accepted classes. Raises ValueError for other classes and incomplete features, and
+    TypeError for something other than a dictionary.
     """
     features = {} if features is None else features
     if not isinstance(features, Mapping):
@@ -118,7 +118,7 @@ def _add_sparse(raw: RawFeatures, key: str, feature: VarLenFeature) -> None:
 
 
 def _add_list(raw: RawFeatures, key: str, dtype: DType) -> None:
-    """A list, which several SparseFeatures may have in common."""
+    """Add a list, which several SparseFeatures may share."""
     if raw.sparse.setdefault(key, dtype) != dtype:
         raise ValueError(f"Conflicting type {raw.sparse[key]} vs {dtype} for feature {key}.")
 
@@ -191,7 +191,7 @@ _ADDING: dict[type, Any] = {
 
 
 def merge_sparse(features: Any, raw: RawFeatures, tensors: Mapping[str, Any]) -> dict[str, Any]:
-    """The tensors of a program's features: SparseFeatures are made of those they are of."""
+    """Return the tensors of a program's features; SparseFeatures are merged from their parts."""
     result = {key: tensors[key] for key in tensors if key in (features or {})}
     for key, feature in raw.merged.items():
         index_keys = feature.index_key
@@ -207,7 +207,7 @@ def merge_sparse(features: Any, raw: RawFeatures, tensors: Mapping[str, Any]) ->
 
 
 def named_tensors(raw: RawFeatures, outputs: Sequence[Tensor]) -> dict[str, Any]:
-    """The outputs of a parsing op by key: sparse ones, then dense ones."""
+    """Return the outputs of a parsing op by key: sparse ones, then dense ones."""
     count = len(raw.sparse)
     tensors: dict[str, Any] = {
         key: SparseTensor(outputs[at], outputs[count + at], outputs[2 * count + at])

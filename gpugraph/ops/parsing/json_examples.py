@@ -1,4 +1,4 @@
-"""DecodeJSONExample: Examples as JSON, in protobuf's mapping, as the bytes of the messages."""
+"""DecodeJSONExample: converts Examples from JSON, in protobuf's mapping, to serialized messages."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LISTS = {
 
 
 def _fields(value: Any, known: tuple[str, ...]) -> dict[str, Any]:
-    """An object of a message, without fields that are null. ValueError for others' fields."""
+    """Return the non-null fields of a message's object; raise ValueError for unknown fields."""
     if not isinstance(value, dict):
         raise ValueError(f"an object is expected, not {value!r:.50}")
     for key in value:
@@ -96,14 +96,14 @@ _decode_json_example = string_op(
     inputs="json_examples: string",
     function_of=lambda _: _example,
     output="binary_examples: string",
-    doc="Each JSON text of an Example as the message's bytes.",
+    doc="Convert Examples from JSON to serialized messages.",
 )
 
 
 def decode_json_example(json_examples: Any, name: str | None = None) -> Tensor:
-    """Examples as JSON, in protobuf's mapping, as the bytes that `tf.parse_example` takes.
+    """Convert Examples from JSON, in protobuf's mapping, to bytes for `tf.parse_example`.
 
-    Strings of any shape; the result has it too. InvalidArgumentError, in a run, for what is no
-    JSON, or not that of an Example.
+    The input is strings of any shape, which is also the result's. A run raises InvalidArgumentError
+    for a string that is not the JSON of an Example.
     """
     return _decode_json_example(json_examples, name=name)

@@ -20,7 +20,7 @@ from gpugraph.ops.parsing.parsed_features import (
     SHAPES,
     TYPES,
     Dense,
-    Place,
+    Location,
     batch_of,
     dense_features,
     dense_value,
@@ -77,32 +77,32 @@ def _bind_batch(context: KernelContext, examples: Any, names: Any, *rest: Any) -
 def parse_batch(
     examples: Any, names: Any, sparse: Sequence[tuple[bytes, DType]], dense: list[Dense]
 ) -> tuple[list[Any], list[Any]]:
-    """Sparse features of a vector of Examples as indices, values and shapes, and the dense ones.
+    """Return the features of Examples: (indices, values, shape) of sparse ones, and dense ones.
 
-    InvalidArgumentError for Examples that do not fit, and names that are not as many.
+    Raises InvalidArgumentError for Examples that do not match, and for a different number of names.
     """
     _check_names(examples, names)
     contents = examples.tolist()
     try:
         return parse_columns(contents, sparse, dense)
-    except ValueError:  # the errors are those of the first example that does not fit
+    except ValueError:  # raise the error of the first example that does not match
         return _parse_each(contents, names, sparse, dense)
 
 
 def _parse_each(
     contents: Sequence[bytes], names: Any, sparse: Sequence[tuple[bytes, DType]], dense: list[Dense]
 ) -> tuple[list[Any], list[Any]]:
-    """The features of Examples, read one after the other."""
+    """Return the features of Examples, read one after another."""
     lists: list[list[Any]] = [[] for _ in sparse]
     rows: list[list[Any]] = [[] for _ in dense]
     for index, content in enumerate(contents):
-        place = Place(names[index] if names.size else b"", index)
+        location = Location(names[index] if names.size else b"", index)
         spans = _spans(content)
         for feature, row in zip(dense, rows):
-            value = feature_at(content, spans, feature.key, feature.dtype, place)
-            row.append(dense_value(value, feature, place))
+            value = feature_at(content, spans, feature.key, feature.dtype, location)
+            row.append(dense_value(value, feature, location))
         for (key, dtype), values in zip(sparse, lists):
-            values.append(feature_at(content, spans, key, dtype, place))
+            values.append(feature_at(content, spans, key, dtype, location))
     parts = [sparse_batch(values, dtype) for values, (_, dtype) in zip(lists, sparse)]
     return parts, [batch_of(row, feature) for row, feature in zip(rows, dense)]
 
@@ -156,13 +156,14 @@ def _bind_single(context: KernelContext, example: Any, *defaults: Any) -> Callab
 def parse_one(
     content: bytes, sparse: Sequence[tuple[bytes, DType]], dense: list[Dense], name: bytes = b""
 ) -> tuple[list[Any], list[Any]]:
-    """As `parse_batch`, of one Example: sparse features are vectors."""
-    place, spans = Place(name), _spans(content)
+    """Parse one Example like `parse_batch`; sparse features become vectors."""
+    location, spans = Location(name), _spans(content)
     parts = [
-        sparse_vector(feature_at(content, spans, key, dtype, place), dtype) for key, dtype in sparse
+        sparse_vector(feature_at(content, spans, key, dtype, location), dtype)
+        for key, dtype in sparse
     ]
     rows = [
-        np.asarray(dense_value(feature_at(content, spans, d.key, d.dtype, place), d, place))
+        np.asarray(dense_value(feature_at(content, spans, d.key, d.dtype, location), d, location))
         for d in dense
     ]
     return parts, rows

@@ -1,6 +1,7 @@
-"""ParseExampleV2: as ParseExample, with vectors of keys, one or many Examples and ragged features.
+"""ParseExampleV2: like ParseExample, with vectors of keys, and ragged features.
 
-`tf.io.parse_example` of TensorFlow 2 makes it; graphs from there have it.
+It takes one or many Examples.
+`tf.io.parse_example` of TensorFlow 2 creates this op, so graphs from there contain it.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _keys(what: str, keys: Any, count: int) -> list[bytes]:
-    """A vector of `count` keys."""
+    """Return `keys` as a list; raise InvalidArgumentError unless it is a vector of `count` keys."""
     if keys.shape != (count,):
         raise invalid_argument(
             f"Expected len({what}_keys) == {count}, but got: {shape_text(keys.shape)}"
@@ -87,7 +88,7 @@ def _bind(
 
 
 def _row_splits(indices: Any, shape: tuple[int, ...]) -> Any:
-    """Where the list of each example begins and ends, int64 [n + 1]; nothing for one example."""
+    """Return the row splits of the examples, int64 [n + 1]; empty for a single example."""
     if not shape:
         return np.empty(0, np.int64)
     return np.searchsorted(indices[:, 0], np.arange(shape[0] + 1))
@@ -97,7 +98,7 @@ host_op(
     "ParseExampleV2",
     Call(make=_bind, dynamic=True, direct=True),
     "The features of Examples: sparse ones, dense ones with rows, and ragged ones as values with "
-    "the places where rows begin.",
+    "the locations where rows begin.",
     inputs=(
         *("serialized: string", "names: string", "sparse_keys: string", "dense_keys: string"),
         *("ragged_keys: string", "dense_defaults: Tdense"),

@@ -1,7 +1,7 @@
-"""ParseSequenceExample and ParseSingleSequenceExample: contexts, and lists of features, as tensors.
+"""ParseSequenceExample and ParseSingleSequenceExample: contexts and feature lists as tensors.
 
-A feature list has a feature for each step. Dense ones become a row for each step, all of one size;
-sparse ones a SparseTensor whose last dimension is the values of a step.
+A feature list has one feature per step. Dense lists become one row per step, all of one size;
+sparse lists become a SparseTensor whose last dimension holds the values of a step.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from gpugraph.ops.parsing.parsed_features import (
     SHAPES,
     TYPES,
     Dense,
-    Place,
+    Location,
     as_vector,
     batch_of,
     dense_features,
@@ -58,11 +58,11 @@ class _Row(NamedTuple):
 
 
 class _Wanted(NamedTuple):
-    """What an op takes of a SequenceExample, by key: the sparse and the dense features."""
+    """The sparse and dense features that an op reads from a SequenceExample, by key."""
 
     context_sparse: Sequence[tuple[bytes, DType]]
     context_dense: Sequence[Dense]
-    """Of the context; what follows are lists."""
+    """Of the context; the following fields are feature lists."""
     list_sparse: Sequence[tuple[bytes, DType]]
     list_dense: Sequence[_Row]
     may_be_missing: frozenset[bytes]
@@ -113,48 +113,49 @@ def _maps(content: bytes) -> tuple[Lists, Lists]:
 # -- the steps of a list
 
 
-def _spans_of(content: bytes, lists: Lists, key: bytes, place: Place) -> list[Span] | None:
+def _spans_of(content: bytes, lists: Lists, key: bytes, location: Location) -> list[Span] | None:
     if key not in lists:
         return None
     try:
         return list_of_features(content, lists[key])
     except ValueError as error:
-        raise invalid_argument(f"{place.of(key)}Can't parse the feature list ({error})") from None
+        raise invalid_argument(
+            f"{location.of(key)}Can't parse the feature list ({error})"
+        ) from None
 
 
-def _step(place: Place, key: bytes, index: int) -> str:
-    name = place.name.decode("utf-8", "replace") or "<unknown>"
+def _step(location: Location, key: bytes, index: int) -> str:
+    name = location.name.decode("utf-8", "replace") or "<unknown>"
     return f"Name: {name}, Feature list: {key.decode('utf-8', 'replace')}, Index: {index}.  "
 
 
-def _check_step(feature: Feature, key: bytes, dtype: DType, place: Place, index: int) -> None:
-    """InvalidArgumentError for a step of another dtype."""
+def _check_step(feature: Feature, key: bytes, dtype: DType, location: Location, index: int) -> None:
+    """Raise InvalidArgumentError for a step of another dtype."""
     if feature.kind != KIND_OF[dtype]:
-        raise invalid_argument(
-            f"{_step(place, key, index)}Data types don't match. Expected type: {type_name(dtype)}"
-        )
+        step = _step(location, key, index)
+        raise invalid_argument(f"{step}Data types don't match. Expected type: {type_name(dtype)}")
 
 
 def _sparse_steps(
-    content: bytes, lists: Lists, key: bytes, dtype: DType, place: Place
+    content: bytes, lists: Lists, key: bytes, dtype: DType, location: Location
 ) -> list[Feature | None]:
-    """The feature of each step; a list that is missing has none."""
+    """Return the feature of each step; a missing list has no steps."""
     features: list[Feature | None] = []
-    for span in _spans_of(content, lists, key, place) or []:
-        feature = feature_of(content, span, key, place)
+    for span in _spans_of(content, lists, key, location) or []:
+        feature = feature_of(content, span, key, location)
         if feature.kind != NOTHING:
-            _check_step(feature, key, dtype, place, len(features))
+            _check_step(feature, key, dtype, location, len(features))
         features.append(feature if feature.kind != NOTHING else None)
     return features
 
 
 def _dense_steps(
-    content: bytes, lists: Lists, row: _Row, may_be_missing: frozenset[bytes], place: Place
+    content: bytes, lists: Lists, row: _Row, may_be_missing: frozenset[bytes], location: Location
 ) -> Any:
-    """The steps of a list as rows."""
-    spans = _spans_of(content, lists, row.key, place)
+    """Return the steps of a list as rows."""
+    spans = _spans_of(content, lists, row.key, location)
     if spans is None and row.key not in may_be_missing:
-        name = place.name.decode("utf-8", "replace") or "<unknown>"
+        name = location.name.decode("utf-8", "replace") or "<unknown>"
         raise invalid_argument(
             f"Name: {name}, Feature list '{row.key.decode('utf-8', 'replace')}' is required but "
             "could not be found.  Did you mean to include it in "
@@ -163,36 +164,37 @@ def _dense_steps(
     dense = Dense(row.key, row.dtype, row.shape, np.empty(0))
     result = np.empty((len(spans or ()), *row.shape), row.dtype.as_numpy_dtype)
     for index, span in enumerate(spans or ()):
-        feature = feature_of(content, span, row.key, place)
-        _check_step(feature, row.key, row.dtype, place, index)
+        feature = feature_of(content, span, row.key, location)
+        _check_step(feature, row.key, row.dtype, location, index)
         if len(feature) != dense.stride:
             raise invalid_argument(
-                f"{_step(place, row.key, index)}Number of {type_name(row.dtype)} values != "
+                f"{_step(location, row.key, index)}Number of {type_name(row.dtype)} values != "
                 f"expected.  values size: {len(feature)} but output shape: {shape_text(row.shape)}"
             )
-        result[index] = dense_value(feature, dense, place)
+        result[index] = dense_value(feature, dense, location)
     return result
 
 
 # -- one SequenceExample
 
 
-def _parse_single(content: bytes, wanted: _Wanted, place: Place) -> list[Any]:
+def _parse_single(content: bytes, wanted: _Wanted, location: Location) -> list[Any]:
     spans, lists = _maps(content)
     context_sparse = [
-        sparse_vector(feature_at(content, spans, key, dtype, place), dtype)
+        sparse_vector(feature_at(content, spans, key, dtype, location), dtype)
         for key, dtype in wanted.context_sparse
     ]
     context_dense = [
-        np.asarray(dense_value(feature_at(content, spans, d.key, d.dtype, place), d, place))
+        np.asarray(dense_value(feature_at(content, spans, d.key, d.dtype, location), d, location))
         for d in wanted.context_dense
     ]
     list_sparse = [
-        sparse_batch(_sparse_steps(content, lists, key, dtype, place), dtype)
+        sparse_batch(_sparse_steps(content, lists, key, dtype, location), dtype)
         for key, dtype in wanted.list_sparse
     ]
     list_dense = [
-        _dense_steps(content, lists, row, wanted.may_be_missing, place) for row in wanted.list_dense
+        _dense_steps(content, lists, row, wanted.may_be_missing, location)
+        for row in wanted.list_dense
     ]
     return [*_by_part(context_sparse), *context_dense, *_by_part(list_sparse), *list_dense]
 
@@ -211,7 +213,7 @@ def _bind_single(context: KernelContext, example: Any, *rest: Any) -> Callable[[
         wanted = _wanted(
             context, (keys[0], keys[1]), (keys[2], keys[3]), missing[0].tolist(), defaults
         )
-        return _parse_single(example[()], wanted, Place(name[()], None, in_context=True))
+        return _parse_single(example[()], wanted, Location(name[()], None, in_context=True))
 
     return parse
 
@@ -241,7 +243,7 @@ _ATTRS: dict[str, Any] = {
 
 
 def _sparse_outputs(kind: str) -> tuple[str, ...]:
-    """The indices, values and shapes of the sparse features of contexts, or of lists."""
+    """Return the outputs of sparse features of contexts or lists: indices, values and shapes."""
     return (
         f"{kind}_sparse_indices: N{kind}_sparse*int64",
         f"{kind}_sparse_values: {kind}_sparse_types",
@@ -298,32 +300,35 @@ def _bind_batch(
 
 
 def _parse_batch(examples: list[bytes], names: Any, wanted: _Wanted) -> list[Any]:
-    places = [Place(names[i] if names.size else b"", i) for i in range(len(examples))]
+    locations = [Location(names[i] if names.size else b"", i) for i in range(len(examples))]
     maps = [_maps(content) for content in examples]
 
     def of_contexts(key: bytes, dtype: DType) -> list[Feature | None]:
         return [
-            feature_at(content, spans, key, dtype, place)
-            for content, (spans, _), place in zip(examples, maps, places)
+            feature_at(content, spans, key, dtype, location)
+            for content, (spans, _), location in zip(examples, maps, locations)
         ]
 
     context_sparse = [sparse_batch(of_contexts(*wish), wish[1]) for wish in wanted.context_sparse]
     context_dense = [
-        batch_of([dense_value(f, d, p) for f, p in zip(of_contexts(d.key, d.dtype), places)], d)
+        batch_of([dense_value(f, d, p) for f, p in zip(of_contexts(d.key, d.dtype), locations)], d)
         for d in wanted.context_dense
     ]
-    parsed = list(zip(examples, (lists for _, lists in maps), places))
+    parsed = list(zip(examples, (lists for _, lists in maps), locations))
     list_sparse = [
         _sparse_steps_of_batch(
-            [_sparse_steps(content, lists, key, dtype, place) for content, lists, place in parsed],
+            [
+                _sparse_steps(content, lists, key, dtype, location)
+                for content, lists, location in parsed
+            ],
             dtype,
         )
         for key, dtype in wanted.list_sparse
     ]
     list_dense = [
         [
-            _dense_steps(content, lists, row, wanted.may_be_missing, place)
-            for content, lists, place in parsed
+            _dense_steps(content, lists, row, wanted.may_be_missing, location)
+            for content, lists, location in parsed
         ]
         for row in wanted.list_dense
     ]
@@ -337,7 +342,7 @@ def _parse_batch(examples: list[bytes], names: Any, wanted: _Wanted) -> list[Any
 def _sparse_steps_of_batch(
     batch: Sequence[Sequence[Feature | None]], dtype: DType
 ) -> tuple[Any, Any, Any]:
-    """Steps of examples as indices, values and shape: example, step, value."""
+    """Return the steps of examples as indices (example, step, value), values and shape."""
     steps = [step for steps in batch for step in steps]
     flat, values, shape = sparse_batch(steps, dtype)
     counts = np.array([len(steps) for steps in batch], np.int64)
@@ -350,7 +355,7 @@ def _sparse_steps_of_batch(
 
 
 def _padded(rows: Sequence[Any], row: _Row) -> Any:
-    """Steps of examples as one array, filled up with zeros."""
+    """Return the steps of examples as one array, padded with zeros."""
     filler = as_vector([b""] if row.dtype.name == "string" else [0], row.dtype)
     return batch_of(rows, Dense(row.key, row.dtype, (None, *row.shape), filler))
 
@@ -378,7 +383,7 @@ _KEYS: dict[str, Any] = dict.fromkeys(
 parse_sequence_example_op = host_op(
     "ParseSequenceExample",
     Call(make=_bind_batch, dynamic=True, direct=True),
-    "The contexts of a vector of SequenceExamples, and their feature lists, filled up to the "
+    "The contexts of a vector of SequenceExamples, and their feature lists, padded to the "
     "longest, with their lengths.",
     inputs=("serialized: string", "debug_name: string", "context_dense_defaults: Tcontext_dense"),
     outputs=(*_OUTPUTS, "feature_list_dense_lengths: Nfeature_list_dense*int64"),

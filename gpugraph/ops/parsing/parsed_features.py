@@ -1,6 +1,7 @@
-"""What the ops that parse examples share: features as rows of tensors, dense and sparse.
+"""Shared parts of the ops that parse examples: features as rows of tensors, dense and sparse.
 
-Errors are TensorFlow's: the example's name, the feature's key, the example's place in the batch.
+Errors are TensorFlow's: they have the example's name, the feature's key and the example's index in
+the batch.
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ from gpugraph.ops.framework.op_declaration import Attr
 
 PARSED_TYPES = (dtypes.float32, dtypes.int64, dtypes.string)
 KIND_OF = {dtypes.string: BYTES, dtypes.float32: FLOATS, dtypes.int64: INTEGERS}
-"""For a dtype the list of a feature that has its values."""
+"""The kind of list in a feature that holds the values of a dtype."""
 _NAME_OF = {BYTES: "string", FLOATS: "float", INTEGERS: "int64"}
-_MOST_SHOWN = 1000
+_MAX_SHOWN = 1000
 
 
 def type_name(dtype: DType) -> str:
-    """A dtype as errors name it."""
+    """Return the name of a dtype in error messages."""
     return _NAME_OF[KIND_OF[dtype]]
 
 
@@ -46,8 +47,8 @@ COUNT = Attr("int", minimum=0)
 class Dense(NamedTuple):
     """A feature that becomes a dense tensor.
 
-    shape: its size in each example; the first is None where each has its own number of rows.
-    default: what is there instead of a feature that is missing; no elements: it is required.
+    shape: its size in each example; the first size is None if the number of rows varies.
+    default: replaces a missing feature; without elements, the feature is required.
     """
 
     key: bytes
@@ -57,29 +58,29 @@ class Dense(NamedTuple):
 
     @property
     def is_ragged(self) -> bool:
-        """Whether examples have different numbers of rows."""
+        """Whether examples may have different numbers of rows."""
         return bool(self.shape) and self.shape[0] is None
 
     @property
     def stride(self) -> int:
-        """How many values a row has, or the whole where all have the same size."""
+        """The number of values in a row, or in the whole feature if its size is fixed."""
         return prod(size or 0 for size in (self.shape[1:] if self.is_ragged else self.shape))
 
 
-class Place(NamedTuple):
-    """Where a feature stands, as errors say it."""
+class Location(NamedTuple):
+    """The location of a feature, for error messages."""
 
     name: bytes
     row: int | None = None
     in_context: bool = False
 
     def of(self, key: bytes) -> str:
-        """The beginning of an error of a feature."""
+        """Return the first words of an error about a feature."""
         index = "" if self.row is None else f", Index: {self.row}"
         return f"{self.prefix}Key: {key.decode('utf-8', 'replace')}{index}.  "
 
     def required(self, dense: Dense) -> str:
-        """A dense feature as an error names it where it is missing."""
+        """Return the description of a missing dense feature for an error."""
         key = dense.key.decode("utf-8", "replace")
         if self.in_context:
             name = self.name.decode("utf-8", "replace") or "<unknown>"
@@ -88,7 +89,7 @@ class Place(NamedTuple):
 
     @property
     def prefix(self) -> str:
-        """The example's name; nothing for an example that is parsed alone."""
+        """The example's name; empty for an example that is parsed alone."""
         if self.row is None and not self.name:
             return ""
         return f"Name: {self.name.decode('utf-8', 'replace') or '<unknown>'}, "
@@ -97,7 +98,7 @@ class Place(NamedTuple):
 def dense_features(
     keys: Sequence[bytes], types: Sequence[Any], shapes: Sequence[Any], defaults: Sequence[Any]
 ) -> list[Dense]:
-    """The dense features of an op. InvalidArgumentError for defaults of another shape."""
+    """Return the dense features of an op; raise InvalidArgumentError for invalid defaults."""
     features = []
     for number, (key, default) in enumerate(zip(keys, defaults)):
         dtype = dtypes.as_dtype(types[number])
@@ -131,91 +132,93 @@ def _check_default(feature: Dense, number: int) -> None:
 
 
 def text_keys(arrays: Sequence[Any]) -> list[bytes]:
-    """Keys that come as scalars."""
+    """Return the keys from scalar arrays."""
     return [array[()] for array in arrays]
 
 
 def strings(values: Sequence[bytes]) -> Any:
-    """Strings as a vector."""
+    """Return strings as a vector."""
     vector = np.empty(len(values), object)
     vector[:] = values
     return vector
 
 
 def as_vector(values: Any, dtype: DType) -> Any:
-    """A feature's values as a vector of a dtype."""
+    """Return a feature's values as a vector of a dtype."""
     return strings(values) if dtype is dtypes.string else np.asarray(values, dtype.as_numpy_dtype)
 
 
 def unparsable(content: bytes) -> InvalidArgumentError:
-    """The error of bytes that are no example."""
-    text = content[:_MOST_SHOWN].decode("utf-8", "backslashreplace")
+    """Return the error for bytes that are not an example."""
+    text = content[:_MAX_SHOWN].decode("utf-8", "backslashreplace")
     return invalid_argument(f"Could not parse example input, value: '{text}'")
 
 
 def feature_at(
-    content: bytes, spans: Mapping[bytes, Span], key: bytes, dtype: DType, place: Place
+    content: bytes, spans: Mapping[bytes, Span], key: bytes, dtype: DType, location: Location
 ) -> Feature | None:
-    """The values of a feature; None where it is missing, or holds no list.
+    """Return the values of a feature, or None if it is missing or empty.
 
-    InvalidArgumentError for a list of another dtype, and for bytes that are no list.
+    Raises InvalidArgumentError for a list of another dtype, and for invalid bytes.
     """
     span = spans.get(key)
     if span is None:
         return None
-    feature = feature_of(content, span, key, place)
+    feature = feature_of(content, span, key, location)
     if feature.kind == NOTHING:
         return None
-    check_kind(feature, key, dtype, place)
+    check_kind(feature, key, dtype, location)
     return feature
 
 
-def feature_of(content: bytes, span: Span, key: bytes, place: Place) -> Feature:
-    """The feature at a place; InvalidArgumentError for bytes that are none."""
+def feature_of(content: bytes, span: Span, key: bytes, location: Location) -> Feature:
+    """Return the feature in a span of bytes; raise InvalidArgumentError if they are invalid."""
     try:
         return read_feature(content, span)
     except ValueError as error:
         raise invalid_argument(
-            f"{place.of(key)}Can't parse serialized Example. ({error})"
+            f"{location.of(key)}Can't parse serialized Example. ({error})"
         ) from None
 
 
-def check_kind(feature: Feature, key: bytes, dtype: DType, place: Place) -> None:
-    """InvalidArgumentError for a feature of another dtype."""
+def check_kind(feature: Feature, key: bytes, dtype: DType, location: Location) -> None:
+    """Raise InvalidArgumentError for a feature of another dtype."""
     if feature.kind != KIND_OF[dtype]:
         raise invalid_argument(
-            f"{place.of(key)}Data types don't match. Data type: {_NAME_OF[feature.kind]} but "
+            f"{location.of(key)}Data types don't match. Data type: {_NAME_OF[feature.kind]} but "
             f"expected type: {_NAME_OF[KIND_OF[dtype]]}"
         )
 
 
-def dense_value(feature: Feature | None, dense: Dense, place: Place) -> Any:
-    """The array of one example for a dense feature, of its shape or with rows of its own."""
+def dense_value(feature: Feature | None, dense: Dense, location: Location) -> Any:
+    """Return the array of one example for a dense feature; if ragged, with any number of rows."""
     if feature is None:
         if dense.is_ragged:
             return as_vector((), dense.dtype).reshape(0, *dense.shape[1:])
         if not dense.default.size:
-            raise invalid_argument(f"{place.required(dense)} is required but could not be found.")
+            raise invalid_argument(
+                f"{location.required(dense)} is required but could not be found."
+            )
         return dense.default
     count, kind = len(feature), _NAME_OF[feature.kind]
     if dense.is_ragged:
         if not dense.stride or count % dense.stride:
             raise invalid_argument(
-                f"{place.of(dense.key)}Number of {kind} values is not a multiple of stride length."
-                f" Saw {count} values but output shape is: {shape_text(dense.shape)}"
+                f"{location.of(dense.key)}Number of {kind} values is not a multiple of stride "
+                f"length. Saw {count} values but output shape is: {shape_text(dense.shape)}"
             )
         rows = as_vector(feature.values, dense.dtype)
         return rows.reshape(count // dense.stride, *dense.shape[1:])
     if count != dense.stride:
         raise invalid_argument(
-            f"{place.of(dense.key)}Number of {kind} values != expected.  Values size: {count} but "
-            f"output shape: {shape_text(dense.shape)}"
+            f"{location.of(dense.key)}Number of {kind} values != expected.  Values size: {count} "
+            f"but output shape: {shape_text(dense.shape)}"
         )
     return as_vector(feature.values, dense.dtype).reshape(dense.shape)
 
 
 def batch_of(values: Sequence[Any], dense: Dense) -> Any:
-    """The arrays of examples as one; rows that some lack are the default's only element."""
+    """Return the arrays of examples as one array; missing rows are filled from the default."""
     if not dense.is_ragged:
         if not values:
             return as_vector((), dense.dtype).reshape(0, *dense.shape)
@@ -232,7 +235,7 @@ def batch_of(values: Sequence[Any], dense: Dense) -> Any:
 
 
 def sparse_batch(values: Sequence[Any], dtype: DType) -> tuple[Any, Any, Any]:
-    """Lists of examples, None where there is none, as indices, values and shape of a matrix."""
+    """Return the lists of examples, or None, as indices, values and shape of a matrix."""
     lists = [() if value is None else value.values for value in values]
     counts = np.array([len(value) for value in lists], np.int64)
     vectors = [as_vector(value, dtype) for value in lists]
@@ -241,7 +244,7 @@ def sparse_batch(values: Sequence[Any], dtype: DType) -> tuple[Any, Any, Any]:
 
 
 def ragged_indices(counts: Any) -> Any:
-    """The indices of rows of so many values each: row and place in the row, int64 [sum, 2]."""
+    """Return the indices of rows with these counts of values: row and column, int64 [sum, 2]."""
     total = int(counts.sum())
     indices = np.empty((total, 2), np.int64)
     indices[:, 0] = np.repeat(np.arange(counts.size), counts)
@@ -250,19 +253,19 @@ def ragged_indices(counts: Any) -> Any:
 
 
 def matrix_shape(counts: Any) -> Any:
-    """The shape of a matrix whose rows have so many values: int64 [2]."""
+    """Return the shape of a matrix whose rows have these counts of values: int64 [2]."""
     return np.array([counts.size, counts.max(initial=0)], np.int64)
 
 
 def sparse_vector(feature: Feature | None, dtype: DType) -> tuple[Any, Any, Any]:
-    """The list of one example as indices, values and shape of a vector."""
+    """Return the list of one example as indices, values and shape of a vector."""
     values = as_vector(() if feature is None else feature.values, dtype)
     count = len(values)
     return np.arange(count, dtype=np.int64).reshape(-1, 1), values, np.array([count], np.int64)
 
 
 def split(arrays: Sequence[Any], *counts: int) -> list[Sequence[Any]]:
-    """The arrays in groups of so many; the last one has all that are left."""
+    """Split the arrays into groups of these sizes; a last group has the rest."""
     groups, start = [], 0
     for count in counts:
         groups.append(arrays[start : start + count])
@@ -271,6 +274,6 @@ def split(arrays: Sequence[Any], *counts: int) -> list[Sequence[Any]]:
 
 
 def sparse_shapes(count: int, rank: int) -> list[TensorShape]:
-    """The shapes of indices, values and shapes of `count` sparse tensors of a rank."""
+    """Return the shapes of indices, values and shapes of `count` sparse tensors of a rank."""
     kinds = (None, rank), (None,), (rank,)
     return [TensorShape.of(kind) for kind in kinds for _ in range(count)]

@@ -44,15 +44,15 @@ def _batch(serialized: Any, raw: RawFeatures, names: Any, name: str) -> dict[str
 def parse_example(
     serialized: Any, features: Any, name: str | None = None, example_names: Any = None
 ) -> dict[str, Any]:
-    """The features of a batch of Examples, a dictionary of tensors by key.
+    """Parse a batch of Examples to a dictionary of tensors by feature key.
 
     serialized: a vector of strings, each the bytes of a `tf.train.Example`. features: a dictionary
     of `FixedLenFeature`, `FixedLenSequenceFeature` (both become dense tensors, with a row for each
     example), `VarLenFeature` and `SparseFeature` (SparseTensors, whose first dimension is the
-    example). example_names: a vector of names, for errors.
+    example). example_names: a vector of names, for error messages.
 
-    ValueError for features that are not complete. InvalidArgumentError, in a run, for strings that
-    are no Examples, features of another dtype or size, and required ones that are missing.
+    Raises ValueError for incomplete features. A run raises InvalidArgumentError for strings that
+    are not Examples, features of another dtype or size, and missing features that are required.
     """
     raw = _checked(features)
     with op_scope(name, "ParseExample", serialized, example_names):
@@ -65,9 +65,9 @@ def parse_example(
 def parse_single_example(
     serialized: Any, features: Any, name: str | None = None, example_names: Any = None
 ) -> dict[str, Any]:
-    """The features of one Example, a string scalar: `parse_example` without the first dimension.
+    """Parse one Example, a string scalar: like `parse_example` without the first dimension.
 
-    example_names: the example's name, a scalar, for errors.
+    example_names: the example's name, a scalar, for error messages.
     """
     raw = _checked(features)
     default = "ParseSingleExample"
@@ -106,7 +106,7 @@ def _row(tensor: Tensor) -> Tensor:
 
 
 def _only(value: Any) -> Any:
-    """The only example of a batch."""
+    """Remove the batch dimension of the only example."""
     if isinstance(value, SparseTensor):
         return SparseTensor(value.indices[:, 1:], value.values, value.dense_shape[1:])
     return raw_ops.Squeeze(value, squeeze_dims=[0])

@@ -29,7 +29,7 @@ _Parsed = tuple[RawFeatures, RawFeatures, list[str]]
 
 
 def _features(context_features: Any, sequence_features: Any) -> _Parsed:
-    """What is wanted of contexts and of lists, and which lists may be missing."""
+    """Return the features of contexts and of lists, and the keys of lists that may be missing."""
     if not (context_features or sequence_features):
         raise ValueError("Missing features.")
     if not isinstance(sequence_features or {}, Mapping):
@@ -54,7 +54,7 @@ def _features(context_features: Any, sequence_features: Any) -> _Parsed:
 
 
 def _arguments(context: RawFeatures, lists: RawFeatures) -> dict[str, Any]:
-    """The attrs that both ops have."""
+    """Return the attrs that both ops share."""
     return {
         "context_sparse_types": list(context.sparse.values()),
         "context_dense_shapes": [shape for _, shape, _ in context.dense.values()],
@@ -75,15 +75,15 @@ def parse_single_sequence_example(
     example_name: Any = None,
     name: str | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The context of a SequenceExample and its feature lists: two dictionaries of tensors by key.
+    """Parse a SequenceExample to two dictionaries of tensors: its context and feature lists.
 
     serialized: a string scalar, the bytes of a `tf.train.SequenceExample`. context_features: a
     dictionary of `FixedLenFeature` and `VarLenFeature`. sequence_features: of
     `FixedLenSequenceFeature` (a dense tensor with a row for each step) and `VarLenFeature` (a
-    SparseTensor of steps and their values). example_name: the example's name, for errors.
+    SparseTensor of steps and their values). example_name: the example's name, for error messages.
 
-    ValueError for features that are not complete. InvalidArgumentError, in a run, for what is no
-    SequenceExample, features of another dtype or size, and lists that are missing but required.
+    Raises ValueError for incomplete features. A run raises InvalidArgumentError for bytes that are
+    not a SequenceExample, features of another dtype or size, and missing lists that are required.
     """
     context, lists, may_be_missing = _features(context_features, sequence_features)
     with op_scope(name, "ParseSingleSequenceExample", serialized, example_name):
@@ -112,10 +112,10 @@ def parse_sequence_example(
     example_names: Any = None,
     name: str | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-    """The contexts, the feature lists and the lengths of the dense ones, of a batch.
+    """Parse a batch of SequenceExamples: contexts, feature lists, and lengths of the dense lists.
 
-    As `parse_single_sequence_example` of a vector of strings: each tensor has the example as its
-    first dimension, and dense lists are filled up with zeros, or "", to the longest.
+    Like `parse_single_sequence_example` on a vector of strings: each tensor has the example as its
+    first dimension, and dense lists are padded with zeros, or "", to the longest.
     """
     context, lists, may_be_missing = _features(context_features, sequence_features)
     with op_scope(name, "ParseSequenceExample", serialized, example_names):

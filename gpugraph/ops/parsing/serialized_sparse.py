@@ -26,7 +26,7 @@ _TEXT = Attr("type", dtypes.string, allowed=(dtypes.string, dtypes.variant))
 
 
 def _content_bytes(array: Any, dtype: DType) -> bytes:
-    """A TensorProto as `tensor_bytes`, but strings are raw bytes too, as TensorFlow has them."""
+    """Return a TensorProto like `tensor_bytes`, but with raw strings, as in TensorFlow."""
     if dtype is not dtypes.string or not array.size:
         return tensor_bytes(array, dtype)
     head = int_field(1, dtype.as_datatype_enum)
@@ -43,7 +43,7 @@ def _triple(indices: Any, values: Any, shape: Any, dtype: DType) -> list[bytes]:
 
 
 def _check_parts(indices: Any, values: Any, shape: Any) -> None:
-    """InvalidArgumentError for parts that are none of one SparseTensor."""
+    """Raise InvalidArgumentError if the parts do not form one SparseTensor."""
     for what, part, rank in (("indices", indices, 2), ("values", values, 1), ("shape", shape, 1)):
         if part.ndim != rank:
             kind = "matrix" if rank == 2 else "vector"
@@ -86,7 +86,7 @@ def _bind_many(
 
 
 def _rows(indices: Any, values: Any, shape: Any, dtype: DType) -> Any:
-    """A row of three strings for each step of the first dimension."""
+    """Return a row of three strings for each index of the first dimension."""
     count = int(shape[0])
     if count < 0 or (len(indices) and not 0 <= indices[:, 0].min() <= indices[:, 0].max() < count):
         raise invalid_argument(f"Received unexpected row index: the first size is {count}")
@@ -121,17 +121,17 @@ _SERIALIZED: dict[str, Any] = {
 
 _serialize_sparse = host_op(
     "SerializeSparse",
-    doc="The three parts of a SparseTensor as strings.",
+    doc="Serialize a SparseTensor to three strings.",
     infer=_infer_one, kernel=Call(make=_bind_one, dynamic=True, direct=True), **_SERIALIZED,
 )  # fmt: skip
 _serialize_many_sparse = host_op(
     "SerializeManySparse",
-    doc="Each step of a SparseTensor's first dimension as three strings.",
+    doc="Serialize each entry of a SparseTensor's first dimension to three strings.",
     infer=_infer_many, kernel=Call(make=_bind_many, dynamic=True, direct=True), **_SERIALIZED,
 )  # fmt: skip
 
 
-# -- and back
+# -- deserialization
 
 
 def _bind_deserialize(context: KernelContext, serialized: Any) -> Callable[[], list[Any]]:
@@ -154,7 +154,7 @@ def _bind_deserialize(context: KernelContext, serialized: Any) -> Callable[[], l
 
 
 def _parts(row: Any, number: int, wanted: DType) -> tuple[Any, Any, Any]:
-    """Indices, values and shape of one SparseTensor."""
+    """Return indices, values and shape of one SparseTensor."""
     try:
         (indices, first), (values, dtype), (shape, third) = map(read_tensor_bytes, row.tolist())
     except ValueError as error:
@@ -171,7 +171,7 @@ def _parts(row: Any, number: int, wanted: DType) -> tuple[Any, Any, Any]:
 
 
 def _joined(parts: Sequence[tuple[Any, Any, Any]], outer: tuple[int, ...]) -> list[Any]:
-    """SparseTensors as one, with the dimensions of the strings first."""
+    """Join SparseTensors to one, with the dimensions of the strings first."""
     rank = len(parts[0][2])
     for number, (_, _, shape) in enumerate(parts):
         if len(shape) != rank:
@@ -214,7 +214,7 @@ _DESERIALIZED: dict[str, Any] = {
 }
 _deserialize_sparse = host_op(
     "DeserializeSparse",
-    doc="SparseTensors of strings, as one: the last dimension of the strings is their three parts.",
+    doc="Deserialize strings to one SparseTensor; their last dimension holds its three parts.",
     inputs="serialized_sparse: Tserialized",
     infer=_infer_deserialize,
     Tserialized=_TEXT,
@@ -222,7 +222,7 @@ _deserialize_sparse = host_op(
 )
 _deserialize_many_sparse = host_op(
     "DeserializeManySparse",
-    doc="SparseTensors of rows of three strings, as one with a first dimension for the rows.",
+    doc="Deserialize rows of three strings to one SparseTensor, whose first dimension is the row.",
     inputs="serialized_sparse: string",
     infer=_infer_deserialize_many,
     **_DESERIALIZED,
@@ -240,9 +240,10 @@ def _sparse(value: Any) -> SparseTensor:
 def serialize_sparse(
     sp_input: Any, name: str | None = None, out_type: Any = dtypes.string
 ) -> Tensor:
-    """A SparseTensor as a vector of three strings: indices, values, shape.
+    """Serialize a SparseTensor to a vector of three strings: indices, values, shape.
 
-    out_type: string, since there are no variants. TypeError for what is no SparseTensor.
+    out_type: must be string, since there are no variants. Raises TypeError if the input is not a
+    SparseTensor.
     """
     parts = _sparse(sp_input)
     return _serialize_sparse(
@@ -253,10 +254,10 @@ def serialize_sparse(
 def serialize_many_sparse(
     sp_input: Any, name: str | None = None, out_type: Any = dtypes.string
 ) -> Tensor:
-    """A batch of SparseTensors, of rank 2 or more, as a matrix: three strings for each of them.
+    """Serialize a batch of SparseTensors, of rank 2 or more, to a matrix: three strings for each.
 
-    out_type: string, since there are no variants. TypeError for what is no SparseTensor,
-    InvalidArgumentError, in a run, for rank 1.
+    out_type: must be string, since there are no variants. Raises TypeError if the input is not a
+    SparseTensor. A run raises InvalidArgumentError for rank 1.
     """
     parts = _sparse(sp_input)
     return _serialize_many_sparse(
@@ -274,11 +275,11 @@ def _result(outputs: Any, rank: int | None) -> SparseTensor:
 def deserialize_many_sparse(
     serialized_sparse: Any, dtype: Any, rank: int | None = None, name: str | None = None
 ) -> SparseTensor:
-    """The SparseTensors of a matrix [n, 3] of strings as one, whose first dimension is n.
+    """Deserialize a matrix [n, 3] of strings to one SparseTensor, whose first dimension is n.
 
-    dtype: of the values. rank: of the result, if it is known. The other dimensions are as large
-    as the largest needs them. InvalidArgumentError, in a run, for strings that are none, other
-    dtypes, and different ranks.
+    dtype: of the values. rank: of the result, if it is known. Each other dimension is the maximum
+    over the SparseTensors. A run raises InvalidArgumentError for invalid strings, other dtypes, and
+    different ranks.
     """
     return _result(_deserialize_many_sparse(serialized_sparse, dtype=dtype, name=name), rank)
 
@@ -286,5 +287,5 @@ def deserialize_many_sparse(
 def deserialize_sparse(
     serialized_sparse: Any, dtype: Any, rank: int | None = None, name: str | None = None
 ) -> SparseTensor:
-    """The SparseTensors of strings [..., 3] as one: as `deserialize_many_sparse`, of any rank."""
+    """Deserialize strings [..., 3] to one SparseTensor: `deserialize_many_sparse` for any rank."""
     return _result(_deserialize_sparse(serialized_sparse, dtype=dtype, name=name), rank)

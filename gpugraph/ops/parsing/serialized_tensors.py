@@ -1,4 +1,4 @@
-"""SerializeTensor and ParseTensor: a tensor as the bytes of a TensorProto, and back."""
+"""SerializeTensor and ParseTensor: conversion between tensors and the bytes of TensorProtos."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STORABLE: tuple[DType, ...] = (
     *(dtypes.int64, dtypes.uint8, dtypes.uint16, dtypes.uint32, dtypes.uint64, dtypes.string),
     *dtypes.QUANTIZED,
 )
-"""The dtypes of tensors that a message holds."""
+"""The dtypes of tensors that a message can hold."""
 
 
 def _bind_serialize(context: KernelContext, tensor: Any, out: Any) -> Callable[[], None]:
@@ -41,7 +41,7 @@ def _infer_scalar(_: InferContext) -> Sequence[TensorShape]:
 _serialize_tensor = host_op(
     "SerializeTensor",
     Call(make=_bind_serialize, direct=True),
-    "The bytes of a TensorProto of a tensor.",
+    "Serialize a tensor to a TensorProto.",
     inputs="tensor: T",
     outputs="serialized: string",
     infer=_infer_scalar,
@@ -69,12 +69,12 @@ def _bind_parse(context: KernelContext, serialized: Any) -> Callable[[], Any]:
 
 
 def shown_type(dtype: DType) -> str:
-    """A dtype as the runtime's errors name it."""
+    """Return the name of a dtype in errors of the runtime."""
     return {dtypes.float32: "float", dtypes.float64: "double"}.get(dtype, dtype.name)
 
 
 def parsed_tensor(content: bytes) -> tuple[Any, DType]:
-    """The array and dtype of a TensorProto; InvalidArgumentError for bytes that are none."""
+    """Return the array and dtype of a TensorProto; raise InvalidArgumentError for invalid bytes."""
     try:
         for _ in fields_of(content):
             pass
@@ -89,19 +89,19 @@ def parsed_tensor(content: bytes) -> tuple[Any, DType]:
 _parse_tensor = host_op(
     "ParseTensor",
     kernel=Call(make=_bind_parse, dynamic=True, direct=True),
-    doc="The tensor of the bytes of a TensorProto.",
+    doc="Parse a serialized TensorProto to a tensor.",
     infer=unknown, inputs="serialized: string", outputs="output: out_type", out_type=STORABLE,
 )  # fmt: skip
 
 
 def serialize_tensor(tensor: Any, name: str | None = None) -> Tensor:
-    """The bytes of a TensorProto of a tensor, a string scalar."""
+    """Serialize a tensor to a TensorProto, whose bytes are a string scalar."""
     return _serialize_tensor(tensor, name=name)
 
 
 def parse_tensor(serialized: Any, out_type: Any, name: str | None = None) -> Tensor:
-    """The tensor, of any shape, whose TensorProto the bytes of a string scalar are.
+    """Parse the bytes of a TensorProto, a string scalar, to a tensor of any shape.
 
-    InvalidArgumentError, in a run, for bytes that are none, and for a tensor of another dtype.
+    A run raises InvalidArgumentError for invalid bytes, and for a tensor of another dtype.
     """
     return _parse_tensor(serialized, out_type=out_type, name=name)

@@ -1,4 +1,4 @@
-"""Queues, and what else runs of a session hand to each other and may wait for.
+"""Queues and the other objects that runs of a session exchange values through and may wait for.
 
-Accumulators of gradients, staging areas and barriers.
+These are accumulators of gradients, staging areas and barriers.
 """

@@ -1,4 +1,4 @@
-"""Accumulators as programs see them: tf.ConditionalAccumulator, tf.SparseConditionalAccumulator."""
+"""The accumulator classes: tf.ConditionalAccumulator and tf.SparseConditionalAccumulator."""
 
 from __future__ import annotations
 
@@ -33,9 +33,11 @@ def _step(value: Any) -> Tensor:
 
 
 class ConditionalAccumulatorBase:
-    """Gradients that several runs add and one takes; those of earlier steps are left out.
+    """Collects gradients from several runs until one run takes them.
 
-    accumulator_ref: the accumulator's handle, dtype and shape: of the gradients.
+    Gradients of earlier steps are dropped.
+
+    accumulator_ref: the accumulator's handle. dtype and shape: those of the gradients.
     """
 
     def __init__(self, dtype: Any, shape: Any, accumulator_ref: Tensor) -> None:
@@ -62,14 +64,14 @@ class ConditionalAccumulatorBase:
         return self._dtype
 
     def num_accumulated(self, name: str | None = None) -> Tensor:
-        """How many gradients count by now, an int32 scalar."""
+        """Return the number of gradients collected since the last take, an int32 scalar."""
         tensor: Tensor = raw_ops.AccumulatorNumAccumulated(
             self._accumulator_ref, name=name or f"{self._name}_NumAccumulated"
         )
         return tensor
 
     def set_global_step(self, new_global_step: Any, name: str | None = None) -> Operation:
-        """An operation after which gradients of earlier steps count no more."""
+        """Return an operation after which gradients of earlier steps are dropped."""
         operation: Operation = raw_ops.AccumulatorSetGlobalStep(
             self._accumulator_ref, _step(new_global_step), name=name
         )
@@ -77,7 +79,7 @@ class ConditionalAccumulatorBase:
 
 
 def close_accumulator(accumulator: ConditionalAccumulatorBase) -> Operation:
-    """An operation that cancels takes that wait, and later ones."""
+    """Return an operation that cancels the takes that wait and all later ones."""
     operation: Operation = raw_ops.AccumulatorClose(accumulator.accumulator_ref)
     return operation
 
@@ -85,8 +87,8 @@ def close_accumulator(accumulator: ConditionalAccumulatorBase) -> Operation:
 class ConditionalAccumulator(ConditionalAccumulatorBase):
     """Dense gradients: their average (`reduction_type="MEAN"`) or their sum ("SUM").
 
-    shape: of the gradients; with None all have the shape of the first. shared_name: accumulators
-    of a session with the same name are the same.
+    shape: of the gradients; with None, all have the shape of the first. shared_name: within a
+    session, accumulators with the same name are one accumulator.
     """
 
     def __init__(
@@ -108,9 +110,9 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
         super().__init__(dtype, shape, handle)
 
     def apply_grad(self, grad: Any, local_step: Any = 0, name: str | None = None) -> Operation:
-        """An operation that adds a gradient; nothing if `local_step` is before the accumulator's.
+        """Return an operation that adds a gradient, unless `local_step` is outdated.
 
-        ValueError for another dtype or shape.
+        Raises ValueError for a gradient of a different dtype or shape.
         """
         gradient = convert_to_tensor(grad, self._dtype)
         gradient.get_shape().assert_is_compatible_with(self._shape)
@@ -120,10 +122,10 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
         return operation
 
     def take_grad(self, num_required: Any, name: str | None = None) -> Tensor:
-        """The average or the sum of what is there, once these are `num_required` gradients.
+        """Return the average or the sum of the gradients, once there are at least `num_required`.
 
-        The accumulator is empty then, and its step one more. InvalidArgumentError, in a run, if
-        `num_required` is not positive.
+        The take empties the accumulator and increments its step. A run raises InvalidArgumentError
+        if `num_required` is not positive.
         """
         gradient: Tensor = raw_ops.AccumulatorTakeGradient(
             self._accumulator_ref, num_required, dtype=self._dtype, name=name
@@ -133,9 +135,11 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
 
 
 class SparseConditionalAccumulator(ConditionalAccumulatorBase):
-    """Sparse gradients: for each row the average ("MEAN") or the sum ("SUM") of those that have it.
+    """Sparse gradients: the average ("MEAN") or the sum ("SUM") of each row.
 
-    As `ConditionalAccumulator`; gradients are indices, values and a shape, or IndexedSlices.
+    The average is over the gradients that have the row.
+    Like `ConditionalAccumulator`, except that a gradient is given by indices, values and a shape,
+    or as IndexedSlices.
     """
 
     def __init__(
@@ -156,7 +160,7 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
     def apply_indexed_slices_grad(
         self, grad: IndexedSlices, local_step: Any = 0, name: str | None = None
     ) -> Operation:
-        """An operation that adds IndexedSlices."""
+        """Return an operation that adds a gradient given as IndexedSlices."""
         return self.apply_grad(grad.indices, grad.values, grad.dense_shape, local_step, name)
 
     def apply_grad(
@@ -167,9 +171,9 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
         local_step: Any = 0,
         name: str | None = None,
     ) -> Operation:
-        """An operation that adds rows; nothing if `local_step` is before the accumulator's.
+        """Return an operation that adds rows, unless `local_step` is behind the accumulator's step.
 
-        grad_indices: int64 [n]; grad_values: [n, ...]; grad_shape: of the whole, if it is known.
+        grad_indices: int64 [n]; grad_values: [n, ...]; grad_shape: of the dense gradient, if known.
         """
         has_shape = grad_shape is not None
         operation: Operation = raw_ops.SparseAccumulatorApplyGradient(
@@ -186,15 +190,15 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
         return operation
 
     def take_grad(self, num_required: Any, name: str | None = None) -> Any:
-        """Indices, values and shape of the average or the sum, once `num_required` are there.
+        """Return indices, values and shape of the average or sum, after `num_required` gradients.
 
-        Rows are sorted by their indices, each once; a size that is not known is -1.
+        The rows are sorted by index, without duplicates; a size that is not known is -1.
         """
         return raw_ops.SparseAccumulatorTakeGradient(
             self._accumulator_ref, num_required, dtype=self._dtype, name=name
         )
 
     def take_indexed_slices_grad(self, num_required: Any, name: str | None = None) -> IndexedSlices:
-        """As `take_grad`, as IndexedSlices."""
-        taken = self.take_grad(num_required, name)
-        return IndexedSlices(taken.values, taken.indices, dense_shape=taken.shape)
+        """Return the result of `take_grad` as IndexedSlices."""
+        gradient = self.take_grad(num_required, name)
+        return IndexedSlices(gradient.values, gradient.indices, dense_shape=gradient.shape)

@@ -1,4 +1,4 @@
-"""Accumulators of gradients as ops, and `tf.ConditionalAccumulator` and its like."""
+"""The ops of gradient accumulators."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from gpugraph.ops.queues.gradient_accumulator import (
 from gpugraph.ops.queues.handle_ops import (
     SHARING,
     Run,
-    asking_op,
     handle_op,
     held_object,
     private_name,
+    query_op,
     resource_name,
     resource_op,
     waiting_op,
@@ -53,8 +53,8 @@ def _bind_accumulator(
     )
     if not isinstance(accumulator, container) or accumulator.kind != kind:
         raise invalid_argument(
-            f"Shared conditional accumulator '{context.name}' has another kind, dtype, shape or "
-            "reduction than the node asks for"
+            f"Shared conditional accumulator '{context.name}' differs from the node in kind, "
+            "dtype, shape or reduction"
         )
     return lambda: handle.fill(accumulator)
 
@@ -70,7 +70,7 @@ for _type, _container, _what in (
         output="handle",
         dtype=_ACCUMULATED,
         shape=Attr("shape", required=True),
-        **SHARING,  # before the reduction, as TensorFlow has them
+        **SHARING,  # before reduction_type, in TensorFlow's order
         reduction_type=Attr("string", "MEAN", allowed=("MEAN", "SUM")),
     )
 
@@ -119,7 +119,7 @@ handle_op(
     "AccumulatorApplyGradient",
     _bind_apply,
     inputs="handle: resource, local_step: int64, gradient: dtype",
-    doc="Adds a gradient, if its step is not too old.",
+    doc="Add a gradient, unless its step is too old.",
     attrs=_DTYPE,
     infer=_infer_step,
 )
@@ -128,7 +128,7 @@ handle_op(
     _bind_apply_sparse,
     inputs="handle: resource, local_step: int64, gradient_indices: int64, "
     "gradient_values: dtype, gradient_shape: int64",
-    doc="Adds rows of a gradient, if its step is not too old.",
+    doc="Add rows of a gradient, unless its step is too old.",
     attrs={**_DTYPE, "has_known_shape": Attr("bool", required=True)},
     infer=_infer_step,
 )
@@ -136,15 +136,15 @@ handle_op(
     "AccumulatorSetGlobalStep",
     _bind_set_step,
     inputs="handle: resource, new_global_step: int64",
-    doc="Gradients of earlier steps count no more.",
+    doc="Drop gradients of earlier steps from now on.",
     infer=_infer_step,
 )
-handle_op("AccumulatorClose", _bind_close, "Takes that wait, and later ones, are cancelled.")
-asking_op(
+handle_op("AccumulatorClose", _bind_close, "Cancel takes that wait, and later ones.")
+query_op(
     "AccumulatorNumAccumulated",
     "num_accumulated: int32",
     lambda handle: _accumulator_of(handle).count,
-    "How many gradients count.",
+    "Return the number of gradients collected since the last take.",
 )
 
 
@@ -166,12 +166,12 @@ _TAKING: dict[str, Any] = {"inputs": "handle: resource, num_required: int32", "a
 waiting_op(
     "AccumulatorTakeGradient",
     _bind_take,
-    "The average or sum of so many gradients, as soon as they are there.",
+    "Take the average or sum of the gradients, once there are num_required.",
     outputs="average: dtype", infer=unknown, **_TAKING,
 )  # fmt: skip
 waiting_op(
     "SparseAccumulatorTakeGradient",
     _bind_take_sparse,
-    "The rows of the average or sum of so many gradients, as soon as they are there.",
+    "Take the rows of the average or sum of the gradients, once there are num_required.",
     outputs="indices: int64, values: dtype, shape: int64", infer=_infer_rows, **_TAKING,
 )  # fmt: skip

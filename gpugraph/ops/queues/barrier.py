@@ -1,4 +1,4 @@
-"""Barriers: elements by keys, whose components come one by one: ops, and the class of programs."""
+"""Barriers, which assemble elements by key from components that arrive separately."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from gpugraph.ops.framework.op_declaration import Attr, raw_ops
 from gpugraph.ops.framework.shape_functions import no_outputs, of_rank
 from gpugraph.ops.queues.handle_ops import (
     Run,
-    asking_op,
     handle_op,
     held_object,
     private_name,
+    query_op,
     resource_name,
     resource_op,
     waiting_op,
@@ -40,7 +40,7 @@ def _bind_barrier(context: KernelContext, handle: Any) -> Run:
     )
     if not isinstance(barrier, KeyedElements) or barrier.types != tuple(types):
         raise invalid_argument(
-            f"Shared barrier '{context.name}' has other component types than the node asks for"
+            f"Shared barrier '{context.name}' has other component types than the node"
         )
     return lambda: handle.fill(barrier)
 
@@ -48,7 +48,7 @@ def _bind_barrier(context: KernelContext, handle: Any) -> Run:
 resource_op(
     "Barrier",
     _bind_barrier,
-    "Elements by keys, which leave when all their components are there.",
+    "Elements by key, which can be taken once all their components are inserted.",
     component_types=_TYPES,
     shapes=Attr("list(shape)", [], minimum=0),
     capacity=Attr("int", -1),
@@ -88,17 +88,17 @@ def _bind_take(context: KernelContext, handle: Any, number: Any) -> Run:
         barrier = _barrier_of(handle)
         if list(barrier.types) != types:
             raise invalid_argument("Signature mismatch: the barrier has other component types")
-        taken = barrier.take(int(number[()]), may_be_fewer)
-        keys = np.empty(len(taken), object)
-        keys[:] = [key for _, _, key, _ in taken]
-        batches = np.array([batch for batch, _, _, _ in taken], np.int64)
-        return [batches, keys, *(_column(barrier, taken, i) for i in range(len(types)))]
+        elements = barrier.take(int(number[()]), may_be_fewer)
+        keys = np.empty(len(elements), object)
+        keys[:] = [key for _, _, key, _ in elements]
+        batches = np.array([batch for batch, _, _, _ in elements], np.int64)
+        return [batches, keys, *(_column(barrier, elements, i) for i in range(len(types)))]
 
     return take
 
 
-def _column(barrier: KeyedElements, taken: Sequence[Ready], component: int) -> Any:
-    values = [element[component] for _, _, _, element in taken]
+def _column(barrier: KeyedElements, elements: Sequence[Ready], component: int) -> Any:
+    values = [element[component] for _, _, _, element in elements]
     if values:
         if any(value.shape != values[0].shape for value in values):
             raise invalid_argument(f"The values of component {component} differ in shape")
@@ -121,7 +121,7 @@ def _bind_close(context: KernelContext, handle: Any) -> Run:
 waiting_op(
     "BarrierTakeMany",
     _bind_take,
-    "Takes so many whole elements, as soon as they are there.",
+    "Take num_elements complete elements, as soon as there are enough.",
     inputs="handle: resource, num_elements: int32",
     outputs="indices: int64, keys: string, values: component_types",
     attrs={
@@ -135,7 +135,7 @@ waiting_op(
 handle_op(
     "BarrierInsertMany",
     _bind_insert,
-    "Gives keys the values of a component.",
+    "Insert the values of a component for keys.",
     inputs="handle: resource, keys: string, values: T",
     attrs={"T": ALL, "component_index": Attr("int", required=True)},
     infer=_infer_insert,
@@ -143,27 +143,28 @@ handle_op(
 handle_op(
     "BarrierClose",
     _bind_close,
-    "Lets no new keys in.",
+    "Refuse new keys from now on.",
     attrs={"cancel_pending_enqueues": Attr("bool", False)},
 )
-asking_op(
+query_op(
     "BarrierReadySize",
     "size: int32",
     lambda handle: _barrier_of(handle).ready_size(),
-    "How many elements are whole.",
+    "Return the number of complete elements.",
 )
-asking_op(
+query_op(
     "BarrierIncompleteSize", "size: int32", lambda handle: _barrier_of(handle).incomplete_size(),
-    "How many elements are not whole.",
+    "Return the number of incomplete elements.",
 )  # fmt: skip
 
 
 class Barrier:
-    """Elements by keys; each leaves when all its components have come, whoever brings them.
+    """Elements by key; an element can be taken once all its components have been inserted.
 
-    types: a list of the components' dtypes. shapes: a list of their shapes, fully defined, or
-    None. shared_name: barriers of a session with the same name are the same.
-    ValueError for shapes that are open, or in another number.
+    Different runs may insert the components. types: a list of the components' dtypes. shapes: a
+    list of their shapes, fully defined, or None. shared_name: within a session, barriers with the
+    same name are one barrier. Raises ValueError for shapes that are not fully defined, or if their
+    number differs from `types`.
     """
 
     def __init__(
@@ -199,10 +200,10 @@ class Barrier:
     def insert_many(
         self, component_index: int, keys: Any, values: Any, name: str | None = None
     ) -> Operation:
-        """An operation that gives keys, a vector of strings, the rows of `values` as a component.
+        """Return an operation that inserts the rows of `values` as a component of elements `keys`.
 
-        A run raises InvalidArgumentError if a key has this component already, CancelledError if
-        the barrier is closed and a key is new.
+        keys: a vector of strings. A run raises InvalidArgumentError if a key has this component
+        already, and CancelledError if the barrier is closed and a key is new.
         """
         operation: Operation = raw_ops.BarrierInsertMany(
             self._barrier_ref, keys, values, component_index=component_index,
@@ -217,11 +218,11 @@ class Barrier:
         timeout: int | None = None,
         name: str | None = None,
     ) -> tuple[Tensor, Tensor, list[Tensor]]:
-        """Indices, keys and a list of the components of so many whole elements, which leave.
+        """Remove `num_elements` complete elements; return indices, keys and a list of components.
 
-        Waits for them. Indices say with which insert an element came first. allow_small_batch:
-        whether a closed barrier gives fewer, at least one; a run raises OutOfRangeError if there
-        are too few. timeout: None; a limit is set by the options of a run.
+        The run waits for them. An index tells which insert created the element. allow_small_batch:
+        whether a closed barrier returns fewer elements, at least one; a run raises OutOfRangeError
+        if there are too few. timeout: must be None; the options of a run set a limit.
         """
         if timeout is not None and timeout != -1:
             raise NotImplementedError("take_many has no timeout: use tf.RunOptions(timeout_in_ms)")
@@ -239,7 +240,7 @@ class Barrier:
         return indices, keys, values
 
     def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> Operation:
-        """An operation after which no new keys come in; no values either if it cancels."""
+        """Return an operation after which new keys, or if it cancels all values, are refused."""
         operation: Operation = raw_ops.BarrierClose(
             self._barrier_ref, cancel_pending_enqueues=cancel_pending_enqueues,
             name=name or f"{self._name}_BarrierClose",
@@ -247,11 +248,11 @@ class Barrier:
         return operation
 
     def ready_size(self, name: str | None = None) -> Tensor:
-        """How many elements are whole, an int32 scalar."""
+        """Return the number of complete elements, an int32 scalar."""
         return self._size(raw_ops.BarrierReadySize, name or f"{self._name}_BarrierReadySize")
 
     def incomplete_size(self, name: str | None = None) -> Tensor:
-        """How many elements are not whole, an int32 scalar."""
+        """Return the number of incomplete elements, an int32 scalar."""
         name = name or f"{self._name}_BarrierIncompleteSize"
         return self._size(raw_ops.BarrierIncompleteSize, name)
 

@@ -1,4 +1,4 @@
-"""Queues with batches or an order of their own: filled up with zeros, at random, by priority."""
+"""Queues with padded batches, in random order, or in the order of a priority."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _WORDS_AT_ONCE = 32
 
 
 class Padding(ElementQueue):
-    """Elements of one batch are filled up with zeros to the largest size."""
+    """A queue that pads the elements of a batch with zeros to the largest size of each axis."""
 
     def _check_batches(self) -> None:
-        """Shapes may be open, but ranks are known: the constructor has seen to that."""
+        """Accept any shapes: sizes may be unknown, and the constructor has checked the ranks."""
 
     def batch(self, elements: Sequence[Element]) -> list[Any]:
-        """Elements as one array for each component, in whose corner they are."""
+        """Return the elements as one array per component; smaller ones are padded at the end."""
         return [_padded(component) for component in zip(*elements)]
 
 
@@ -41,20 +41,20 @@ def _padded(arrays: Sequence[Any]) -> Any:
 
 
 class Shuffled(ElementQueue):
-    """Elements leave at random; until the queue is closed some stay, to be mixed with others.
+    """A queue in random order; until it is closed, a minimum number of elements stays, for mixing.
 
-    The numbers are those of TensorFlow for the same seeds: 32 bits of Philox for each element.
+    For the same seeds the order is TensorFlow's: 32 bits of Philox per element.
     """
 
     def __init__(self, kind: QueueKind, name: str) -> None:
         super().__init__(kind, name)
-        settings = dict(kind.more)
-        self._least = settings["min_after_dequeue"]
-        if not 0 <= self._least < self.capacity:
+        settings = dict(kind.options)
+        self._min_after_dequeue = settings["min_after_dequeue"]
+        if not 0 <= self._min_after_dequeue < self.capacity:
             raise invalid_argument(
-                f"min_after_dequeue {self._least} must be < capacity {self.capacity}"
-                if self._least >= 0
-                else f"min_after_dequeue {self._least} must be >= 0"
+                f"min_after_dequeue {self._min_after_dequeue} must be < capacity {self.capacity}"
+                if self._min_after_dequeue >= 0
+                else f"min_after_dequeue {self._min_after_dequeue} must be >= 0"
             )
         self._mixed: list[Element] = []
         self._numbers = random_words(*settings["random seeds"])
@@ -63,27 +63,27 @@ class Shuffled(ElementQueue):
         return len(self._mixed)
 
     def put(self, element: Element) -> None:
-        """Adds an element."""
+        """Add an element."""
         self._mixed.append(element)
 
     def take(self) -> Element:
-        """Takes an element at random; the last one gets its place."""
+        """Remove and return a random element; the last element moves into its position."""
         elements = self._mixed
         index = next(self._numbers) % len(elements)
         elements[index], elements[-1] = elements[-1], elements[index]
         return elements.pop()
 
     def put_back(self, elements: Sequence[Element]) -> None:
-        """Adds the elements."""
+        """Add the elements again."""
         self._mixed.extend(elements)
 
     def available(self) -> int:
-        """All but those that are to stay."""
-        return len(self) if self.closed else max(len(self) - self._least, 0)
+        """Return the number of elements beyond those that must stay."""
+        return len(self) if self.closed else max(len(self) - self._min_after_dequeue, 0)
 
 
 def random_words(seed: int, seed2: int) -> Iterator[int]:
-    """The 32-bit words of a stream, one after the other; of any stream if both seeds are 0."""
+    """Yield the 32-bit words of a Philox stream; the seeds are chosen at random if both are 0."""
     if not (seed or seed2):
         seed, seed2 = (int.from_bytes(os.urandom(8), "little") for _ in range(2))
     place = Philox(seed % 2**64, seed2 % 2**64 << 64)
@@ -93,7 +93,7 @@ def random_words(seed: int, seed2: int) -> Iterator[int]:
 
 
 class ByPriority(ElementQueue):
-    """The element of the least number in component 0 leaves first; of equal ones the earlier."""
+    """A queue in ascending order of the number in component 0; ties leave in order of arrival."""
 
     def __init__(self, kind: QueueKind, name: str) -> None:
         super().__init__(kind, name)
@@ -104,14 +104,14 @@ class ByPriority(ElementQueue):
         return len(self._heap)
 
     def put(self, element: Element) -> None:
-        """Adds an element."""
+        """Add an element."""
         heapq.heappush(self._heap, (int(element[0]), next(self._arrivals), element))
 
     def take(self) -> Element:
-        """Takes the element of the least number."""
+        """Remove and return the element with the smallest number."""
         return heapq.heappop(self._heap)[2]
 
     def put_back(self, elements: Sequence[Element]) -> None:
-        """Adds the elements."""
+        """Add the elements again."""
         for element in elements:
             self.put(element)

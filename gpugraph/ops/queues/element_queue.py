@@ -1,7 +1,7 @@
-"""Queues of elements, each a tuple of arrays: what a session keeps behind a queue's handle.
+"""Queues of elements, which are tuples of arrays: the objects that queue handles refer to.
 
-Enqueues and dequeues wait in two lines. What takes or gives many elements does so one by one, as
-they come, so that it may be more than the queue holds at once.
+Enqueues and dequeues wait in one line each. An operation on many elements moves them one by one as
+soon as possible, so their number may exceed the queue's capacity.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ _ENQUEUES, _DEQUEUES = 0, 1
 
 
 class QueueKind(NamedTuple):
-    """What queues that share a name must agree in."""
+    """The properties in which all queues of one shared name must agree."""
 
     op_type: str
     capacity: int
     dtypes: tuple[DType, ...]
     shapes: tuple[TensorShape, ...]
-    more: tuple[tuple[str, Any], ...] = ()
+    options: tuple[tuple[str, Any], ...] = ()
 
 
 class ElementQueue(Attempts):
-    """A queue in memory: first in, first out. Subclasses have another order."""
+    """A first-in, first-out queue in memory. Subclasses have another order."""
 
     def __init__(self, kind: QueueKind, name: str) -> None:
         super().__init__(2)
@@ -50,34 +50,34 @@ class ElementQueue(Attempts):
         return len(self._elements)
 
     def put(self, element: Element) -> None:
-        """Adds an element."""
+        """Append an element."""
         self._elements.append(element)
 
     def take(self) -> Element:
-        """Takes the element whose turn it is."""
+        """Remove and return the next element."""
         return self._elements.popleft()
 
     def put_back(self, elements: Sequence[Element]) -> None:
-        """Gives back elements that were taken, in that order, before all others."""
+        """Put elements back at the front of the queue, in the order in which they were taken."""
         self._elements.extendleft(reversed(elements))
 
     def available(self) -> int:
-        """How many elements may be taken now."""
+        """Return the number of elements that may be taken now."""
         return len(self)
 
     def batch(self, elements: Sequence[Element]) -> list[Any]:
-        """Elements as one array for each component."""
+        """Return the elements as one array per component."""
         return [np.stack(component) for component in zip(*elements)]
 
-    # -- what ops do
+    # -- the operations
 
     def enqueue(self, element: Element) -> None:
-        """Adds an element as soon as there is room. CancelledError if the queue is closed."""
+        """Add an element as soon as there is room. Raise CancelledError if the queue is closed."""
         self._check(element)
         self._enqueue([element])
 
     def enqueue_many(self, components: Sequence[Any]) -> None:
-        """Adds the rows of the components, one by one."""
+        """Add the rows of the components, one by one."""
         self._check_many(components)
         count = components[0].shape[0]
         if count:
@@ -100,16 +100,17 @@ class ElementQueue(Attempts):
         self.make(Attempt(try_once), _ENQUEUES, "Enqueue")
 
     def dequeue(self) -> Element:
-        """Takes an element as soon as there is one. OutOfRangeError if the queue is closed and
-        empty."""
-        taken: list[Element] = self.make(self._taking(1, False), _DEQUEUES, "Dequeue")
-        return taken[0]
+        """Remove and return an element as soon as there is one.
+
+        Raises OutOfRangeError if the queue is closed and empty."""
+        elements: list[Element] = self.make(self._taking(1, False), _DEQUEUES, "Dequeue")
+        return elements[0]
 
     def dequeue_many(self, count: int, may_be_fewer: bool) -> list[Any]:
-        """Takes `count` elements as one array for each component.
+        """Remove `count` elements and return them as one array per component.
 
-        OutOfRangeError if the queue is closed and has fewer; then what was taken is given back. If
-        there `may_be_fewer`, only where there is none.
+        Raises OutOfRangeError if the queue is closed and has fewer; elements taken so far are put
+        back. If `may_be_fewer`, the error is raised only if there are none.
         """
         if count < 0:
             type_name = "DequeueUpToOp" if may_be_fewer else "DequeueManyOp"
@@ -136,16 +137,16 @@ class ElementQueue(Attempts):
     def _taking(self, count: int, may_be_fewer: bool) -> Attempt:
         attempt = Attempt(
             lambda attempt: self._try_to_take(attempt, may_be_fewer),
-            lambda attempt: self.put_back(attempt.taken),
+            lambda attempt: self.put_back(attempt.elements),
         )
         attempt.requested = count
         return attempt
 
     def _try_to_take(self, attempt: Attempt, may_be_fewer: bool) -> bool:
-        size, missing = len(self), attempt.requested - len(attempt.taken)
+        size, missing = len(self), attempt.requested - len(attempt.elements)
         if self.closed and size < missing:
-            taken, attempt.taken = attempt.taken, []
-            self.put_back(taken)
+            elements, attempt.elements = attempt.elements, []
+            self.put_back(elements)
             if not (may_be_fewer and len(self)):
                 return attempt.end(
                     error=OutOfRangeError.of_no_node(
@@ -156,15 +157,15 @@ class ElementQueue(Attempts):
             missing = attempt.requested = len(self)
         count = min(missing, self.available())
         for _ in range(count):
-            attempt.taken.append(self.take())
-        if len(attempt.taken) == attempt.requested:
-            return attempt.end(attempt.taken)
+            attempt.elements.append(self.take())
+        if len(attempt.elements) == attempt.requested:
+            return attempt.end(attempt.elements)
         return count > 0
 
     def close(self, cancels: bool) -> None:
-        """Lets no more elements in, once those that wait are in, or at once if it `cancels` them.
+        """Refuse further elements, after the waiting enqueues, or cancel these if `cancels`.
 
-        CancelledError where the queue is closed already, unless it `cancels`.
+        Raises CancelledError if the queue is closed already, unless `cancels`.
         """
         if not cancels:
             self.make(Attempt(self._try_to_close), _ENQUEUES, "Close")
@@ -182,14 +183,14 @@ class ElementQueue(Attempts):
         return attempt.end()
 
     def size(self) -> int:
-        """How many elements there are."""
+        """Return the number of elements."""
         with self.lock:
             return len(self)
 
-    # -- what elements must be
+    # -- checks of elements
 
     def _check(self, element: Sequence[Any], rows: tuple[int, ...] = ()) -> None:
-        """InvalidArgumentError for components of other shapes. rows: what comes before these."""
+        """Raise InvalidArgumentError unless shapes are `rows` followed by the queue's shapes."""
         for index, (component, shape) in enumerate(zip(element, self.kind.shapes)):
             expected = TensorShape.of(rows).concatenate(shape)
             if not expected.is_compatible_with(TensorShape.of(component.shape)):
@@ -199,7 +200,7 @@ class ElementQueue(Attempts):
                 )
 
     def _check_many(self, components: Sequence[Any]) -> None:
-        """InvalidArgumentError for components whose rows have other shapes, or other numbers."""
+        """Raise InvalidArgumentError if components differ in row count, or rows in shape."""
         for index, component in enumerate(components):
             if component.ndim == 0:
                 raise invalid_argument(

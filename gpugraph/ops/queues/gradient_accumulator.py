@@ -1,7 +1,7 @@
-"""Accumulators of gradients, dense and sparse: what a session keeps behind their handles.
+"""Accumulators of gradients, dense and sparse: the objects that accumulator handles refer to.
 
-A gradient counts if its step is not before the accumulator's, which each take moves on. A take
-waits until so many gradients are there.
+A gradient is accepted if its step is not behind the accumulator's step, which each take increments.
+A take waits until the required number of gradients has arrived.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from gpugraph.platform.logging import warning
 
 
 class AccumulatorKind(NamedTuple):
-    """What accumulators that share a name must agree in."""
+    """The properties in which all accumulators of one shared name must agree."""
 
     op_type: str
     averages: bool
-    """Whether a take gives the average, not the sum."""
+    """Whether a take returns the average instead of the sum."""
     dtype: DType
     shape: TensorShape
 
@@ -41,7 +41,7 @@ class DenseAccumulator(Attempts):
         self._sum: Any = None
 
     def set_step(self, step: int) -> None:
-        """Gradients of earlier steps count no more from now on."""
+        """Drop gradients of steps before `step` from now on."""
         with self.lock:
             if step < self.step:
                 warning(
@@ -51,13 +51,13 @@ class DenseAccumulator(Attempts):
             self.step = step
 
     def close(self) -> None:
-        """Takes that wait, and all later ones, are a CancelledError."""
+        """Make waiting and later takes raise CancelledError."""
         with self.lock:
             self.closed = True
             self.proceed()
 
     def apply(self, step: int, gradient: Any) -> None:
-        """Adds a gradient; nothing, whatever its shape, for one of an earlier step."""
+        """Add a gradient; ignore one of an earlier step, whatever its shape."""
         with self.lock:
             if step < self.step:
                 return
@@ -67,7 +67,7 @@ class DenseAccumulator(Attempts):
             self.proceed()
 
     def take(self, required: int) -> Any:
-        """Waits for so many gradients; their average or sum, and begins anew with the next step."""
+        """Wait for `required` gradients, return their average or sum, and start anew."""
         if required <= 0:
             raise invalid_argument(f"Argument num_required must be positive, but was {required}")
 
@@ -85,7 +85,7 @@ class DenseAccumulator(Attempts):
         return self.make(Attempt(try_once), 0, "TakeGrad")
 
     def _check(self, gradient: Any) -> None:
-        """InvalidArgumentError for a gradient of another shape."""
+        """Raise InvalidArgumentError for a gradient of a different shape."""
         known = self.kind.shape if self._sum is None else TensorShape.of(self._sum.shape)
         _check_shape(known, gradient.shape)
 
@@ -109,7 +109,7 @@ def _check_shape(known: TensorShape, shape: Sequence[int]) -> None:
 
 
 def _check_sizes(what: str, known: Sequence[int | None], sizes: Sequence[int]) -> None:
-    """InvalidArgumentError for another rank, or the first size that is not the known one."""
+    """Raise InvalidArgumentError for a different rank, or for the first size that differs."""
     if len(sizes) != len(known):
         raise invalid_argument(
             f"Shape mismatch: expected {what} rank at least {len(known)}, got {len(sizes)}"
@@ -122,11 +122,11 @@ def _check_sizes(what: str, known: Sequence[int | None], sizes: Sequence[int]) -
 
 
 SparseGradient = tuple[Any, Any, Any]
-"""The indices of rows, the rows, and the shape of the whole, or None where it is not known."""
+"""The indices of the rows, the rows, and the dense shape, or None if it is not known."""
 
 
 class SparseAccumulator(DenseAccumulator):
-    """The sum or the average of sparse gradients: each row of those that have it."""
+    """The sum of sparse gradients, or the average of each row over the gradients that have it."""
 
     def __init__(self, kind: AccumulatorKind, name: str) -> None:
         super().__init__(kind, name)
@@ -177,7 +177,7 @@ class SparseAccumulator(DenseAccumulator):
         return [rows, sums, self._shape_of(parts, values)]
 
     def _shape_of(self, parts: Sequence[SparseGradient], values: Any) -> Any:
-        """The shape that is known: of the accumulator, else of a gradient, else -1 rows."""
+        """Return the known shape: the accumulator's, else a gradient's, else one with -1 rows."""
         known = self.kind.shape
         if known.rank is not None:
             return np.array([-1 if size is None else size for size in known.as_list()], np.int64)
@@ -188,7 +188,7 @@ class SparseAccumulator(DenseAccumulator):
 
 
 def _rows(known: Sequence[int | None] | None, shape: Any) -> int | None:
-    """How many rows there are."""
+    """Return the number of rows, or None if it is not known."""
     if known and known[0] is not None:
         return known[0]
     return int(shape[0]) if shape is not None and len(shape) else None

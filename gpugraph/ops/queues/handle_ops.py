@@ -1,7 +1,7 @@
-"""Ops on what a session keeps behind a handle: how they are declared, and how they wait.
+"""Declarations of ops on handles of session-owned objects, with and without waiting.
 
-Nodes that name the same `shared_name` in the same container have the same object. Handles and all
-other inputs are in host memory.
+Nodes with the same `shared_name` in the same container share one object. Handles and all other
+inputs are in host memory.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gpugraph.ops.framework.shape_functions import SCALAR, no_outputs
 
 Held = TypeVar("Held")
 
-HOST = HostOnly("what runs hand to each other is in host memory")
+HOST = HostOnly("values that runs exchange are in host memory")
 _numbers = count()
 
 Run = Callable[[], Any]
@@ -30,29 +30,29 @@ SHARING = {"container": Attr("string", ""), "shared_name": Attr("string", "")}
 
 
 def infer_handle(_: InferContext) -> Sequence[TensorShape]:
-    """A handle is a scalar."""
+    """Return the shape of a handle, a scalar."""
     return [SCALAR]
 
 
 def infer_scalars(context: InferContext) -> Sequence[TensorShape]:
-    """Each output is a scalar."""
+    """Return scalar shapes for all outputs."""
     return [SCALAR] * context.num_outputs
 
 
 def resource_name(context: KernelContext) -> tuple[str, str]:
-    """The container and the key of what a node shares, or has for itself."""
+    """Return the container and the key of the object that a node shares, or owns alone."""
     attrs = context.attrs
     return attrs["container"], attrs["shared_name"] or f"{context.name}/private"
 
 
 def private_name(context: KernelContext) -> str:
-    """The name of what a node has for itself, as TensorFlow numbers it; else the shared name."""
+    """Return the shared name, or else a private name, numbered as in TensorFlow."""
     shared: str = context.attrs["shared_name"]
     return shared or f"_{next(_numbers)}_{context.name}"
 
 
 def held_object(handle: Any, kind: type[Held], what: str) -> Held:
-    """What a handle holds; InvalidArgumentError for the handle of something else."""
+    """Return the object behind a handle; raise InvalidArgumentError if it has another type."""
     held = handle.item(0) if handle.size == 1 else None
     if not isinstance(held, kind):
         raise invalid_argument(f"The handle is that of no {what}")
@@ -60,7 +60,7 @@ def held_object(handle: Any, kind: type[Held], what: str) -> Held:
 
 
 def waiting_op(op_type: str, bind: Callable[..., Run], doc: str, **declaration: Any) -> None:
-    """Declares an op that may wait, and gives up when its run ends; its inputs are on the host."""
+    """Declare an op that may wait and gives up when its run ends; its inputs are in host memory."""
     number = len(str(declaration["inputs"]).split(","))
     declaration = {"infer": no_outputs, "host": tuple(range(number)), **declaration}
     kernel = Call(make=bind, dynamic=True, late=True, waits=True, gives_up=True, direct=True)
@@ -70,7 +70,7 @@ def waiting_op(op_type: str, bind: Callable[..., Run], doc: str, **declaration: 
 def resource_op(
     op_type: str, bind: Callable[..., Run], doc: str, output: str = "handle", **attrs: Any
 ) -> None:
-    """Declares an op whose output is the handle of what the session keeps for the node."""
+    """Declare an op whose output is the handle of the node's object in the session."""
     op(
         op_type, cpu=Call(make=bind, late=True), gpu=HOST, grad=NO_GRADIENT, stateful=True,
         outputs=f"{output}: resource", host_outputs=(0,), infer=infer_handle, doc=doc,
@@ -79,7 +79,7 @@ def resource_op(
 
 
 def handle_op(op_type: str, bind: Callable[..., Run], doc: str, **declaration: Any) -> None:
-    """Declares an op on a handle that waits for nothing."""
+    """Declare an op on a handle that does not wait."""
     declaration = {"inputs": "handle: resource", "infer": no_outputs, **declaration}
     op(
         op_type, cpu=Call(make=bind, late=True, direct=True), gpu=HOST, grad=NO_GRADIENT,
@@ -88,14 +88,14 @@ def handle_op(op_type: str, bind: Callable[..., Run], doc: str, **declaration: A
     )  # fmt: skip
 
 
-def asking_op(
-    op_type: str, outputs: str, ask: Callable[[Any], Any], doc: str, **declaration: Any
+def query_op(
+    op_type: str, outputs: str, query: Callable[[Any], Any], doc: str, **declaration: Any
 ) -> None:
-    """Declares an op that asks what a handle holds for a scalar."""
+    """Declare an op that returns a scalar property of the object behind a handle."""
 
     def bind(_: KernelContext, handle: Any, out: Any) -> Run:
         def answer() -> None:
-            out[()] = ask(handle)
+            out[()] = query(handle)
 
         return answer
 

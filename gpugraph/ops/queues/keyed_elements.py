@@ -1,4 +1,4 @@
-"""What a session keeps of a barrier: elements by keys, which leave when they are whole."""
+"""The object behind a barrier's handle: elements by key, which can be taken when complete."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from gpugraph.ops.queues.waiting_attempts import Attempt, Attempts
 _FIRST_BATCH = -(2**63)
 
 Ready = tuple[int, int, bytes, list[Any]]
-"""The number of the batch, that of the arrival, the key, the components."""
+"""The number of the batch, the number of the arrival, the key, the components."""
 
 
 class KeyedElements(Attempts):
-    """Elements that are not whole, by keys, and those that are, in the order of their batches."""
+    """Incomplete elements by key, and complete ones in the order of their batches."""
 
     def __init__(self, types: Sequence[DType], shapes: Sequence[TensorShape], name: str) -> None:
         super().__init__(1)
@@ -33,7 +33,7 @@ class KeyedElements(Attempts):
         self._ready: list[Ready] = []
 
     def insert(self, component: int, keys: Sequence[bytes], values: Any) -> None:
-        """Gives keys the values of a component: all of them, or none where one is refused."""
+        """Insert the values of a component for keys: all of them, or none if one is refused."""
         self._check(component, keys, values)
         with self.lock:
             new = [key for key in keys if key not in self._parts]
@@ -63,7 +63,7 @@ class KeyedElements(Attempts):
         if not values.ndim or len(values) != len(keys):
             raise invalid_argument(f"{len(keys)} keys for values of shape {values.shape}")
         if len(set(keys)) < len(keys):
-            raise invalid_argument("A key is there twice")
+            raise invalid_argument("A key occurs twice")
         if self.shapes:
             wanted = self.shapes[component]
             if not wanted.is_compatible_with(TensorShape.of(values.shape[1:])):
@@ -81,10 +81,10 @@ class KeyedElements(Attempts):
             heappush(self._ready, (batch, next(self._arrivals), key, values))
 
     def take(self, number: int, may_be_fewer: bool) -> list[Ready]:
-        """Waits for so many whole elements and takes them, the first batches first.
+        """Wait for `number` complete elements and take them, earliest batches first.
 
-        OutOfRangeError if the barrier is closed with fewer, unless there `may_be_fewer`; and if
-        there is none.
+        Raises OutOfRangeError if the barrier is closed with fewer, unless `may_be_fewer`; and also
+        then if there are none.
         """
         if number < 0:
             raise invalid_argument(f"num_elements must be >= 0, not {number}")
@@ -102,13 +102,14 @@ class KeyedElements(Attempts):
                 return False
             return attempt.end([heappop(self._ready) for _ in range(min(size, number))])
 
-        taken: list[Ready] = self.make(Attempt(try_once), 0, "BarrierTakeMany")
-        return taken
+        elements: list[Ready] = self.make(Attempt(try_once), 0, "BarrierTakeMany")
+        return elements
 
     def close(self, cancels: bool) -> None:
-        """No new keys from now on; no more values either if it `cancels`.
+        """Refuse new keys from now on; if `cancels`, refuse all values.
 
-        CancelledError where it is closed already, unless it cancels now.
+        Raises CancelledError if the barrier is closed already, unless it now cancels for the first
+        time.
         """
         with self.lock:
             if self.closed and not (cancels and not self.cancelled):
@@ -120,9 +121,9 @@ class KeyedElements(Attempts):
             self.proceed()
 
     def ready_size(self) -> int:
-        """How many elements are whole."""
+        """Return the number of complete elements."""
         return len(self._ready)
 
     def incomplete_size(self) -> int:
-        """How many elements are not."""
+        """Return the number of incomplete elements."""
         return len(self._parts)

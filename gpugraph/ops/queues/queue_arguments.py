@@ -1,4 +1,4 @@
-"""What constructors of queues are given: the dtypes, shapes and names of components."""
+"""The arguments of queue constructors: dtypes, shapes and names of components."""
 
 from __future__ import annotations
 
@@ -10,14 +10,17 @@ from gpugraph.base.shapes import TensorShape, as_shape
 
 
 def component_types(dtypes: Any) -> list[DType]:
-    """Dtypes, a list or one."""
+    """Return a list of dtypes from a list or a single dtype."""
     if isinstance(dtypes, (list, tuple)):
         return [as_dtype(dtype) for dtype in dtypes]
     return [as_dtype(dtypes)]
 
 
 def component_shapes(shapes: Any, may_be_open: bool) -> list[TensorShape] | None:
-    """Shapes, a list or one. ValueError for sizes, or ranks, that are not known."""
+    """Return a list of shapes from a list or a single shape; raise ValueError for unknown sizes.
+
+    may_be_open: whether sizes may be unknown; then `shapes` must be a list, and the ranks known.
+    """
     is_list = isinstance(shapes, (list, tuple)) and len(shapes) > 0
     if may_be_open and (
         not is_list or any(size is None or isinstance(size, int) for size in shapes)
@@ -30,7 +33,7 @@ def component_shapes(shapes: Any, may_be_open: bool) -> list[TensorShape] | None
     if not isinstance(shapes, (list, tuple)):
         raise TypeError("Shapes must be a TensorShape or a list or tuple of TensorShapes.")
     if all(size is None or isinstance(size, int) for size in shapes):
-        shapes = [shapes]  # one shape, by its sizes
+        shapes = [shapes]  # a single shape, given by its sizes
     known = [as_shape(shape) for shape in shapes]
     if not may_be_open:
         if any(not shape.is_fully_defined() for shape in known):
@@ -41,7 +44,10 @@ def component_shapes(shapes: Any, may_be_open: bool) -> list[TensorShape] | None
 
 
 def component_names(names: Any, dtypes: Sequence[DType]) -> list[str] | None:
-    """One name as a list. ValueError for another number, for equal ones and for no list."""
+    """Return a list of names from a list or a single name.
+
+    Raises ValueError if their number is wrong, if two are equal, or if it is not a list.
+    """
     if names is None:
         return None
     names = [names] if isinstance(names, str) else names

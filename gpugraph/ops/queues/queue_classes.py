@@ -1,4 +1,4 @@
-"""Queues as programs see them: tf.FIFOQueue and its like."""
+"""The queue classes: tf.FIFOQueue, PaddingFIFOQueue, RandomShuffleQueue and PriorityQueue."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from gpugraph.ops.random.seeds_and_streams import get_seed
 
 
 class QueueBase:
-    """A queue of elements, which runs of a session hand to each other.
+    """A queue of elements, through which runs of a session exchange values.
 
     An element is a tuple of tensors, its components. Enqueues wait for room, dequeues for elements;
-    a run that waits lets other runs of the session go on.
+    while a run waits, other runs of the session proceed.
 
-    dtypes: a list of the components' dtypes. shapes: a list of their shapes; an empty list lets
-    each element have shapes of its own, but then only `dequeue` takes elements. names: of the
+    dtypes: a list of the components' dtypes. shapes: a list of their shapes; with an empty list,
+    each element may have different shapes, but only `dequeue` can take elements. names: of the
     components: elements are then dictionaries. queue_ref: the queue's handle.
 
-    ValueError for shapes or names in another number than dtypes.
+    Raises ValueError if the number of shapes or names differs from that of dtypes.
     """
 
     def __init__(self, dtypes: Any, shapes: Any, names: Any, queue_ref: Tensor) -> None:
@@ -50,9 +50,9 @@ class QueueBase:
 
     @staticmethod
     def from_list(index: Any, queues: Sequence[QueueBase]) -> QueueBase:
-        """The queue of a list that the integer scalar `index` chooses in each run.
+        """Return the queue that the integer scalar `index` selects from a list in each run.
 
-        TypeError for what is no list of queues, and for queues of other dtypes or names.
+        Raises TypeError if `queues` is not a list of queues, or if their dtypes or names differ.
         """
         if (
             not queues
@@ -85,7 +85,7 @@ class QueueBase:
         return dtypes
 
     def _values(self, values: Any) -> list[Any]:
-        """The components of an element, in order. ValueError for names that do not fit."""
+        """Return the components of an element, in order; raise ValueError if names do not match."""
         if isinstance(values, Mapping):
             if not self._names:
                 raise ValueError("Queue must have names to enqueue a dictionary")
@@ -116,10 +116,10 @@ class QueueBase:
         return self._shapes
 
     def enqueue(self, vals: Any, name: str | None = None) -> Operation:
-        """An operation that adds an element: a tensor, a list of them, or a dictionary by names.
+        """Return an operation that adds an element: a tensor, a list, or a dictionary by names.
 
-        It waits while the queue is full. A run raises CancelledError if the queue is closed before
-        or meanwhile. ValueError for components of other shapes.
+        It waits while the queue is full. A run raises CancelledError if the queue is or becomes
+        closed. Raises ValueError for components of other shapes.
         """
         with name_scope(name, f"{self._name}_enqueue", _tensors(vals)) as scope:
             components = self._components(vals)
@@ -129,24 +129,24 @@ class QueueBase:
             return operation
 
     def enqueue_many(self, vals: Any, name: str | None = None) -> Operation:
-        """An operation that adds elements: the rows of its components.
+        """Return an operation that adds elements: the rows of its components.
 
-        As `enqueue`; it waits while the queue is full, with a part of the rows added.
+        Like `enqueue`; while the queue is full it waits, with a part of the rows already added.
         """
         with name_scope(name, f"{self._name}_EnqueueMany", _tensors(vals)) as scope:
             components = self._components(vals)
             rows = Dimension(None)
             for component, shape in zip(components, self._shapes):
-                own = component.get_shape().with_rank_at_least(1)
-                rows = rows.merge_with(Dimension(own[0]))
-                own[1:].assert_is_compatible_with(shape)
+                row_shape = component.get_shape().with_rank_at_least(1)
+                rows = rows.merge_with(Dimension(row_shape[0]))
+                row_shape[1:].assert_is_compatible_with(shape)
             operation: Operation = raw_ops.QueueEnqueueManyV2(
                 self._queue_ref, components, name=scope
             )
             return operation
 
     def _element(self, tensors: Any, rows: Sequence[int | None] | None) -> Any:
-        """What a dequeue returns, with the shapes that are known."""
+        """Return the result of a dequeue, and set the shapes that are known."""
         components = [tensors] if isinstance(tensors, Tensor) else list(tensors)
         for component, shape in zip(components, self._shapes):
             known = shape if rows is None else TensorShape.of(tuple(rows)).concatenate(shape)
@@ -156,10 +156,10 @@ class QueueBase:
         return components[0] if len(components) == 1 else components
 
     def dequeue(self, name: str | None = None) -> Any:
-        """The components of the element that leaves next: a tensor, a list or a dictionary.
+        """Remove the next element and return its components: a tensor, a list or a dictionary.
 
         Waits while the queue is empty. A run raises OutOfRangeError if the queue is closed and
-        empty, CancelledError if the session is closed.
+        empty, and CancelledError if the session is closed.
         """
         tensors = raw_ops.QueueDequeueV2(
             self._queue_ref, component_types=self._dtypes, name=name or f"{self._name}_Dequeue"
@@ -167,9 +167,9 @@ class QueueBase:
         return self._element(tensors, None)
 
     def dequeue_many(self, n: Any, name: str | None = None) -> Any:
-        """The components of `n` elements, each with a row for an element.
+        """Remove `n` elements and return their components, stacked along a new first axis.
 
-        Waits until there are so many. A run raises OutOfRangeError if the queue is closed with
+        Waits until there are `n`. A run raises OutOfRangeError if the queue is closed with
         fewer. The components' shapes must be known.
         """
         tensors = raw_ops.QueueDequeueManyV2(
@@ -180,7 +180,7 @@ class QueueBase:
         return self._element(tensors, [None if count is None else int(count)])
 
     def dequeue_up_to(self, n: Any, name: str | None = None) -> Any:
-        """As `dequeue_many`, but gives what is left, at least one, when the queue is closed."""
+        """Like `dequeue_many`, but a closed queue gives its remaining elements, at least one."""
         tensors = raw_ops.QueueDequeueUpToV2(
             self._queue_ref, n, component_types=self._dtypes,
             name=name or f"{self._name}_DequeueUpTo",
@@ -193,10 +193,10 @@ class QueueBase:
         return self._names
 
     def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> Operation:
-        """An operation that closes the queue: further enqueues fail, dequeues empty it.
+        """Return an operation that closes the queue: further enqueues fail, dequeues empty it.
 
-        Enqueues that wait are waited for, or fail with `cancel_pending_enqueues`. A run raises
-        CancelledError if the queue is closed already, unless it cancels.
+        The close waits for pending enqueues, or makes them fail with `cancel_pending_enqueues`. A
+        run raises CancelledError if the queue is closed already, unless it cancels.
         """
         operation: Operation = raw_ops.QueueCloseV2(
             self._queue_ref,
@@ -206,24 +206,24 @@ class QueueBase:
         return operation
 
     def is_closed(self, name: str | None = None) -> Tensor:
-        """Whether the queue is closed, a bool scalar."""
+        """Return whether the queue is closed, a bool scalar."""
         tensor: Tensor = raw_ops.QueueIsClosedV2(
             self._queue_ref, name=name or f"{self._name}_Is_Closed"
         )
         return tensor
 
     def size(self, name: str | None = None) -> Tensor:
-        """How many elements the queue holds, an int32 scalar."""
+        """Return the number of elements in the queue, an int32 scalar."""
         tensor: Tensor = raw_ops.QueueSizeV2(self._queue_ref, name=name or f"{self._name}_Size")
         return tensor
 
 
 class FIFOQueue(QueueBase):
-    """A queue whose elements leave in the order in which they came.
+    """A queue whose elements leave in the order in which they were added.
 
-    capacity: the most elements that it holds; -1: any number. dtypes: of the components, a list or
-    one. shapes: fully defined shapes, or None. shared_name: queues of one session with the same
-    name are the same.
+    capacity: the maximum number of elements; -1: unlimited. dtypes: of the components, a list or
+    one. shapes: fully defined shapes, or None. shared_name: within a session, queues with the same
+    name are one queue.
     """
 
     def __init__(
@@ -241,7 +241,7 @@ class FIFOQueue(QueueBase):
 
 
 class PaddingFIFOQueue(QueueBase):
-    """A `FIFOQueue` whose batches may have elements of several sizes: zeros fill them up.
+    """A `FIFOQueue` whose batches may mix elements of different sizes, padded with zeros.
 
     shapes: of known rank; sizes may be None.
     """
@@ -264,10 +264,10 @@ class PaddingFIFOQueue(QueueBase):
 
 
 class RandomShuffleQueue(QueueBase):
-    """A queue whose elements leave at random.
+    """A queue whose elements leave in random order.
 
-    min_after_dequeue: so many stay until the queue is closed, so that elements are mixed well.
-    seed: with it (or the graph's) the order is the same in each session, and TensorFlow's.
+    min_after_dequeue: the number of elements that stay until the queue is closed, for good mixing.
+    seed: with this seed or the graph's, the order is the same in each session, and TensorFlow's.
     """
 
     def __init__(
@@ -300,7 +300,7 @@ class RandomShuffleQueue(QueueBase):
 
 
 class PriorityQueue(QueueBase):
-    """A queue whose elements leave in the order of an int64 number, the least first.
+    """A queue whose elements leave in ascending order of an int64 number.
 
     The number is component 0 of each element, before those of `types`.
     """
@@ -314,13 +314,15 @@ class PriorityQueue(QueueBase):
         shared_name: str | None = None,
         name: str = "priority_queue",
     ) -> None:
-        own, known = component_types(types), component_shapes(shapes, False)
+        component_dtypes, known = component_types(types), component_shapes(shapes, False)
         if known is None:
             raise TypeError(
                 "Expected list for 'shapes' argument to 'priority_queue_v2' Op, not None."
             )
-        handle = _handle(raw_ops.PriorityQueueV2, capacity, own, known, shared_name, name)
-        all_types = [dtypes_module.int64, *own]
+        handle = _handle(
+            raw_ops.PriorityQueueV2, capacity, component_dtypes, known, shared_name, name
+        )
+        all_types = [dtypes_module.int64, *component_dtypes]
         all_shapes = [TensorShape.of(()), *known]
         super().__init__(all_types, all_shapes, component_names(names, all_types), handle)
 
@@ -328,7 +330,7 @@ class PriorityQueue(QueueBase):
 def _handle(
     create: Callable[..., Any], capacity: int, types: Any, shapes: Any, shared: Any, name: Any
 ) -> Tensor:
-    """The handle of a new queue."""
+    """Create a queue and return its handle."""
     handle: Tensor = create(
         component_types=types,
         shapes=shapes or [],
@@ -340,7 +342,7 @@ def _handle(
 
 
 def _queue_seeds(seed: int | None, shared_name: str | None) -> tuple[int, int]:
-    """The seeds of a queue: shared ones must not depend on how many ops the graph has."""
+    """Return the seeds of a queue; those of a shared queue do not depend on the graph."""
     first, second = get_seed(seed)
     if first is None and second is None:
         return 0, 0

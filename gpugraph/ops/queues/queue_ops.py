@@ -1,7 +1,7 @@
-"""Queues as ops. A handle, in host memory, holds the `ElementQueue`, which the session keeps.
+"""The ops of queues. A handle, in host memory, refers to the session's `ElementQueue`.
 
-Nodes that name the same `shared_name` in the same container have the same queue. An op that may
-wait looks itself whether its run goes on (`waiting_attempts`); meanwhile others may use the
+Nodes with the same `shared_name` in the same container share one queue. An op that may wait checks
+by itself whether its run goes on (`waiting_attempts`); while it waits, other runs may use the
 variables of its run.
 """
 
@@ -27,10 +27,10 @@ from gpugraph.ops.queues.handle_ops import (
     HOST,
     SHARING,
     Run,
-    asking_op,
     held_object,
     infer_handle,
     private_name,
+    query_op,
     resource_name,
     waiting_op,
 )
@@ -46,11 +46,11 @@ def _bind_queue(
     shapes = tuple(as_shape(shape) for shape in attrs["shapes"])
     if op_type == "PriorityQueueV2":
         types, shapes = (dtypes.int64, *types), (SCALAR, *shapes)
-    more: tuple[tuple[str, Any], ...] = ()
+    options: tuple[tuple[str, Any], ...] = ()
     if op_type == "RandomShuffleQueueV2":
         seeds = attrs["seed"], attrs["seed2"]
-        more = ("min_after_dequeue", attrs["min_after_dequeue"]), ("random seeds", seeds)
-    kind = QueueKind(op_type, attrs["capacity"], types, shapes, more)
+        options = ("min_after_dequeue", attrs["min_after_dequeue"]), ("random seeds", seeds)
+    kind = QueueKind(op_type, attrs["capacity"], types, shapes, options)
 
     def make() -> ElementQueue:
         return queue_class(kind, private_name(context))
@@ -61,7 +61,7 @@ def _bind_queue(
 
 
 def _check_same(queue: Any, kind: QueueKind, node: str) -> None:
-    """InvalidArgumentError where a shared queue is of another kind than a node of it."""
+    """Raise InvalidArgumentError if a shared queue differs from the one that a node declares."""
     if not isinstance(queue, ElementQueue) or queue.kind.op_type != kind.op_type:
         op_type = queue.kind.op_type if isinstance(queue, ElementQueue) else type(queue).__name__
         raise invalid_argument(
@@ -73,7 +73,7 @@ def _check_same(queue: Any, kind: QueueKind, node: str) -> None:
         ("capacity", theirs.capacity, kind.capacity),
         ("component types", _names(theirs.dtypes), _names(kind.dtypes)),
         ("component shapes", _shapes(theirs.shapes), _shapes(kind.shapes)),
-        *((key, has, wants) for (key, has), (_, wants) in zip(theirs.more, kind.more)),
+        *((key, has, wants) for (key, has), (_, wants) in zip(theirs.options, kind.options)),
     ):
         if has != wants:
             were = _VERBS.get(what, "were")
@@ -105,7 +105,7 @@ _SHUFFLING = {
 
 for _type, _class, _attrs, _doc in (
     ("FIFOQueueV2", ElementQueue, _COMPONENTS, "first in, first out"),
-    ("PaddingFIFOQueueV2", Padding, _COMPONENTS, "first in, first out, and fills up batches"),
+    ("PaddingFIFOQueueV2", Padding, _COMPONENTS, "first in, first out, in padded batches"),
     ("RandomShuffleQueueV2", Shuffled, {**_COMPONENTS, **_SHUFFLING}, "at random"),
     (
         "PriorityQueueV2",
@@ -115,7 +115,7 @@ for _type, _class, _attrs, _doc in (
             "shapes": Attr("list(shape)", required=True, minimum=0),
             "capacity": Attr("int", -1),
         },
-        "by the number in component 0, the least first",
+        "in ascending order of the number in component 0",
     ),
 ):
     _kernel = Call(make=partial(_bind_queue, _class, _type), late=True)
@@ -133,11 +133,11 @@ for _type, _class, _attrs, _doc in (
     )
 
 
-# -- what is done with a queue
+# -- operations on queues
 
 
 def queue_of(handle: Any) -> ElementQueue:
-    """The queue behind a handle; InvalidArgumentError for the handle of something else."""
+    """Return the queue behind a handle; raise InvalidArgumentError for other handles."""
     return held_object(handle, ElementQueue, "queue")
 
 
@@ -191,7 +191,7 @@ def _bind_close(context: KernelContext, handle: Any) -> Run:
 
 
 def _infer_element(context: InferContext) -> Sequence[TensorShape]:
-    """The shapes of an element, as the queue was made for them; unknown where that is not known."""
+    """Return the element shapes from the op that made the queue, or unknown shapes."""
     op_type, attrs = context.maker(0) or ("", {})
     shapes = [as_shape(shape) for shape in attrs.get("shapes", ())]
     if op_type == "PriorityQueueV2":
@@ -229,24 +229,24 @@ _DEQUEUING: dict[str, Any] = {
 _BATCHING: dict[str, Any] = {**_DEQUEUING, "inputs": "handle: resource, n: int32"}
 
 for _type, _many, _infer_enqueue, _doc in (
-    ("QueueEnqueueV2", False, no_outputs, "Adds an element, as soon as there is room."),
-    ("QueueEnqueueManyV2", True, _infer_rows, "Adds the rows of the components, as there is room."),
+    ("QueueEnqueueV2", False, no_outputs, "Add an element, as soon as there is room."),
+    ("QueueEnqueueManyV2", True, _infer_rows, "Add the rows of the components, as there is room."),
 ):
     waiting_op(_type, partial(_bind_enqueue, _many), _doc, **_ENQUEUING, infer=_infer_enqueue)
 waiting_op(
     "QueueDequeueV2",
     _bind_dequeue,
-    "Takes an element, as soon as there is one.",
+    "Take an element, as soon as there is one.",
     **_DEQUEUING,
     inputs="handle: resource",
     infer=_infer_element,
 )
 for _type, _up_to, _doc in (
-    ("QueueDequeueManyV2", False, "Takes `n` elements, as rows of the components."),
+    ("QueueDequeueManyV2", False, "Take `n` elements, as rows of the components."),
     (
         "QueueDequeueUpToV2",
         True,
-        "Takes `n` elements, or what is left of a closed queue, as rows of the components.",
+        "Take `n` elements, or the rest of a closed queue, as rows of the components.",
     ),
 ):
     _infer = partial(_infer_batch, _up_to)
@@ -254,21 +254,21 @@ for _type, _up_to, _doc in (
 waiting_op(
     "QueueCloseV2",
     _bind_close,
-    "Lets no more elements in.",
+    "Refuse further elements.",
     inputs="handle: resource",
     attrs={"cancel_pending_enqueues": Attr("bool", False)},
 )
 
 
-asking_op(
+query_op(
     "QueueSizeV2",
     "size: int32",
     lambda handle: queue_of(handle).size(),
-    "How many elements a queue holds.",
+    "Return the number of elements in a queue.",
 )
-asking_op(
+query_op(
     "QueueIsClosedV2",
     "is_closed: bool",
     lambda handle: np.bool_(queue_of(handle).closed),
-    "Whether a queue is closed.",
+    "Return whether a queue is closed.",
 )

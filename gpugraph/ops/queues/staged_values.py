@@ -1,6 +1,6 @@
-"""Staging areas: tuples that are put for others to get, in their order or by keys.
+"""Staging areas: tuples that some runs put and others get, in order or by key.
 
-Unlike in a queue each wait is one of its own: a get of one key lets those of others go on.
+Unlike in a queue, waits do not form a line: a get of one key does not block gets of others.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ _PUTS, _GETS = 0, 1
 
 
 class _Bounded(Attempts):
-    """What both kinds share: the bounds, and waits that do not stand in each other's way.
+    """The base of both kinds of area: their limits, and waits that do not block each other.
 
-    capacity: of tuples, memory_limit: of bytes; 0: none.
+    capacity: a number of tuples; memory_limit: in bytes. 0 means no limit.
     """
 
     def __init__(self, capacity: int, memory_limit: int) -> None:
@@ -27,7 +27,7 @@ class _Bounded(Attempts):
         self._bytes = 0
 
     def proceed(self) -> None:
-        """Lets all that wait try, until none gets further. The lock is held."""
+        """Retry all waiting attempts until none makes progress. The caller must hold the lock."""
         changed = True
         while changed:
             changed = False
@@ -39,7 +39,7 @@ class _Bounded(Attempts):
                         line.remove(attempt)
 
     def _put_when(self, values: Sequence[Any], count: Callable[[], int], put: Any) -> None:
-        """Waits for room, of tuples and of bytes, and puts."""
+        """Wait until the limits on tuples and bytes leave room, then put."""
         size = sum(value.nbytes for value in values)
         if 0 < self._memory_limit < size:
             raise ResourceExhaustedError.of_no_node(
@@ -58,14 +58,14 @@ class _Bounded(Attempts):
         self.make(Attempt(try_once), _PUTS, "Stage")
 
     def _get_when(self, take: Callable[[], Any], what: str) -> Any:
-        """Waits until `take` gives something else than None."""
+        """Wait until `take` returns something other than None."""
 
         def try_once(attempt: Attempt) -> bool:
             try:
-                taken = take()
+                values = take()
             except OpError as error:
                 return attempt.end(error=error)
-            return taken is not None and attempt.end(taken)
+            return values is not None and attempt.end(values)
 
         return self.make(Attempt(try_once), _GETS, what)
 
@@ -81,11 +81,11 @@ class StagedTuples(_Bounded):
         self._tuples: deque[Sequence[Any]] = deque()
 
     def put(self, values: Sequence[Any]) -> None:
-        """Adds a tuple as soon as there is room. ResourceExhaustedError if there never is."""
+        """Add a tuple as soon as there is room; raise ResourceExhaustedError if it never fits."""
         self._put_when(values, lambda: len(self._tuples), lambda: self._tuples.append(values))
 
     def get(self) -> Sequence[Any]:
-        """Takes the first tuple as soon as there is one."""
+        """Remove and return the first tuple as soon as there is one."""
 
         def take() -> Sequence[Any] | None:
             if not self._tuples:
@@ -94,11 +94,11 @@ class StagedTuples(_Bounded):
             self._release(values)
             return values
 
-        taken: Sequence[Any] = self._get_when(take, "Unstage")
-        return taken
+        values: Sequence[Any] = self._get_when(take, "Unstage")
+        return values
 
     def peek(self, index: int) -> Sequence[Any]:
-        """The tuple of an index as soon as there are so many; it stays."""
+        """Return the tuple at an index as soon as there is one, without removing it."""
         if index < 0:
             raise invalid_argument(f"index must be >= 0, not {index}")
 
@@ -109,11 +109,11 @@ class StagedTuples(_Bounded):
         return values
 
     def size(self) -> int:
-        """How many tuples there are."""
+        """Return the number of tuples."""
         return len(self._tuples)
 
     def clear(self) -> None:
-        """Drops all tuples."""
+        """Remove all tuples."""
         with self.lock:
             self._tuples.clear()
             self._bytes = 0
@@ -121,9 +121,9 @@ class StagedTuples(_Bounded):
 
 
 class KeyedTuples(_Bounded):
-    """Tuples by keys, which may be put, and got, part by part.
+    """Tuples by key, which may be put and taken part by part.
 
-    is_ordered: whether a get without a key takes the least one.
+    is_ordered: whether a get without a key takes the smallest one.
     """
 
     def __init__(self, is_ordered: bool, capacity: int, memory_limit: int) -> None:
@@ -133,7 +133,7 @@ class KeyedTuples(_Bounded):
         self._parts: dict[int, dict[int, Any]] = {}
 
     def put(self, key: int, indices: Sequence[int], values: Sequence[Any], count: int) -> None:
-        """Adds values of a tuple of `count`; it can be got once it is whole."""
+        """Add values of a tuple of `count` values, which can be taken when complete."""
         _check_indices(indices, count)
         if len(indices) != len(values):
             raise invalid_argument(f"{len(indices)} indices for {len(values)} values")
@@ -154,9 +154,9 @@ class KeyedTuples(_Bounded):
         self._put_when(values, lambda: len(self._whole), put)
 
     def get(self, key: int | None, indices: Sequence[int], keeps: bool) -> tuple[int, list[Any]]:
-        """The values of these indices of a key, or of any, as soon as it is whole.
+        """Return values of a key, or of any key, as soon as its tuple is complete.
 
-        They are taken, unless it `keeps` them; the rest stays.
+        The values at `indices` are removed unless `keeps`; the others stay.
         """
 
         def take() -> tuple[int, list[Any]] | None:
@@ -171,11 +171,11 @@ class KeyedTuples(_Bounded):
                 )
             if keeps:
                 return chosen, [values[index] for index in indices]
-            taken = [values.pop(index) for index in indices]
-            self._release(taken)
+            removed = [values.pop(index) for index in indices]
+            self._release(removed)
             if not values:
                 del self._whole[chosen]
-            return chosen, taken
+            return chosen, removed
 
         result: tuple[int, list[Any]] = self._get_when(take, "MapPeek" if keeps else "MapUnstage")
         return result
@@ -185,15 +185,15 @@ class KeyedTuples(_Bounded):
         return min(keys, default=None) if self.is_ordered else next(keys, None)
 
     def size(self) -> int:
-        """How many keys are whole."""
+        """Return the number of complete tuples."""
         return len(self._whole)
 
     def incomplete_size(self) -> int:
-        """How many keys are not."""
+        """Return the number of incomplete tuples."""
         return len(self._parts)
 
     def clear(self) -> None:
-        """Drops all tuples, and parts of them."""
+        """Remove all tuples, also incomplete ones."""
         with self.lock:
             self._whole.clear()
             self._parts.clear()

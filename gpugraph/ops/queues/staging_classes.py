@@ -1,4 +1,4 @@
-"""Staging areas as programs see them: StagingArea and MapStagingArea of data_flow_ops."""
+"""The classes StagingArea and MapStagingArea of data_flow_ops."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 class BaseStagingArea:
-    """What both kinds of areas have: dtypes, shapes and names of a tuple, and bounds.
+    """The base of both kinds of area: dtypes, shapes and names of a tuple's values, and limits.
 
-    dtypes: a list. shapes, names: lists of the same length, or None; ValueError for another one.
-    capacity: of tuples; memory_limit: of bytes; 0: none. shared_name: areas of a session with the
-    same name are the same.
+    dtypes: a list. shapes, names: lists of the same length, or None; raises ValueError for another
+    length. capacity: in tuples; memory_limit: in bytes; 0: none. shared_name: within a session,
+    areas with the same name are one area.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class BaseStagingArea:
 
     @property
     def name(self) -> str:
-        """The name that the session knows the area by."""
+        """The name under which the session holds the area."""
         return self._name
 
     @property
@@ -76,16 +76,16 @@ class BaseStagingArea:
 
     @property
     def capacity(self) -> int:
-        """The most tuples; 0: any number."""
+        """The maximum number of tuples; 0: unlimited."""
         return self._capacity
 
     @property
     def memory_limit(self) -> int:
-        """The most bytes; 0: any number."""
+        """The maximum number of bytes; 0: unlimited."""
         return self._memory_limit
 
     def _make(self, op: Callable[..., Any], *inputs: Any, name: Any, **attrs: Any) -> Any:
-        """An operation on the area, beside its root."""
+        """Create an operation on the area, colocated with its root."""
         with colocate_with(self._root):
             return op(
                 *inputs,
@@ -97,7 +97,7 @@ class BaseStagingArea:
             )
 
     def _inputs(self, vals: Any, indices: Any) -> tuple[list[Tensor], list[int]]:
-        """Values as tensors, and their numbers. ValueError for what does not fit a tuple."""
+        """Return values as tensors and their positions in a tuple; raise ValueError if invalid."""
         if isinstance(vals, Mapping):
             if not self._names:
                 raise ValueError("Staging areas must have names to enqueue a dictionary")
@@ -130,7 +130,7 @@ class BaseStagingArea:
         return tensor
 
     def _numbers(self, indices: Any) -> list[int]:
-        """Indices, or names of values, as numbers. ValueError for others."""
+        """Return the positions of values given by index or name; raise ValueError if invalid."""
         if not isinstance(indices, (list, tuple)):
             raise TypeError(f"Invalid indices type '{type(indices)}'")
         names = self._names or []
@@ -140,7 +140,7 @@ class BaseStagingArea:
         return numbers
 
     def _outputs(self, tensors: Sequence[Tensor], numbers: Sequence[int]) -> Any:
-        """What a get returns: a list, or a dictionary where values have names."""
+        """Return the result of a get: a list, or a dictionary if the values have names."""
         for tensor, number in zip(tensors, numbers):
             tensor.set_shape(self._shapes[number])
         if self._names:
@@ -149,15 +149,16 @@ class BaseStagingArea:
 
 
 class StagingArea(BaseStagingArea):
-    """Tuples of tensors that some runs put and others get, in their order.
+    """Tuples of tensors that some runs put and others get, in order.
 
-    It keeps a step's inputs ready while another step runs. See `BaseStagingArea`.
+    It holds the inputs of the next step while a step runs. See `BaseStagingArea`.
     """
 
     def put(self, values: Any, name: str | None = None) -> Operation:
-        """An operation that adds a tuple: a list of tensors, one, or a dictionary by names.
+        """Return an operation that adds a tuple: a list of tensors, one, or a dictionary by names.
 
-        It waits while the area is full. ValueError for other dtypes, shapes, names and numbers.
+        It waits while the area is full. Raises ValueError if dtypes, shapes, names or the number of
+        values do not match.
         """
         with name_scope(name, f"{self._name}_put") as scope:
             if not isinstance(values, (list, tuple, Mapping)):
@@ -170,26 +171,26 @@ class StagingArea(BaseStagingArea):
         return operation
 
     def get(self, name: str | None = None) -> Any:
-        """The first tuple, which leaves: a list, or a dictionary by names. Waits for one."""
+        """Remove and return the first tuple: a list, or a dictionary by names. Waits for one."""
         tensors = self._make(raw_ops.Unstage, dtypes=self._dtypes, name=name or f"{self._name}_get")
         return self._outputs(tensors, range(len(self._dtypes)))
 
     def peek(self, index: Any, name: str | None = None) -> Any:
-        """The tuple of an index, which stays. Waits until there are so many."""
+        """Return the tuple at an index without removing it. Waits until there is one."""
         tensors = self._make(
             raw_ops.StagePeek, index, dtypes=self._dtypes, name=name or f"{self._name}_peek"
         )
         return self._outputs(tensors, range(len(self._dtypes)))
 
     def size(self, name: str | None = None) -> Tensor:
-        """How many tuples there are, an int32 scalar."""
+        """Return the number of tuples, an int32 scalar."""
         tensor: Tensor = self._make(
             raw_ops.StageSize, dtypes=self._dtypes, name=name or f"{self._name}_size"
         )
         return tensor
 
     def clear(self, name: str | None = None) -> Operation:
-        """An operation that drops all tuples."""
+        """Return an operation that removes all tuples."""
         operation: Operation = self._make(
             raw_ops.StageClear, dtypes=self._dtypes, name=name or f"{self._name}_clear"
         )
@@ -197,9 +198,9 @@ class StagingArea(BaseStagingArea):
 
 
 class MapStagingArea(BaseStagingArea):
-    """Tuples of tensors under int64 keys, which may be put and got part by part.
+    """Tuples of tensors under int64 keys, which may be put and taken part by part.
 
-    ordered: whether a `get` without a key takes the least one. See `BaseStagingArea`.
+    ordered: whether a `get` without a key takes the smallest one. See `BaseStagingArea`.
     """
 
     def __init__(
@@ -219,10 +220,11 @@ class MapStagingArea(BaseStagingArea):
         return getattr(raw_ops, f"{self._prefix}{op_type}")
 
     def put(self, key: Any, vals: Any, indices: Any = None, name: str | None = None) -> Operation:
-        """An operation that puts values under a key.
+        """Return an operation that puts values under a key.
 
-        vals: a list with `indices`, the numbers of the values, or a dictionary by names. Others
-        of the tuple may come later; a get waits for all. It waits while the area is full.
+        vals: a list with `indices`, the positions of the values, or a dictionary by names. Other
+        values of the tuple may follow later; a get waits for all of them. It waits while the area
+        is full.
         """
         with name_scope(name, f"{self._name}_put") as scope:
             tensors, numbers = self._inputs(vals, indices)
@@ -240,7 +242,10 @@ class MapStagingArea(BaseStagingArea):
         return list(range(len(self._dtypes))) if indices is None else self._numbers(indices)
 
     def peek(self, key: Any, indices: Any = None, name: str | None = None) -> Any:
-        """The values of a key, or those of `indices`, which stay. Waits until the key is whole."""
+        """Return the values of a key, or those at `indices`, without removing them.
+
+        Waits until the key is complete.
+        """
         return self._of_key("MapPeek", key, indices, name or f"{self._name}_pop")
 
     def _of_key(self, op_type: str, key: Any, indices: Any, name: str) -> Any:
@@ -255,9 +260,11 @@ class MapStagingArea(BaseStagingArea):
         return self._outputs(tensors, numbers)
 
     def get(self, key: Any = None, indices: Any = None, name: str | None = None) -> Any:
-        """A key and its values, or those of `indices`, which leave. Waits until a key is whole.
+        """Remove and return a key with its values, or those at `indices`.
 
-        key: None for any; then the area's order says which.
+        Waits until a key is complete.
+
+        key: None for any key; the area's order then decides.
         """
         if key is not None:
             name = name or f"{self._name}_get"
@@ -272,21 +279,21 @@ class MapStagingArea(BaseStagingArea):
         )
         return tensors[0], self._outputs(tensors[1:], numbers)
 
-    def _ask(self, op_type: str, name: str) -> Any:
+    def _query(self, op_type: str, name: str) -> Any:
         return self._make(self._op(op_type), dtypes=self._dtypes, name=name)
 
     def size(self, name: str | None = None) -> Tensor:
-        """How many keys are whole, an int32 scalar."""
-        tensor: Tensor = self._ask("MapSize", name or f"{self._name}_size")
+        """Return the number of complete keys, an int32 scalar."""
+        tensor: Tensor = self._query("MapSize", name or f"{self._name}_size")
         return tensor
 
     def incomplete_size(self, name: str | None = None) -> Tensor:
-        """How many keys are not whole, an int32 scalar."""
+        """Return the number of incomplete keys, an int32 scalar."""
         name = name or f"{self._name}_incomplete_size"
-        tensor: Tensor = self._ask("MapIncompleteSize", name)
+        tensor: Tensor = self._query("MapIncompleteSize", name)
         return tensor
 
     def clear(self, name: str | None = None) -> Operation:
-        """An operation that drops all tuples."""
-        operation: Operation = self._ask("MapClear", name or f"{self._name}_clear")
+        """Return an operation that removes all tuples."""
+        operation: Operation = self._query("MapClear", name or f"{self._name}_clear")
         return operation

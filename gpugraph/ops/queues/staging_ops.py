@@ -1,4 +1,4 @@
-"""Staging areas as ops. All that name one `shared_name` work on the same area of the session."""
+"""The ops of staging areas. Nodes with the same `shared_name` share one area of the session."""
 
 from __future__ import annotations
 
@@ -53,8 +53,10 @@ def _keyed(is_ordered: bool, context: KernelContext) -> KeyedTuples:
     return area
 
 
-def _asking(op_type: str, doc: str, area_of: Callable[..., Any], method: str, **more: Any) -> None:
-    """Declares an op that asks an area for a number, or clears it, and waits for nothing."""
+def _query_op(
+    op_type: str, doc: str, area_of: Callable[..., Any], method: str, **declaration: Any
+) -> None:
+    """Declare an op that returns a count of an area, or clears it, without waiting."""
 
     def bind(context: KernelContext, *out: Any) -> Run:
         area = area_of(context)
@@ -68,7 +70,7 @@ def _asking(op_type: str, doc: str, area_of: Callable[..., Any], method: str, **
 
     op(
         op_type, cpu=Call(make=bind), gpu=HOST, grad=NO_GRADIENT, stateful=True, doc=doc,
-        attrs={**_BOUNDS, "dtypes": Attr("list(type)", required=True), **SHARING}, **more,
+        attrs={**_BOUNDS, "dtypes": Attr("list(type)", required=True), **SHARING}, **declaration,
     )  # fmt: skip
 
 
@@ -99,16 +101,18 @@ def _bind_peek(context: KernelContext, index: Any) -> Run:
 
 _TUPLE: dict[str, Any] = {"outputs": "values: dtypes", "infer": unknown, "attrs": _ATTRS}
 waiting_op(
-    "Stage", _bind_stage, "Puts a tuple, as soon as there is room.", inputs="values: dtypes",
+    "Stage", _bind_stage, "Put a tuple, as soon as there is room.", inputs="values: dtypes",
     attrs=_ATTRS, host=(),
 )  # fmt: skip
-waiting_op("Unstage", _bind_unstage, "Takes the first tuple.", inputs=(), host=(), **_TUPLE)
-waiting_op("StagePeek", _bind_peek, "The tuple of an index.", inputs="index: int32", **_TUPLE)
-_asking("StageSize", "How many tuples there are.", _tuples, "size", **_SIZE)
-_asking("StageClear", "Drops all tuples.", _tuples, "clear", **_CLEAR)
+waiting_op("Unstage", _bind_unstage, "Take the first tuple.", inputs=(), host=(), **_TUPLE)
+waiting_op(
+    "StagePeek", _bind_peek, "Return the tuple at an index.", inputs="index: int32", **_TUPLE
+)
+_query_op("StageSize", "Return the number of tuples.", _tuples, "size", **_SIZE)
+_query_op("StageClear", "Remove all tuples.", _tuples, "clear", **_CLEAR)
 
 
-# -- by keys
+# -- by key
 
 
 def _bind_map_stage(
@@ -149,7 +153,7 @@ for _prefix, _ordered in (("", False), ("Ordered", True)):
     waiting_op(
         f"{_prefix}MapStage",
         partial(_bind_map_stage, _ordered),
-        "Puts values of a tuple under a key, as soon as there is room.",
+        "Put values of a tuple under a key, as soon as there is room.",
         inputs="key: int64, indices: int32, values: fake_dtypes",
         attrs={
             **_BOUNDS,
@@ -160,8 +164,8 @@ for _prefix, _ordered in (("", False), ("Ordered", True)):
         host=(0, 1),
     )
     for _type, _keeps, _doc in (
-        ("MapUnstage", False, "Takes values of a key, as soon as it is whole."),
-        ("MapPeek", True, "Values of a key, as soon as it is whole."),
+        ("MapUnstage", False, "Take values of a key, as soon as it is complete."),
+        ("MapPeek", True, "Return values of a key, as soon as it is complete."),
     ):
         waiting_op(
             f"{_prefix}{_type}",
@@ -173,14 +177,18 @@ for _prefix, _ordered in (("", False), ("Ordered", True)):
     waiting_op(
         f"{_prefix}MapUnstageNoKey",
         partial(_bind_map_get_any, _ordered),
-        "Takes values of a key that is whole.",
+        "Take values of any complete key.",
         inputs="indices: int32",
         outputs="key: int64, values: dtypes",
         attrs=_ATTRS,
         infer=_infer_any,
     )
-    _asking(f"{_prefix}MapSize", "How many keys are whole.", _area, "size", **_SIZE)
-    _asking(
-        f"{_prefix}MapIncompleteSize", "How many keys are not.", _area, "incomplete_size", **_SIZE
+    _query_op(f"{_prefix}MapSize", "Return the number of complete keys.", _area, "size", **_SIZE)
+    _query_op(
+        f"{_prefix}MapIncompleteSize",
+        "Return the number of incomplete keys.",
+        _area,
+        "incomplete_size",
+        **_SIZE,
     )
-    _asking(f"{_prefix}MapClear", "Drops all tuples.", _area, "clear", **_CLEAR)
+    _query_op(f"{_prefix}MapClear", "Remove all tuples.", _area, "clear", **_CLEAR)

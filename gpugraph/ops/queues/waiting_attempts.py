@@ -1,8 +1,8 @@
-"""Attempts on a container that may have to wait: in their order, until they succeed or give up.
+"""Attempts on a container that may have to wait: in order, until they succeed or give up.
 
-Whoever calls `Attempts.make` waits until its attempt is done. Each change of the container lets the
-first attempt of each line try again, and so on until none gets further. A wait ends early where its
-run does: when the session is closed, at a time limit, by the handler of a signal.
+`Attempts.make` blocks its caller until the attempt is done. After each change of the container, the
+first attempt of each line is retried, until none makes progress. A wait ends early if its run ends:
+when the session is closed, at a time limit, or when a signal handler raises.
 """
 
 from __future__ import annotations
@@ -17,16 +17,18 @@ from gpugraph.base.fork_safe_locks import new_rlock
 from gpugraph.base.interruptions.signal_handlers import raised_by_handler
 from gpugraph.plan import check_run
 
-_SLICE_S = 0.05  # after which an attempt that waits looks whether its run goes on
+_SLICE_S = 0.05  # seconds between checks whether the run of a waiting attempt goes on
 
 Try = Callable[["Attempt"], bool]
-"""One try, with the lock held: whether it changed the container, or ended the attempt."""
+"""A try with the lock held; returns whether it changed the container or ended the attempt."""
 
 
 class Attempt:
-    """Something to be done as soon as the container lets it."""
+    """An action that is to be done as soon as the container permits it."""
 
-    __slots__ = ("error", "give_up", "is_done", "requested", "result", "taken", "try_once", "woken")
+    __slots__ = (
+        "elements", "error", "give_up", "is_done", "requested", "result", "try_once", "woken",
+    )  # fmt: skip
 
     def __init__(self, try_once: Try, give_up: Callable[[Attempt], Any] | None = None) -> None:
         self.try_once = try_once
@@ -35,11 +37,11 @@ class Attempt:
         self.error: OpError | None = None
         self.result: Any = None
         self.requested = 0
-        self.taken: list[Any] = []
+        self.elements: list[Any] = []
         self.woken: threading.Event | None = None
 
     def end(self, result: Any = None, error: OpError | None = None) -> bool:
-        """The attempt is done: with a result, or an error."""
+        """Mark the attempt as done, with a result or an error."""
         self.result, self.error = result, error
         self.is_done = True
         if self.woken is not None:
@@ -48,16 +50,16 @@ class Attempt:
 
 
 class Attempts:
-    """Lines of attempts on one container, and the lock that guards it."""
+    """Lines of waiting attempts on one container, and the lock that guards it."""
 
     def __init__(self, num_lines: int) -> None:
         self.lock = new_rlock()
         self.lines: tuple[deque[Attempt], ...] = tuple(deque() for _ in range(num_lines))
 
     def make(self, attempt: Attempt, line: int, what: str) -> Any:
-        """Waits for its turn in a line: what the attempt results in, or its error.
+        """Wait in a line until the attempt is done, and return its result or raise its error.
 
-        what: the operation as errors name it, "Enqueue".
+        what: the name of the operation in error messages, such as "Enqueue".
         """
         with self.lock:
             self.lines[line].append(attempt)
@@ -71,7 +73,10 @@ class Attempts:
         return attempt.result
 
     def proceed(self) -> None:
-        """Lets the first of each line try, until none gets further. The lock is held."""
+        """Retry the first attempt of each line until none makes progress.
+
+        The caller must hold the lock.
+        """
         changed = True
         while changed:
             changed = False
@@ -83,7 +88,7 @@ class Attempts:
                     line.popleft()
 
     def cancel(self, line: int, message: str) -> None:
-        """Ends all attempts of a line with CancelledError. The lock is held."""
+        """End all attempts of a line with CancelledError. The caller must hold the lock."""
         waiting = self.lines[line]
         while waiting:
             waiting.popleft().end(error=CancelledError.of_no_node(message))

@@ -1,10 +1,10 @@
-"""From random bits to random numbers: TensorFlow's conversion of Philox blocks to distributions.
+"""Conversion of random bits to random numbers, as TensorFlow maps Philox blocks.
 
-Source: TensorFlow's numbers for known seeds, which tests keep. A law fills a whole array from a
-position in a stream; the blocks that it takes depend on how many numbers came before, on nothing
-else. Floats have as many random bits as their mantissa, in [1, 2), less 1; normal numbers come
-in pairs (Box and Muller, 1958: sqrt(-2 log u) times the sine, and the cosine, of 2 pi v), whose
-functions are computed in double precision, so that float32 numbers are nearly always the nearest.
+Source: TensorFlow's numbers for known seeds, which tests check. A law fills a whole array from a
+position in a stream; the blocks for a number depend only on how many numbers precede it. Floats
+take as many random bits as their mantissa has, as a number in [1, 2), minus 1. Normal numbers come
+in pairs (Box and Muller, 1958: sqrt(-2 log u) times the sine, and the cosine, of 2 pi v). These
+functions are computed in double precision, so float32 results are nearly always correctly rounded.
 """
 
 from __future__ import annotations
@@ -21,24 +21,27 @@ from gpugraph.config.environment import thread_count
 from gpugraph.ops.framework.thread_pool import run_in_threads
 from gpugraph.ops.random.philox import CHUNK, Philox
 
-_FOR_A_THREAD = 8 * CHUNK
-"""How many blocks a thread must have to do before it is worth waking one."""
+_MIN_BLOCKS_PER_THREAD = 8 * CHUNK
+"""The minimum number of blocks per thread for which waking a thread pays."""
 
 _SMALLEST = 1e-7
-"""What u is at least where its logarithm is taken."""
+"""The lower bound of u where its logarithm is taken."""
 
 _RESERVED = 256 // 4
-"""How many blocks each number has for itself where it is unknown how many it needs."""
+"""The number of blocks reserved per number where the number that it needs is not known in advance.
+"""
 
 Convert = Callable[[Any, Any], None]
-"""convert(words, out): numbers of the words of whole blocks, which may be changed."""
+"""convert(words, out): converts the words of whole blocks to numbers; it may overwrite the words.
+"""
 
 
 class Law(NamedTuple):
     """A distribution that fills arrays: `law(place, out)` for C-ordered `out`.
 
-    groups: fills `out`, whole groups of as many numbers as a block gives, from the blocks so many
-      counters further on. reserved: how many blocks a number has for itself; 0: a group has one.
+    groups: `groups(place, offsets, out)` fills `out`, which consists of whole groups (the numbers
+      that one block gives), from the blocks at these counter offsets. reserved: the number of
+      blocks reserved per number; 0: each group has one block.
     native: the C function that gives the same float32 numbers (`native_random`); "": there is none.
     """
 
@@ -50,19 +53,19 @@ class Law(NamedTuple):
     def __call__(self, place: Philox, out: Any) -> None:
         self.fill(place, out)
 
-    def rows(self, place: Philox, apart: int, out: Any) -> None:
-        """Fills each row of `out` as if it was alone, rows `apart` counters after each other."""
+    def rows(self, place: Philox, stride: int, out: Any) -> None:
+        """Fill each row of `out` as if alone; the rows start `stride` counters after each other."""
         count, size = out.shape
         groups, group = groups_of(out[0])
         within = np.arange(groups, dtype=np.uint64) * np.uint64(self.reserved * group or 1)
-        offsets = np.arange(count, dtype=np.uint64)[:, None] * np.uint64(apart) + within
+        offsets = np.arange(count, dtype=np.uint64)[:, None] * np.uint64(stride) + within
         whole = np.empty((count, groups * group), out.dtype)
         self.groups(place, offsets.reshape(-1), whole.reshape(-1))
         out[...] = whole[:, :size]
 
 
 def groups_of(out: Any) -> tuple[int, int]:
-    """How many groups an array has, and how many numbers a group has."""
+    """Return the number of groups in an array, and the number of elements per group."""
     size = 2 if out.dtype.itemsize == 8 else 4
     return -(-out.size // size), size
 
@@ -80,14 +83,17 @@ def _fill_groups(convert: Convert, place: Philox, offsets: Any, out: Any) -> Non
 
 
 def _fill(part: Callable[[Philox, Any], None], reserved: int, place: Philox, out: Any) -> None:
-    """part(place, flat) for all of `out`, or in several threads for parts of it."""
+    """Call part(place, flat) for all of `out`, or in several threads for parts of it."""
     flat, (groups, group) = out.reshape(-1), groups_of(out)
-    if groups < 2 * _FOR_A_THREAD:
+    if groups < 2 * _MIN_BLOCKS_PER_THREAD:
         part(place, flat)
         return
-    size, apart = -(-groups // min(thread_count(), groups // _FOR_A_THREAD)), reserved * group or 1
+    size, stride = (
+        -(-groups // min(thread_count(), groups // _MIN_BLOCKS_PER_THREAD)),
+        reserved * group or 1,
+    )
     works = [
-        partial(part, place.skip(start * apart), flat[start * group : (start + size) * group])
+        partial(part, place.skip(start * stride), flat[start * group : (start + size) * group])
         for start in range(0, groups, size)
     ]
     run_in_threads(works)
@@ -118,14 +124,14 @@ def _unit_bfloat16(words: Any, out: Any) -> None:
 
 
 def _unit32(words: Any, out: Any) -> None:
-    """Two at a time, by the whole uint64; changes `words`."""
+    """Convert two numbers at a time, as a whole uint64; changes `words`."""
     np.bitwise_and(words, np.uint64(0x007FFFFF007FFFFF), out=words)
     np.bitwise_or(words, np.uint64(0x3F8000003F800000), out=words)
     np.subtract(words.view(np.float32), np.float32(1), out=out)
 
 
 def _unit64(words: Any, out: Any) -> None:
-    """The first word of a pair has the upper bits; changes `words`."""
+    """Convert pairs of words, of which the first has the upper bits; changes `words`."""
     np.bitwise_or(words << np.uint64(32), words >> np.uint64(32), out=words)
     np.bitwise_and(words, np.uint64(2**52 - 1), out=words)
     np.bitwise_or(words, np.uint64(1023 << 52), out=words)
@@ -145,14 +151,14 @@ uniform = _law(_unit, "gg_uniform")
 
 
 def doubles(words: Any) -> Any:
-    """Numbers in [0, 1), one of each uint64."""
+    """Return numbers in [0, 1), one for each uint64."""
     numbers = np.empty(words.shape)
     _unit64(words, numbers)
     return numbers
 
 
 def integers(low: int, high: int) -> Law:
-    """Integers from `low` up to `high`, not included: a word, or two, modulo their number."""
+    """Return the law of integers in [low, high): one word, or two, modulo `high - low`."""
 
     def convert(span: int, words: Any, out: Any) -> None:
         kind = np.uint32 if out.dtype.itemsize == 4 else np.uint64
@@ -172,7 +178,7 @@ def integers(low: int, high: int) -> Law:
 
 
 def normal_pairs(words: Any, out: Any) -> None:
-    """Pairs of normal numbers into `out`, of float32 or float64; changes `words`."""
+    """Write pairs of normal numbers to `out`, of float32 or float64; changes `words`."""
     if out.dtype.itemsize == 4:
         units = np.empty(2 * words.size, np.float32)
         _unit32(words, units)
@@ -191,7 +197,7 @@ def normal_pairs(words: Any, out: Any) -> None:
 def _normal16(words: Any, out: Any) -> None:
     wide = np.empty(out.size, np.float32)
     normal_pairs(words, wide)
-    np.copyto(out, wide, casting="unsafe")  # bfloat16, too
+    np.copyto(out, wide, casting="unsafe")  # also for bfloat16
 
 
 def _normal(words: Any, out: Any) -> None:
@@ -199,14 +205,14 @@ def _normal(words: Any, out: Any) -> None:
 
 
 normal = _law(_normal, "gg_normal")
-"""Normal numbers of mean 0 and deviation 1."""
+"""Normal numbers with mean 0 and standard deviation 1."""
 
 
-# -- normal, none beyond 2: a group has blocks of its own, and takes the first that are within
+# -- truncated normal: each group has its own blocks and takes the first numbers within 2
 
 
 def _truncate(place: Philox, offsets: Any, words: Any, group: int) -> Any:
-    """The numbers of groups that begin so many counters further on, with these first blocks."""
+    """Return the numbers of groups at these counter offsets, given their first blocks."""
     drawn = np.empty((len(words) // 2, group), np.float32 if group == 4 else np.float64)
     normal_pairs(words, drawn.reshape(-1))
     short = np.flatnonzero((np.abs(drawn) >= 2).any(axis=1))
@@ -217,9 +223,9 @@ def _truncate(place: Philox, offsets: Any, words: Any, group: int) -> Any:
 
 def _fill_truncated(place: Philox, flat: Any) -> None:
     groups, group = groups_of(flat)
-    apart = _RESERVED * group
-    for done, words in place.chunks(groups, apart):
-        offsets = np.arange(done, done + len(words) // 2, dtype=np.uint64) * np.uint64(apart)
+    stride = _RESERVED * group
+    for done, words in place.chunks(groups, stride):
+        offsets = np.arange(done, done + len(words) // 2, dtype=np.uint64) * np.uint64(stride)
         drawn = _truncate(place, offsets, words, group)
         part = flat[done * group : done * group + drawn.size]
         part[...] = drawn[: part.size]
@@ -231,7 +237,7 @@ def _truncated_groups(place: Philox, offsets: Any, out: Any) -> None:
 
 
 def _first_within(place: Philox, starts: Any, drawn: Any) -> Any:
-    """Rows of `drawn` with what is beyond 2 left out, filled up from the blocks that follow."""
+    """Drop numbers beyond 2 from the rows of `drawn`, and refill these from later blocks."""
     group, used = drawn.shape[1], 1
     numbers = np.empty_like(drawn)
     rows = np.arange(len(drawn))
@@ -251,4 +257,4 @@ def _first_within(place: Philox, starts: Any, drawn: Any) -> Any:
 truncated_normal = Law(
     partial(_fill, _fill_truncated, _RESERVED), _truncated_groups, _RESERVED, "gg_truncated"
 )
-"""Normal numbers, those beyond 2 left out."""
+"""Normal numbers, without those beyond 2."""

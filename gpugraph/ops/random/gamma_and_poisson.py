@@ -1,6 +1,6 @@
-"""Gamma and Poisson numbers: the ops and functions over `rejection_sampling`.
+"""Gamma and Poisson numbers: the ops and functions on top of `rejection_sampling`.
 
-Equal seeds give TensorFlow's numbers, but for the last bits of float64.
+Equal seeds give TensorFlow's numbers, except for the last bits of float64.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _REAL = (*_FLOATS, dtypes.int32, dtypes.int64)
 
 
 def _infer(context: InferContext) -> Sequence[TensorShape]:
-    """The given shape, and then that of the parameters."""
+    """Return the requested shape followed by the shape of the parameters."""
     first, second = context.value_as_shape(0).sizes, context.shapes[1].sizes
     if first is None or second is None:
         return [TensorShape.of(None)]
@@ -37,7 +37,7 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _drawing(law: Callable[[Philox, Any], Any]) -> Call:
-    """Per parameter, so many numbers in turn."""
+    """Return the kernel that draws equally many numbers for each parameter in turn."""
 
     def make(context: KernelContext, parameters: Any, out: Any) -> Callable[[], Any]:
         stream, kinds = stream_of(context), parameters.size
@@ -55,8 +55,10 @@ def _drawing(law: Callable[[Philox, Any], Any]) -> Call:
 
 
 def _gamma_back(op: Any, dy: Any) -> list[Any]:
-    """By alpha, of numbers whose probability stays (M. Figurnov and others, "Implicit
-    reparameterization gradients", 2018), summed over the numbers of each alpha."""
+    """Return the gradient with respect to alpha, summed over the numbers of each alpha.
+
+    It holds the probability of the numbers fixed (M. Figurnov and others, "Implicit
+    reparameterization gradients", 2018)."""
     sizes, alpha = op.inputs
     slope = raw_ops.Mul(dy, raw_ops.RandomGammaGrad(alpha, op.outputs[0]))
     return [None, raw_ops.Sum(slope, raw_ops.Range(0, raw_ops.Size(sizes), 1))]
@@ -100,9 +102,9 @@ def random_gamma(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Gamma random numbers: `shape` of them for each of `alpha` and `beta`, which broadcast.
+    """Return gamma random numbers: `shape` of them for each pair of `alpha` and `beta`, broadcast.
 
-    alpha: the shape parameter, above 0 (NaN comes out for others). beta: the rate, 1 by default.
+    alpha: the shape parameter, above 0 (others give NaN). beta: the rate, 1 by default.
     Differentiable in alpha and beta; the gradient of float16 numbers by alpha is a TypeError.
     """
     with op_scope(name, "random_gamma", shape, alpha, beta):
@@ -110,8 +112,8 @@ def random_gamma(
         alpha = convert_to_tensor(alpha, dtype, name="alpha")
         beta = convert_to_tensor(1 if beta is None else beta, dtype, name="beta")
         drawn = _random_gamma(sizes, alpha + zeros_like(beta), **seeds_of(seed))
-        least = np.finfo(alpha.dtype.as_numpy_dtype).tiny
-        return raw_ops.Maximum(least, drawn / beta)
+        smallest = np.finfo(alpha.dtype.as_numpy_dtype).tiny
+        return raw_ops.Maximum(smallest, drawn / beta)
 
 
 def random_poisson(
@@ -121,9 +123,9 @@ def random_poisson(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Poisson random numbers: `shape` of them for each of the rates `lam`.
+    """Return Poisson random numbers: `shape` of them for each of the rates `lam`.
 
-    dtype: floating, int32 or int64; of a rate that is negative or not finite NaN comes out.
+    dtype: floating, int32 or int64. A rate that is negative or not finite gives NaN.
     """
     with op_scope(name, "random_poisson", lam, shape):
         sizes = convert_to_tensor(sizes_of(shape), dtypes.int32)

@@ -1,7 +1,7 @@
-"""Random choices: classes by their log probabilities, orders of rows, parts of a tensor.
+"""Random choices: classes by log probability, permutations of rows, and crops of a tensor.
 
-Equal seeds give TensorFlow's choices, those of a kernel that goes through all rows in one thread
-(TensorFlow's own depend on the threads for large draws).
+Equal seeds give the choices of TensorFlow's kernels on a single thread (for large draws,
+TensorFlow's own choices depend on the number of threads).
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _SUMMARY = 1000
 # -- classes
 
 _FEW = 64
-"""Rows with fewer draws are counted together: a search in each costs as much as so many."""
+"""Below this number of draws per row, rows are counted together instead of searched one by one."""
 
 _AT_ONCE = 1 << 18
 
@@ -68,9 +68,9 @@ def _infer_multinomial(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _draw_classes(place: Philox, logits: Any, out: Any) -> None:
-    """Per row: where a number in [0, 1) falls among the sums of probabilities so far.
+    """Draw classes: find where a number in [0, 1) falls in the cumulative probabilities of its row.
 
-    What is infinite or NaN has no probability; where all is, the class after the last comes out.
+    Infinite and NaN logits have probability 0; if all are, the result is the number of classes.
     """
     rows, count = out.shape
     if not out.size:
@@ -97,7 +97,7 @@ def _check_classes(logits: Any, out: Any) -> None:
 
 
 def _blocks(rows: int, count: int) -> int:
-    """How many blocks a draw of so many reserves."""
+    """Return the number of blocks that a draw of `count` numbers for each row reserves."""
     return 2 * rows * -(-count // 4) * 4 * RESERVED
 
 
@@ -128,7 +128,10 @@ def _launch_stateless(signature: Signature) -> list[Launch]:
 def _launch_classes(
     function: str, signature: Signature, arguments: tuple[Any, ...], seed: str
 ) -> list[Launch]:
-    """Sums of probabilities, and the draw; given: its arguments that are no sizes."""
+    """Return the launches for the cumulative probabilities and for the draw.
+
+    arguments: those of the draw that are not sizes.
+    """
     (rows, classes), (_, count) = signature.input_shapes[0], signature.output_shapes[0]
     sums = Scratch("sums", rows * classes, dtypes.float64)
     types = {"T": signature.input_types[0].base_dtype}
@@ -152,7 +155,7 @@ _multinomial_op = drawing_op(
     infer=_infer_multinomial,
     host=[1],
     stateful=True,
-    doc="[batch, num_samples] classes, of each row of `logits` by its log probabilities.",
+    doc="[batch, num_samples] classes, drawn by the log probabilities in each row of `logits`.",
 )
 _stateless_op = drawing_op(
     "StatelessMultinomial",
@@ -164,14 +167,14 @@ _stateless_op = drawing_op(
     attrs={"T": REAL, "Tseed": INDEX, "output_dtype": INDEX},
     infer=_infer_multinomial,
     host=[1],
-    doc="[batch, num_samples] classes by log probabilities, which follow from `seed`.",
+    doc="[batch, num_samples] classes, drawn by log probabilities and determined by `seed`.",
 )
 
 
 def _classes(
     function: OpFunction, scope: tuple[str | None, str], logits: Any, options: tuple[Any, Any, Any]
 ) -> Tensor:
-    """options: how many classes, their dtype, the seed."""
+    """Apply a multinomial op in a name scope. options: number of draws, their dtype, the seed."""
     count, dtype, seed = options
     with op_scope(*scope, logits):
         tensor = convert_to_tensor(logits, name="logits")
@@ -187,11 +190,12 @@ def multinomial(
     name: str | None = None,
     output_dtype: Any = None,
 ) -> Tensor:
-    """[batch, num_samples] classes drawn by `logits`, [batch, classes] of log probabilities.
+    """Return [batch, num_samples] classes, drawn by `logits`.
 
-    They need not be normalized; what is not finite is never drawn. output_dtype: int64 (default)
-    or int32. ValueError for logits that are no matrix, InvalidArgumentError in a run for no
-    classes.
+    logits: [batch, classes], log probabilities.
+    The logits need not be normalized; classes whose logit is not finite are never drawn.
+    output_dtype: int64 (default) or int32. Raises ValueError for logits that are not a matrix; a
+    run raises InvalidArgumentError if there are no classes.
     """
     options = num_samples, output_dtype, seed
     return _classes(_multinomial_op, (name, "multinomial"), logits, options)
@@ -204,7 +208,7 @@ def categorical(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """The same as `multinomial`, under its newer name."""
+    """Draw classes like `multinomial`; this is the newer name."""
     options = num_samples, dtype, seed
     return _classes(_multinomial_op, (name, "categorical"), logits, options)
 
@@ -216,7 +220,7 @@ def stateless_multinomial(
     output_dtype: Any = dtypes.int64,
     name: str | None = None,
 ) -> Tensor:
-    """As `multinomial`; the classes follow from `seed`, two integers."""
+    """Draw classes like `multinomial`, determined by `seed`, two integers."""
     options = num_samples, output_dtype, seed
     return _classes(_stateless_op, (name, "stateless_multinomial"), logits, options)
 
@@ -224,16 +228,16 @@ def stateless_multinomial(
 def stateless_categorical(
     logits: Any, num_samples: Any, seed: Any, dtype: Any = dtypes.int64, name: str | None = None
 ) -> Tensor:
-    """The same as `stateless_multinomial`, under its newer name."""
+    """Draw classes like `stateless_multinomial`; this is the newer name."""
     options = num_samples, dtype, seed
     return _classes(_stateless_op, (name, "stateless_categorical"), logits, options)
 
 
-# -- orders
+# -- permutations
 
 
 def _order(place: Philox, count: int) -> Any:
-    """The numbers below `count` in random order (Fisher and Yates, from the front)."""
+    """Return the numbers below `count` in random order (Fisher and Yates, from the front)."""
     left = np.arange(count, 1, -1, dtype=np.uint32)
     order = list(range(count))
     for index, offset in enumerate((place.words(count - 1) % left).tolist()):
@@ -270,17 +274,17 @@ _random_shuffle = op(
 
 
 def random_shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Tensor:
-    """`value` with its rows, along the first dimension, in random order."""
+    """Return `value` with its rows, along the first dimension, in random order."""
     return _random_shuffle(value, **seeds_of(seed), name=name)
 
 
-# -- parts
+# -- crops
 
 
 def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None = None) -> Tensor:
-    """A part of `value` of the sizes `size`, from anywhere within it.
+    """Return a part of `value` of the sizes `size`, at a random position.
 
-    InvalidArgumentError in a run where `value` is smaller than that.
+    A run raises InvalidArgumentError if `value` is smaller than `size`.
     """
     with op_scope(name, "random_crop", value, size) as scope:
         value = convert_to_tensor(value, name="value")
@@ -289,10 +293,10 @@ def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None
         shown = ["Need value.shape >= size, got ", sizes, size]
         fits = reduce_all(sizes >= size)
         with sizes.graph.name_scope("Assert"):
-            convert_to_tensor(shown[0])  # as tf.Assert does: seeds count what was made before
+            convert_to_tensor(shown[0])  # as tf.Assert does: seeds count the ops so far
             check = raw_ops.Assert(fits, shown, summarize=_SUMMARY, name="Assert")
         sizes = with_dependencies([check], sizes)
         limit = sizes - size + 1
-        most = np.iinfo(np.int32).max
-        drawn = random_uniform(shape(sizes), maxval=most, dtype=dtypes.int32, seed=seed)
+        largest = np.iinfo(np.int32).max
+        drawn = random_uniform(shape(sizes), maxval=largest, dtype=dtypes.int32, seed=seed)
         return slice(value, drawn % limit, size, name=scope)

@@ -1,7 +1,7 @@
-"""Many float32 random numbers by C (kernels/host/host_random.h), from the moment it is compiled.
+"""Large float32 draws by C code (kernels/host/host_random.h), as soon as it is compiled.
 
-The numbers are NumPy's, to the bit: a tensor may be filled by NumPy in part, until the code is
-there, and by C from then on. Code that gives other numbers is not used.
+The numbers equal NumPy's bit for bit, so NumPy may fill the first part of a tensor until the code
+is ready, and C the rest. Code that gives other numbers is not used.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from gpugraph.ops.random.philox import CHUNK, Philox
 FILE = "host_random.h"
 
 FEW = 16_384
-"""Numbers below which NumPy is as fast as a C function that is bound for them."""
+"""The count of numbers below which NumPy is as fast as binding and calling a C function."""
 
 _PART = 1 << 22
-"""Numbers that NumPy draws before it is asked again whether the code is there."""
+"""The count of numbers that NumPy draws between checks whether the code is ready."""
 
 _NUMPY_SECONDS = 2e-8
-"""What NumPy takes for a number, about."""
+"""NumPy's approximate time per number, in seconds."""
 
-_LEAST_PATIENCE_S, _MOST_PATIENCE_S = 0.1, 2.0
-"""A compiler takes at least the former for the code."""
+_MIN_PATIENCE_S, _MAX_PATIENCE_S = 0.1, 2.0
+"""The bounds of the wait for the compiler, which needs at least the lower one."""
 
 _SAMPLE = 4 * CHUNK + 3
 
@@ -39,7 +39,7 @@ _SOUND: dict[tuple[int, str], bool] = {}
 
 
 def with_native(context: KernelContext, law: Law, out: Any) -> Law:
-    """The law for such an array, by C where it has many numbers of float32."""
+    """Return the law for an array, with native code if the array is a large one of float32."""
     if not law.native or out.size < FEW or out.dtype != np.float32:
         return law
     return law._replace(fill=partial(_fill, context.compiled(FILE), law))
@@ -54,7 +54,7 @@ def _fill(
         rest = flat[done:]
         here = place.skip(done // group * (law.reserved * group or 1))
         file = compiled(0.0 if done else _patience(flat.size))
-        if file is not None and _is_sound(file, law):
+        if file is not None and _gives_expected_numbers(file, law):
             _draw(file, law, here, rest)
             return
         law.fill(here, rest[:_PART])
@@ -62,9 +62,9 @@ def _fill(
 
 
 def _patience(count: int) -> float:
-    """Seconds for which it pays to wait for the code: half of what NumPy takes for many numbers."""
+    """Return the seconds to wait for the code: half of NumPy's time for large draws, else 0."""
     seconds = count * _NUMPY_SECONDS / 2
-    return min(seconds, _MOST_PATIENCE_S) if seconds >= _LEAST_PATIENCE_S else 0.0
+    return min(seconds, _MAX_PATIENCE_S) if seconds >= _MIN_PATIENCE_S else 0.0
 
 
 def _draw(file: CompiledFile, law: Law, place: Philox, out: Any) -> None:
@@ -73,8 +73,8 @@ def _draw(file: CompiledFile, law: Law, place: Philox, out: Any) -> None:
     file.bind(law.native, [out.size], [position, out])()
 
 
-def _is_sound(file: CompiledFile, law: Law) -> bool:
-    """Whether the compiled function gives the law's numbers; tried once, on a sample."""
+def _gives_expected_numbers(file: CompiledFile, law: Law) -> bool:
+    """Return whether the compiled function gives the law's numbers; tested once, on a sample."""
     key = id(file), law.native
     if key not in _SOUND:
         place = Philox(0x0123456789ABCDEF, 2**96 - CHUNK // 2)  # the counter carries
@@ -84,7 +84,7 @@ def _is_sound(file: CompiledFile, law: Law) -> bool:
         _SOUND[key] = bool(np.array_equal(numbers, expected))
         if not _SOUND[key]:
             warnings.warn(
-                f"native code is not used: that of {law.native} gives other random numbers than "
+                f"native code is not used: {law.native} gives other random numbers than "
                 "NumPy: the C compiler is not sound",
                 RuntimeWarning,
                 stacklevel=stack_level(),

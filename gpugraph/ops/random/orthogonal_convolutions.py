@@ -1,4 +1,4 @@
-"""Initializers of convolution kernels that keep the length of their inputs.
+"""Initializers of convolution kernels that preserve the norm of their inputs.
 
 Xiao et al. 2018, Dynamical Isometry and a Mean Field Theory of CNNs (arXiv:1806.05393).
 """
@@ -25,11 +25,11 @@ from gpugraph.ops.random.random_ops import random_normal
 from gpugraph.ops.random.variable_initializers import Initializer
 
 Blocks = dict[tuple[int, ...], Tensor]
-"""The matrices of a kernel, by where they lie in the window."""
+"""The matrices of a kernel, by their position in the window."""
 
 
 class _OrthogonalKernel(Initializer):
-    """A kernel [..., channels, filters] of `gain` times a convolution that keeps lengths."""
+    """A kernel [..., channels, filters] of `gain` times a norm-preserving convolution."""
 
     floating_only = True
 
@@ -58,14 +58,14 @@ class _OrthogonalKernel(Initializer):
 
 
 class ConvolutionDeltaOrthogonal(_OrthogonalKernel):
-    """`gain` times an orthonormal matrix in the middle of the window, zeros around it.
+    """`gain` times an orthonormal matrix at the centre of the window, zeros elsewhere.
 
-    For kernels along one to three dimensions. ValueError for another rank, and for more channels
-    than filters.
+    For kernels with one to three spatial dimensions. Raises ValueError for another rank, and if
+    there are more channels than filters.
     """
 
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
-        """The kernel of this shape."""
+        """Return the kernel of this shape."""
         del partition_info
         wanted = self.dtype if dtype is None else self._check_dtype(dtype)
         sizes = self._checked(
@@ -82,15 +82,16 @@ class ConvolutionDeltaOrthogonal(_OrthogonalKernel):
 
 
 class _ConvolutionOrthogonal(_OrthogonalKernel):
-    """`gain` times a product of kernels of two pixels, each of projections.
+    """`gain` times a product of kernels of two pixels, each made of projections.
 
-    ValueError for another rank, windows of unequal sides, and more channels than filters.
+    Raises ValueError for another rank, for windows of unequal sides, and if there are more channels
+    than filters.
     """
 
     dimensions = 1
 
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
-        """The kernel of this shape."""
+        """Return the kernel of this shape."""
         del partition_info
         wanted = self.dtype if dtype is None else self._check_dtype(dtype)
         words = {1: "three-dimensional", 2: "four-dimensional", 3: "five-dimensional"}
@@ -109,14 +110,14 @@ class _ConvolutionOrthogonal(_OrthogonalKernel):
         return kernel
 
     def _seeds(self) -> Any:
-        """The seeds of one draw after the other: None, or from the initializer's on."""
+        """Yield the seeds of successive draws: None, or integers from the initializer's seed."""
         seed = self.seed
         while True:
             yield seed
             seed = None if not seed else seed + 1
 
     def _two_pixels(self, size: int, dtype: DType, seeds: Any) -> Blocks:
-        """The kernel of windows of two pixels a side: products of projections."""
+        """Return a kernel whose window has two pixels a side: products of projections."""
         projections = [self._projection(size, dtype, seeds) for _ in range(self.dimensions)]
         eye = constant(np.eye(size), dtype)
         blocks = {}
@@ -129,7 +130,7 @@ class _ConvolutionOrthogonal(_OrthogonalKernel):
         return blocks
 
     def _projection(self, size: int, dtype: DType, seeds: Any) -> Tensor:
-        """A symmetric projection, to a random half of the axes of a random basis."""
+        """Return a symmetric projection onto a random half of the axes of a random basis."""
         basis = self._orthogonal_matrix(size, dtype, next(seeds))
         mask = cast(random_normal([size], seed=next(seeds)) > 0, dtype)
         columns = basis * mask
@@ -137,7 +138,7 @@ class _ConvolutionOrthogonal(_OrthogonalKernel):
 
 
 def _convolved(left: Blocks, right: Blocks) -> Blocks:
-    """The kernel of one convolution after another."""
+    """Return the kernel that equals one convolution followed by another."""
     blocks: Blocks = {}
     for (place, matrix), (offset, other) in product(left.items(), right.items()):
         target = tuple(one + another for one, another in zip(place, offset))

@@ -1,18 +1,18 @@
 """Philox4x32-10, the counter-based generator: 128 random bits of a key and a 128-bit counter.
 
 J. Salmon, M. Moraes, R. Dror and D. Shaw, "Parallel random numbers: as easy as 1, 2, 3", 2011.
-Any part of a stream can be had by itself, so threads and devices change no number.
+Any part of a stream can be computed alone, so threads and devices do not affect the numbers.
 
-A block is the four 32-bit words that one counter gives, here two uint64, the earlier word in the
-lower half:  words.view(np.uint32)  is the stream in its order. Blocks are computed `CHUNK` at a
-time, which stay in the cache, by two arrays of pairs of words:
+A block is the four 32-bit words of one counter value, here two uint64 with the earlier word in the
+lower half:  words.view(np.uint32)  is the stream in order. Blocks are computed `CHUNK` at a
+time, so that they stay in the cache, on two arrays of pairs of words:
 
     A = [c2; c0]    B = [c1; c3]           a round: A *= [M1; M0]
     c0' = high(M1 c2) ^ c1 ^ k0                     T = (A >> 32) ^ B ^ [k0; k1]    [c0'; c2']
-    c2' = high(M0 c0) ^ c3 ^ k1                     A, B = T upside down, A         [c1'; c3']
+    c2' = high(M0 c0) ^ c3 ^ k1                     A, B = T with rows swapped, A   [c1'; c3']
     c1' = low(M1 c2), c3' = low(M0 c0)
 
-Upper halves are cleared only where a product would see them.
+Upper halves are cleared only where a product would read them.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 CHUNK = 8192
-"""How many blocks are computed at once: half a MiB of arrays."""
+"""The number of blocks computed at once: half a MiB of arrays."""
 
 _FEW = 8
-"""Up to so many blocks Python's own numbers are faster than arrays."""
+"""Up to this number of blocks, Python's integers are faster than arrays."""
 
 _HALF = 2**32
 _WORD = _HALF - 1
 _WHOLE = 2**128
 _MULTIPLIERS = 0xD2511F53, 0xCD9E8D57  # M0, M1
-_WEYL = 0x9E3779B9, 0xBB67AE85  # what the two words of the key grow by, round by round
+_WEYL = 0x9E3779B9, 0xBB67AE85  # the increments of the two words of the key per round
 _ROUNDS = 10
 
 
@@ -47,7 +47,7 @@ def _round_keys(key: int) -> list[tuple[int, int]]:
 
 
 class _Constants(NamedTuple):
-    """The numbers of the rounds as arrays, created at first use: NumPy is slow to create them."""
+    """The constants of the rounds as arrays, created at first use: NumPy is slow to create them."""
 
     multipliers: Any
     low: Any
@@ -75,17 +75,17 @@ class _Workspace:
 
 
 class Philox(NamedTuple):
-    """A place in the stream of a key: the counter of its next block."""
+    """A position in the stream of a key: the counter of its next block."""
 
     key: int
     counter: int
 
     def skip(self, blocks: int) -> Philox:
-        """The place so many blocks further on."""
+        """Return the position `blocks` blocks further on."""
         return Philox(self.key, (self.counter + blocks) % _WHOLE)
 
     def block(self) -> tuple[int, int, int, int]:
-        """The four words of the next block."""
+        """Return the four words of the next block."""
         c0, c1, c2, c3 = (self.counter >> shift & _WORD for shift in (0, 32, 64, 96))
         for k0, k1 in _round_keys(self.key):
             first, second = c0 * _MULTIPLIERS[0], c2 * _MULTIPLIERS[1]
@@ -94,9 +94,9 @@ class Philox(NamedTuple):
         return c0, c1, c2, c3
 
     def chunks(self, count: int, stride: int = 1) -> Iterator[tuple[int, Any]]:
-        """`count` blocks, `stride` counters apart: (how many came before, their words), by chunks.
+        """Yield `count` blocks, `stride` counters apart, in chunks: (blocks before, words).
 
-        The words are uint64, two a block, and stay until the next chunk is asked for.
+        The words are uint64, two per block, and stay valid until the next chunk.
         """
         if count <= _FEW:
             if count:
@@ -112,14 +112,14 @@ class Philox(NamedTuple):
             done += part
 
     def words(self, count: int) -> Any:
-        """`count` words, as uint32."""
+        """Return `count` words, as uint32."""
         pairs = np.empty(-(-count // 4) * 2, np.uint64)
         for done, words in self.chunks(-(-count // 4)):
             pairs[2 * done : 2 * done + len(words)] = words
         return pairs.view(np.uint32)[:count]
 
     def at(self, offsets: Any) -> Any:
-        """The words of the blocks so many counters further on (uint64, below 2**63): two a row."""
+        """Return the blocks at these counter offsets (uint64, below 2**63): two uint64 per row."""
         low = np.asarray(offsets, np.uint64) + np.uint64(self.counter & 2**64 - 1)
         carried = low < offsets
         constants, size = _constants(), len(low)
@@ -138,9 +138,9 @@ class Philox(NamedTuple):
         return np.array(words, np.uint32).view(np.uint64)
 
     def _run(self, count: int, stride: int, space: _Workspace) -> Any:
-        """`count` blocks among whose counters only the lowest word differs.
+        """Return `count` blocks whose counters differ only in the lowest word.
 
-        So most words of the first two rounds are plain numbers.
+        Therefore most words of the first two rounds are scalars.
         """
         constants, (k0, k1), (l0, l1) = _constants(), *_round_keys(self.key)[:2]
         c0, c1, c2, c3 = (self.counter >> shift & _WORD for shift in (0, 32, 64, 96))
@@ -153,7 +153,7 @@ class Philox(NamedTuple):
         np.multiply(b[1], first, out=b[1])
         np.right_shift(b[1], constants.half, out=b[0])
         np.bitwise_xor(b[0], np.uint64(c3 ^ k1), out=b[0])
-        np.multiply(b[0], second, out=b[0])  # b: both products that follow from c0
+        np.multiply(b[0], second, out=b[0])  # b: both products that derive from c0
 
         upper = c2 * _MULTIPLIERS[1]
         product = (upper >> 32 ^ c1 ^ k0) * _MULTIPLIERS[0]
@@ -168,7 +168,7 @@ class Philox(NamedTuple):
 
 
 def _rounds(a: Any, b: Any, t: Any, keys: list[Any]) -> tuple[Any, Any]:
-    """A = [c2; c0] and B = [c1; c3] after the rounds of `keys`; all three arrays are used up."""
+    """Return A = [c2; c0] and B = [c1; c3] after the rounds of `keys`; overwrites all arrays."""
     constants = _constants()
     for key in keys:
         np.multiply(a, constants.multipliers, out=a)
@@ -181,7 +181,7 @@ def _rounds(a: Any, b: Any, t: Any, keys: list[Any]) -> tuple[Any, Any]:
 
 
 def _pack(state: tuple[Any, Any], out: Any) -> None:
-    """Writes c0 | c1 << 32 and c2 | c3 << 32 in turn."""
+    """Write c0 | c1 << 32 and c2 | c3 << 32 alternately."""
     a, b = state
     np.left_shift(b, _constants().half, out=b)
     np.bitwise_or(a[::-1], b, out=out.reshape(-1, 2).T)

@@ -1,7 +1,7 @@
 """Random numbers on GPUs: launches of random_distributions.cu, which give the host's numbers.
 
-A stream's position lies in the GPU's memory, where the kernels advance it: a captured run is the
-same launches again.
+The position of a stream is in GPU memory, where the kernels advance it, so that a captured run
+can repeat the same launches.
 """
 
 from __future__ import annotations
@@ -15,28 +15,28 @@ from gpugraph.ops.framework.cuda_grids import THREADS, grid_of
 from gpugraph.ops.random.seeds_and_streams import RESERVED, stored_stream
 
 _BITS = {float16: 10, bfloat16: 7}
-"""Bits of the mantissa of what has few."""
+"""The number of mantissa bits of the 16-bit types."""
 
 Bounds = tuple[int, int]
-"""The lowest integer, and the first that is too high."""
+"""The smallest integer, and the exclusive upper bound."""
 
 
 def stream_launches(law: str, signature: Signature, bounds: Bounds = (0, 0)) -> list[Launch]:
-    """Fills the output with the next numbers of the op's stream."""
+    """Return launches that fill the output with the next numbers of the op's stream."""
     total = prod(signature.output_shapes[0])
     further = (stored_stream(signature), total, total * RESERVED)
     return [_launch("gg_random", law, signature, (Arg(0), *further, *_span(bounds)), "int32_t")]
 
 
 def seed_launches(law: str, signature: Signature, bounds: Bounds = (0, 0)) -> list[Launch]:
-    """Fills the output with the numbers of the seed, the one input that is not on the host."""
+    """Return launches that fill the output from the seed, the one input that is not on the host."""
     total = prod(signature.output_shapes[0])
     arguments = (Arg(0), Arg(1), total, *_span(bounds))
     return [_launch("gg_stateless", law, signature, arguments, seed_type(signature, 1))]
 
 
 def seed_type(signature: Signature, index: int) -> str:
-    """The C type of a seed's integers."""
+    """Return the C type of a seed's integers."""
     return f"{signature.input_types[index].base_dtype.name}_t"
 
 
@@ -51,7 +51,7 @@ def _launch(
 
 
 def _span(bounds: Bounds) -> tuple[int, int]:
-    """The lowest integer, and how many there are, as 64 bits."""
+    """Return the smallest integer, and the size of the range as 64 bits."""
     low, high = bounds
     span = high - low
     return low, span if span < 2**63 else span - 2**64

@@ -1,9 +1,9 @@
-"""Random numbers: uniform, normal and integer ones, with TensorFlow's very streams.
+"""Random numbers: uniform, normal and integer ones, from TensorFlow's streams.
 
-Equal seeds give TensorFlow's numbers (those of its CPU kernels): to the bit for uniform numbers and
+Equal seeds give the numbers of TensorFlow's CPU kernels: to the bit for uniform numbers and
 integers, within a few units in the last place for normal ones, whose logarithm, sine and cosine
-differ. Devices, plans and threads change nothing. See `seeds_and_streams` for seeds and
-`bits_to_distributions` for distributions.
+differ. The result does not depend on devices, plans or threads. See `seeds_and_streams` for seeds
+and `bits_to_distributions` for distributions.
 """
 
 from __future__ import annotations
@@ -58,15 +58,16 @@ def drawing_op(
     direct: bool = False,
     **declaration: Any,
 ) -> OpFunction:
-    """Declares an op that draws numbers: on GPUs by launches of a file's functions. The first
-    input, by default the only one on the host, is the shape."""
+    """Declare an op that draws numbers; on GPUs it launches functions of `file`.
+
+    The first input, by default the only one on the host, is the shape."""
     call = Call(make=bind, direct=direct)
     declaration = {"host": [0], "grad": NO_GRADIENT, **declaration}
     return op(op_type, cpu=call, gpu=Source(file, launches, call), **declaration)
 
 
 def _random_op(name: str, law: Law, gpu_law: str, doc: str) -> OpFunction:
-    """An op that fills a tensor of a given shape by `law`; gpu_law: its name on GPUs."""
+    """Declare an op that fills a tensor of a given shape by `law`. gpu_law: its name on GPUs."""
 
     def bind(context: KernelContext, out: Any) -> Callable[[], Any]:
         return partial(stream_of(context).fill, with_native(context, law, out), out)
@@ -95,7 +96,7 @@ _truncated_normal = _random_op(
 
 
 def integer_bounds(signature: Signature, first: int) -> tuple[int, int]:
-    """The bounds of integers, two host inputs, of which the lower one is input `first`."""
+    """Return the bounds of integers, two host inputs; the lower one is input number `first`."""
     low, high = (signature.value(index) for index in (first, first + 1))
     for name, bound in (("minval", low), ("maxval", high)):
         if bound.shape != ():
@@ -106,7 +107,7 @@ def integer_bounds(signature: Signature, first: int) -> tuple[int, int]:
 
 
 def integer_law(context: KernelContext, first: int) -> Law:
-    """The law of integers between two host inputs, of which the lower one is input `first`."""
+    """Return the law of integers between two host inputs; the lower one is input number `first`."""
     return integers(*integer_bounds(context, first))
 
 
@@ -142,12 +143,12 @@ _random_uniform_int = drawing_op(
 
 
 def sizes_of(shape: Any) -> Tensor:
-    """`shape` as a vector of integers."""
+    """Return `shape` as a vector of integers."""
     return convert_to_tensor(int_argument(shape), name="shape")
 
 
 def bounds(minval: Any, maxval: Any, dtype: Any) -> tuple[Any, Any, DType]:
-    """Both bounds and the dtype of uniform numbers; ValueError where they don't go together."""
+    """Return both bounds and the dtype of uniform numbers; raise ValueError if they mismatch."""
     wanted = as_dtype(dtype)
     if wanted not in (*FLOATING, *INDEX):
         raise ValueError(f"Invalid dtype {wanted!r}")
@@ -159,7 +160,7 @@ def bounds(minval: Any, maxval: Any, dtype: Any) -> tuple[Any, Any, DType]:
 
 
 def between(low: Tensor, high: Tensor, unit: Tensor, name: str) -> Tensor:
-    """Numbers in [0, 1) stretched to [low, high)."""
+    """Scale numbers in [0, 1) to [low, high)."""
     width = raw_ops.Sub(high, low, name="sub")
     return raw_ops.Add(raw_ops.Mul(unit, width, name="mul"), low, name=name)
 
@@ -172,10 +173,10 @@ def random_uniform(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Uniform random numbers in [minval, maxval), of `shape`.
+    """Return uniform random numbers in [minval, maxval), of `shape`.
 
-    `maxval` is 1 by default for floating point numbers, and must be given for int32 and int64
-    (ValueError). InvalidArgumentError in a run for integers where minval >= maxval.
+    `maxval` is 1 by default for floating point numbers, and required for int32 and int64
+    (ValueError). A run raises InvalidArgumentError for integers if minval >= maxval.
     """
     minval, maxval, wanted = bounds(minval, maxval, dtype)
     with op_scope(name, "random_uniform", shape, minval, maxval) as scope:
@@ -196,10 +197,10 @@ def scale(
     name: str | None,
     further: Callable[[], dict[str, Any]],
 ) -> Tensor:
-    """Numbers of mean 0 and deviation 1, stretched and moved; given: shape, mean and stddev.
+    """Return random numbers scaled by stddev and shifted by mean; inputs: shape, mean and stddev.
 
-    further: makes the op's other arguments, once these are in the graph: a seed may be the
-      number of ops there.
+    further: returns the op's other arguments, called once the inputs are in the graph, because a
+      seed may depend on the number of ops there.
     """
     wanted = as_dtype(dtype)
     with op_scope(name, default, *inputs) as scope:
@@ -218,7 +219,7 @@ def random_normal(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Normally distributed random numbers of `shape`."""
+    """Return normally distributed random numbers of `shape`."""
     inputs = shape, mean, stddev
     return scale(_random_normal, "random_normal", inputs, dtype, name, lambda: seeds_of(seed))
 
@@ -231,6 +232,6 @@ def truncated_normal(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Normally distributed random numbers of `shape`, none further than 2 stddev from the mean."""
+    """Return normal random numbers of `shape`, none further than 2 stddev from the mean."""
     inputs = shape, mean, stddev
     return scale(_truncated_normal, "truncated_normal", inputs, dtype, name, lambda: seeds_of(seed))

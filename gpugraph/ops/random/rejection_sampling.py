@@ -1,12 +1,12 @@
-"""Gamma and Poisson numbers: drawn by rejection, each from blocks of its own.
+"""Gamma and Poisson numbers by rejection sampling; each number has its own blocks.
 
 Gamma: G. Marsaglia and W. W. Tsang, "A simple method for generating gamma variables", 2000.
 Poisson: D. Knuth's products of uniform numbers for small rates; W. Hoermann, "The transformed
 rejection method for generating Poisson random variables" (PTRS), 1993, for others.
 
-Number i takes blocks from 256 i on, as many as it needs, in TensorFlow's order: two doubles a
-block, of which the second is used first. All numbers go on together, one attempt after the other,
-until none is left.
+Number i uses as many blocks as it needs, starting at 256 i, in TensorFlow's order: two doubles per
+block, of which the second is used first. All numbers proceed together, one attempt at a time,
+until all are accepted.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ import numpy as np
 from gpugraph.ops.random.bits_to_distributions import doubles, normal_pairs
 from gpugraph.ops.random.philox import Philox
 
-_APART = 256
+_BLOCKS_PER_NUMBER = 256
 _AT_ONCE = 1 << 16
 """How many numbers are drawn together."""
 
 _KNUTH = 10
-"""Rates below this are drawn by products."""
+"""Rates below this use Knuth's products."""
 
 
 def _normals(words: Any) -> Any:
@@ -35,15 +35,17 @@ def _normals(words: Any) -> Any:
 
 
 class _Lanes:
-    """The streams of some numbers, each at its own block."""
+    """The streams of several numbers, each at its own block."""
 
     def __init__(self, place: Philox, first: int, count: int) -> None:
         self.place = place
-        self.next = (np.arange(count, dtype=np.uint64) + np.uint64(first)) * np.uint64(_APART)
+        self.next = (np.arange(count, dtype=np.uint64) + np.uint64(first)) * np.uint64(
+            _BLOCKS_PER_NUMBER
+        )
 
 
 class _Source:
-    """Doubles for lanes; a pair is kept until both of it were taken."""
+    """A source of doubles for lanes; it holds each lane's pair until both halves are used."""
 
     def __init__(self, lanes: _Lanes, convert: Callable[[Any], Any]) -> None:
         self.lanes, self.convert = lanes, convert
@@ -51,7 +53,7 @@ class _Source:
         self.left = np.zeros(len(lanes.next), np.int8)
 
     def take(self, which: Any) -> Any:
-        """The next number of each of these lanes."""
+        """Return the next number of each lane in `which`."""
         empty = which[self.left[which] == 0]
         if empty.size:
             self.pairs[empty] = self.convert(self.lanes.place.at(self.lanes.next[empty]))
@@ -65,7 +67,7 @@ Draw = Callable[[Any, _Lanes], Any]
 
 
 def _by_parts(draw: Draw, place: Philox, parameters: Any) -> Any:
-    """draw(parameters, lanes) of all, so many at once."""
+    """Call draw(parameters, lanes) on batches of the parameters, and join the results."""
     numbers = np.empty(parameters.size)
     for start in range(0, parameters.size, _AT_ONCE):
         part = parameters[start : start + _AT_ONCE]
@@ -75,15 +77,15 @@ def _by_parts(draw: Draw, place: Philox, parameters: Any) -> Any:
 
 
 def gamma(place: Philox, alphas: Any) -> Any:
-    """Gamma numbers of these shapes (a vector of float64, above 0) and rate 1."""
+    """Return gamma numbers with these shapes (a vector of float64, above 0) and rate 1."""
     return _by_parts(_gamma, place, alphas)
 
 
 def _gamma(alphas: Any, lanes: _Lanes) -> Any:
-    """d v, with d = alpha - 1/3 and v = (1 + x / sqrt(9 d))^3 for a normal number x.
+    """Return d v, with d = alpha - 1/3 and v = (1 + x / sqrt(9 d))^3 for a normal number x.
 
-    Below 1 that of alpha + 1, times u^(1 / alpha); for 1 an exponential number. What is not above
-    0 has no number: NaN.
+    An alpha below 1 uses the number of alpha + 1, times u^(1 / alpha); alpha 1 uses an exponential
+    number. The result is NaN unless alpha is above 0.
     """
     uniforms, normals = _Source(lanes, doubles), _Source(lanes, _normals)
     numbers = np.full(alphas.size, np.nan)
@@ -113,9 +115,9 @@ def _gamma(alphas: Any, lanes: _Lanes) -> Any:
 
 
 def poisson(place: Philox, rates: Any) -> Any:
-    """Poisson numbers of these rates (a vector of float64), as float64.
+    """Return Poisson numbers of these rates (a vector of float64), as float64.
 
-    NaN for a rate that is negative, infinite or no number.
+    The result is NaN for a rate that is negative, infinite or NaN.
     """
     return _by_parts(_poisson, place, rates)
 
@@ -129,7 +131,7 @@ def _poisson(rates: Any, lanes: _Lanes) -> Any:
 
 
 def _products(rates: Any, left: Any, uniforms: _Source, numbers: Any) -> None:
-    """How many uniform numbers can be multiplied before the product is at most exp(-rate)."""
+    """Count the uniform numbers that can be multiplied before the product is at most exp(-rate)."""
     limits, products = np.exp(-rates[left]), np.ones(left.size)
     count = 0
     while left.size:
@@ -141,7 +143,7 @@ def _products(rates: Any, left: Any, uniforms: _Source, numbers: Any) -> None:
 
 
 def _transformed(rates: Any, left: Any, uniforms: _Source, numbers: Any) -> None:
-    """A number under a hat function, taken if it lies under that of Poisson's numbers, too."""
+    """Draw numbers under a hat function, and accept those that lie under Poisson's distribution."""
     while left.size:
         rate = rates[left]
         b = 0.931 + 2.53 * np.sqrt(rate)

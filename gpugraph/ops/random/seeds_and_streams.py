@@ -1,8 +1,8 @@
-"""The streams of random numbers: seeds, and how far each op of a session has got.
+"""The streams of random numbers: seeds, and the position of each op of a session in its stream.
 
 An op's seeds are the key and the upper half of the counter of its stream (`philox`). Each draw
-reserves more blocks than it can need, by its size alone, so that later numbers are TensorFlow's,
-too. Stateless ops derive a position from a seed of two numbers, by a draw with a key of its own.
+reserves more blocks than it can need, by its size alone, so that later numbers equal TensorFlow's
+too. Stateless ops derive a position from a seed of two numbers, by a draw with a separate key.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from gpugraph.ops.random.bits_to_distributions import Law, groups_of
 from gpugraph.ops.random.philox import CHUNK, Philox
 
 DEFAULT_GRAPH_SEED = 87654321
-"""The graph's seed where only an op has one."""
+"""The graph's seed if only an op has one."""
 
 RESERVED = 256
-"""How many blocks are reserved for each number."""
+"""The number of blocks reserved per number."""
 
 INDEX = (dtypes.int32, dtypes.int64)
 SEED_ATTRS = {"seed": Attr("int", 0), "seed2": Attr("int", 0)}
@@ -40,10 +40,10 @@ _STATELESS_KEY = 0x02461E293EC8F720  # TensorFlow's
 
 
 def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
-    """The two seeds of a random op with the argument `op_seed`, or (None, None).
+    """Return the two seeds of a random op with the argument `op_seed`, or (None, None).
 
-    The graph's seed and the op's; where only the graph has one, the op's is the number of ops
-    created so far; where only the op has one, the graph's is DEFAULT_GRAPH_SEED.
+    They are the graph's seed and the op's. If only the graph has a seed, the op's is the number of
+    ops created so far; if only the op has one, the graph's is DEFAULT_GRAPH_SEED.
     """
     graph = get_default_graph()
     if graph.seed is None:
@@ -53,11 +53,11 @@ def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
     else:
         local_seed = graph.version if op_seed is None else op_seed
         seeds = _truncated("seed", graph.seed), _truncated("op_seed", local_seed)
-    return (0, _LARGEST_SEED) if seeds == (0, 0) else seeds  # (0, 0) would mean none
+    return (0, _LARGEST_SEED) if seeds == (0, 0) else seeds  # (0, 0) would mean no seed
 
 
 def _truncated(name: str, seed: Any) -> int:
-    """A seed of any size, modulo the largest that ops take."""
+    """Return a seed of any size modulo the largest seed that ops accept."""
     try:
         return whole_number(name, seed % _LARGEST_SEED)
     except TypeError:
@@ -65,12 +65,12 @@ def _truncated(name: str, seed: Any) -> int:
 
 
 def set_random_seed(seed: int) -> None:
-    """Sets the default graph's seed: random ops created from now on repeat themselves."""
+    """Set the default graph's seed, which makes random ops created from now on reproducible."""
     get_default_graph().seed = seed
 
 
 def seeds_of(seed: int | None) -> dict[str, Any]:
-    """The attrs `seed` and `seed2` of an op with the argument `seed`."""
+    """Return the attrs `seed` and `seed2` of an op with the argument `seed`."""
     first, second = get_seed(seed)
     return {"seed": first or 0, "seed2": second or 0}
 
@@ -79,13 +79,13 @@ def seeds_of(seed: int | None) -> dict[str, Any]:
 
 
 class Stream:
-    """The position of a session's op in its stream; without seeds it begins anywhere.
+    """The position of a session's op in its stream; without seeds it starts at a random position.
 
-    Small tensors are drawn ahead, those of several runs at once (twice as many each time), since
-    few blocks take as long as some hundreds do.
+    Small tensors are drawn ahead, for several runs at once (twice as many each time), because
+    a few blocks take as long as some hundreds.
 
-    Once a GPU draws its numbers, its position is in that GPU's memory, in the layout of
-    philox.cuh, and nowhere else: a run on the host reads it there, and writes it back.
+    Once a GPU draws numbers, the position is only in that GPU's memory, in the layout of
+    philox.cuh: a run on the host reads it from there, and writes it back.
     """
 
     def __init__(self, seed: int, seed2: int) -> None:
@@ -99,22 +99,22 @@ class Stream:
         self._moved: tuple[str, DeviceState] | None = None
 
     def move(self, device: str, put: Callable[[Any], DeviceState]) -> DeviceState:
-        """The stream's position in a device's memory, where it stays (see `kernel.Movable`)."""
+        """Move the position to a device's memory for good, and return it (see `kernel.Movable`)."""
         with self._lock:
             if self._moved is None:
                 self._moved, self._kind = (device, put(self._words(self._place))), None
             location, stored = self._moved
             if location != device:
-                raise NotImplementedError(f"its random numbers are counted on {location}")
+                raise NotImplementedError(f"the position of its random numbers is on {location}")
             return stored
 
     def _words(self, place: Philox) -> Any:
-        """A position as kernels have it."""
+        """Return a position in the layout of the kernels."""
         halves = place.counter % _LONG, place.counter // _LONG
         return np.array([*halves, place.key, 0], np.uint64)
 
     def reserve(self, blocks: int) -> Philox:
-        """A position from which on so many blocks are the caller's alone."""
+        """Reserve `blocks` blocks for the caller alone, and return their position."""
         with self._lock:
             place, self._kind = self._place, None
             if self._moved is None:
@@ -127,7 +127,7 @@ class Stream:
         return place
 
     def fill(self, law: Law, out: Any) -> None:
-        """Fills `out` by `law`, with the next numbers of this stream."""
+        """Fill `out` by `law`, with the next numbers of this stream."""
         row = self._row_ahead(law, out) if 0 < groups_of(out)[0] <= CHUNK // 4 else None
         if row is None:
             law(self.reserve(out.size * RESERVED), out)
@@ -135,7 +135,7 @@ class Stream:
             np.copyto(out.reshape(-1), row)
 
     def _row_ahead(self, law: Law, out: Any) -> Any:
-        """The next numbers, among those drawn ahead; None if a GPU draws them."""
+        """Return the next numbers, from those drawn ahead; None if a GPU draws them."""
         kind = law, out.size, out.dtype
         with self._lock:
             if self._moved is not None:
@@ -150,7 +150,7 @@ class Stream:
 
     def _draw_ahead(self, law: Law, out: Any, runs: int) -> None:
         runs = min(runs, CHUNK // groups_of(out)[0])
-        self._kind = None  # until they are there
+        self._kind = None  # until they are drawn
         self._ahead, self._used = np.empty((runs, out.size), out.dtype), 0
         if runs == 1:
             law(self._place, self._ahead[0])
@@ -159,19 +159,19 @@ class Stream:
 
 
 def stream_of(context: KernelContext) -> Stream:
-    """The stream of this op in this session."""
+    """Return the stream of this op in this session."""
     seeds = context.attrs["seed"], context.attrs["seed2"]
     return context.state(lambda: Stream(*seeds))
 
 
 def stored_stream(signature: Signature) -> State:
-    """The stream of this op in a device's memory, as an argument of launches."""
+    """Return the stream of this op in a device's memory, as an argument of launches."""
     seeds = signature.attrs["seed"], signature.attrs["seed2"]
     return State(lambda: Stream(*seeds))
 
 
 def place_of_seed(seed: Any) -> Philox:
-    """The position at which the numbers of a seed of two integers begin."""
+    """Return the position at which the numbers of a seed of two integers begin."""
     first, second = (int(number) % _LONG for number in seed)
     drawn = Philox(_STATELESS_KEY, first | second << 64).block()
     return Philox(drawn[0] | drawn[1] << 32, (drawn[2] | drawn[3] << 32) << 64)

@@ -1,6 +1,6 @@
-"""Random numbers that follow from a seed of two integers alone: no stream, no state.
+"""Random numbers that are determined by a seed of two integers, without a stream or state.
 
-Equal seeds give equal numbers at every run, TensorFlow's: to the bit for uniform numbers and
+Equal seeds give equal numbers in every run, TensorFlow's: to the bit for uniform numbers and
 integers, within a few units in the last place for normal ones.
 """
 
@@ -36,12 +36,12 @@ from gpugraph.ops.random.seeds_and_streams import INDEX, place_of_seed
 
 
 def seed_shape_fault(shape: TensorShape) -> str:
-    """What is wrong with the shape of a seed; empty if nothing is."""
+    """Return what is wrong with the shape of a seed; an empty string if nothing is."""
     return "" if shape.is_compatible_with((2,)) else f"seed must have shape [2], not {shape}"
 
 
 def check_seed_shape(shape: Sequence[int]) -> None:
-    """InvalidArgumentError for the shape of an array that is no seed."""
+    """Raise InvalidArgumentError if a shape is not that of a seed."""
     fault = seed_shape_fault(TensorShape.of(tuple(shape)))
     if fault:
         raise invalid_argument(fault)
@@ -77,7 +77,7 @@ def _stateless_op(name: str, law: Law, gpu_law: str, doc: str) -> OpFunction:
         outputs="output: dtype",
         attrs={"dtype": FLOATING, "T": INDEX, "Tseed": INDEX},
         infer=_infer,
-        doc=f"{doc} The numbers follow from `seed`, two integers.",
+        doc=f"{doc} The numbers are determined by `seed`, two integers.",
     )
 
 
@@ -109,7 +109,7 @@ _uniform_int = drawing_op(
     attrs={"dtype": INDEX, "T": INDEX, "Tseed": INDEX},
     infer=_infer,
     host=[0, 2, 3],
-    doc="Uniform integers from minval up to, but not including, maxval, which follow from `seed`.",
+    doc="Uniform integers from minval up to, but not including, maxval, determined by `seed`.",
 )
 
 
@@ -124,11 +124,11 @@ def stateless_random_uniform(
     dtype: Any = dtypes.float32,
     name: str | None = None,
 ) -> Tensor:
-    """Uniform random numbers in [minval, maxval), of `shape`, which follow from `seed`.
+    """Return uniform random numbers in [minval, maxval), of `shape`, determined by `seed`.
 
     seed: two integers, or a tensor of them. `maxval` is 1 by default for floating point numbers,
-    and must be given for int32 and int64 (ValueError). InvalidArgumentError in a run for integers
-    where minval >= maxval.
+    and required for int32 and int64 (ValueError). A run raises InvalidArgumentError for integers
+    if minval >= maxval.
     """
     minval, maxval, wanted = bounds(minval, maxval, dtype)
     with op_scope(name, "stateless_random_uniform", shape, seed, minval, maxval) as scope:
@@ -148,7 +148,7 @@ def stateless_random_normal(
     dtype: Any = dtypes.float32,
     name: str | None = None,
 ) -> Tensor:
-    """Normally distributed random numbers of `shape`, which follow from `seed` (two integers)."""
+    """Return normal random numbers of `shape`, determined by `seed` (two integers)."""
     inputs = shape, mean, stddev
     default = "stateless_random_normal"
     return scale(_normal, default, inputs, dtype, name, lambda: {"seed": seed})
@@ -162,8 +162,9 @@ def stateless_truncated_normal(
     dtype: Any = dtypes.float32,
     name: str | None = None,
 ) -> Tensor:
-    """Normally distributed random numbers of `shape`, none further than 2 stddev from the mean,
-    which follow from `seed` (two integers)."""
+    """Return normal random numbers of `shape`, none further than 2 stddev from the mean.
+
+    They are determined by `seed` (two integers)."""
     inputs = shape, mean, stddev
     default = "stateless_truncated_normal"
     return scale(_truncated_normal, default, inputs, dtype, name, lambda: {"seed": seed})

@@ -1,7 +1,7 @@
-"""Initializers: callables of a shape that give a variable's first value.
+"""Initializers: callables that take a shape and return a variable's initial value.
 
-`init(shape, dtype=None, partition_info=None)` gives a tensor; a dtype there goes before the one
-of the constructor.
+`init(shape, dtype=None, partition_info=None)` returns a tensor; its dtype overrides that of the
+constructor.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ from gpugraph.ops.linalg.matmul import matrix_transpose
 from gpugraph.ops.random.random_ops import random_normal, random_uniform, truncated_normal
 
 _TRUNCATED_STDDEV = 0.87962566103423978
-"""The standard deviation of a standard normal cut off at two standard deviations."""
+"""The standard deviation of a standard normal truncated at two standard deviations."""
 
 
 class Initializer:
-    """Base of the initializers."""
+    """The base class of initializers."""
 
     floating_only = False
-    """Whether other dtypes are a ValueError."""
+    """Whether dtypes other than floating ones raise ValueError."""
 
     def __init__(self, dtype: Any = dtypes.float32) -> None:
         self.dtype: DType = self._check_dtype(dtype)
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments of the constructor, the dtype by its name."""
+        """Return the arguments of the constructor, with the dtype by its name."""
         names = inspect.signature(type(self)).parameters
         config = {name: getattr(self, name) for name in names if hasattr(self, name)}
         return {**config, "dtype": self.dtype.name}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Initializer:
-        """The initializer of the arguments that `get_config` gave."""
+        """Return the initializer with the arguments from `get_config`."""
         return cls(**config)
 
     def _check_dtype(self, dtype: Any) -> DType:
@@ -54,7 +54,7 @@ class Initializer:
         return base_dtype
 
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
-        """A tensor of `shape`; of a part of a variable the scale is that of the whole."""
+        """Return a tensor of `shape`; a part of a variable gets the scale of the whole."""
         full = shape if partition_info is None else partition_info.full_shape
         return self._make(shape, self.dtype if dtype is None else self._check_dtype(dtype), full)
 
@@ -141,10 +141,11 @@ class TruncatedNormal(_Normal):
 
 
 class VarianceScaling(Initializer):
-    """Variance `scale / n`; n is the fan in, the fan out, or their mean, by `mode`.
+    """Variance `scale / n`; n is the fan-in, the fan-out, or their mean, depending on `mode`.
 
     mode: "fan_in", "fan_out" or "fan_avg". distribution: "truncated_normal" (or "normal"),
-    "untruncated_normal", "uniform". ValueError for others and for a scale that isn't positive.
+    "untruncated_normal", "uniform". Raises ValueError for others and for a scale that is not
+    positive.
     """
 
     floating_only = True
@@ -181,9 +182,9 @@ class VarianceScaling(Initializer):
 
 
 class UniformUnitScaling(Initializer):
-    """Uniform within `factor` sqrt(3 / n), n being the sizes but the last, multiplied.
+    """Uniform within `factor` sqrt(3 / n), where n is the product of all sizes except the last.
 
-    A linear layer of such weights keeps its input's scale. Source: Sussillo and Abbott, 2014.
+    A linear layer with such weights preserves its input's scale. Source: Sussillo and Abbott, 2014.
     """
 
     floating_only = True
@@ -203,8 +204,8 @@ class UniformUnitScaling(Initializer):
 class Orthogonal(Initializer):
     """`gain` times a matrix whose rows, or columns if they are fewer, are orthonormal.
 
-    It is that of the QR decomposition of a normal matrix, with a positive diagonal of R, and has
-    as many columns as the last size. ValueError for a shape of less than two dimensions.
+    The matrix is Q of the QR decomposition of a normal matrix, with a positive diagonal of R; its
+    number of columns is the last size. Raises ValueError for a shape of fewer than two dimensions.
     Source: Saxe et al., 2014.
     """
 
@@ -231,7 +232,7 @@ class Orthogonal(Initializer):
 
 
 class Identity(Initializer):
-    """`gain` on the diagonal of a matrix, 0 elsewhere; ValueError for a shape that is no matrix."""
+    """`gain` on the diagonal of a matrix, 0 elsewhere; raises ValueError for other shapes."""
 
     floating_only = True
 
@@ -240,7 +241,7 @@ class Identity(Initializer):
         self.gain = gain
 
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
-        """The matrix, or the part of it that `partition_info` is of."""
+        """Return the matrix, or the part of it that `partition_info` describes."""
         wanted = self.dtype if dtype is None else self._check_dtype(dtype)
         sizes = _known(as_shape(shape))
         if len(sizes) != 2:
@@ -251,41 +252,41 @@ class Identity(Initializer):
 
 
 class GlorotUniform(VarianceScaling):
-    """Uniform within sqrt(6 / (fan in + fan out)). Source: Glorot and Bengio, 2010."""
+    """Uniform within sqrt(6 / (fan-in + fan-out)). Source: Glorot and Bengio, 2010."""
 
     def __init__(self, seed: int | None = None, dtype: Any = dtypes.float32) -> None:
         super().__init__(1.0, "fan_avg", "uniform", seed, dtype)
 
 
 class GlorotNormal(VarianceScaling):
-    """Truncated normal of variance 2 / (fan in + fan out). Source: Glorot and Bengio, 2010."""
+    """Truncated normal of variance 2 / (fan-in + fan-out). Source: Glorot and Bengio, 2010."""
 
     def __init__(self, seed: int | None = None, dtype: Any = dtypes.float32) -> None:
         super().__init__(1.0, "fan_avg", "truncated_normal", seed, dtype)
 
 
 def he_normal(seed: int | None = None) -> VarianceScaling:
-    """Truncated normal of variance 2 / fan in. Source: He et al., 2015."""
+    """Return a truncated normal initializer of variance 2 / fan-in. Source: He et al., 2015."""
     return VarianceScaling(2.0, "fan_in", "truncated_normal", seed)
 
 
 def he_uniform(seed: int | None = None) -> VarianceScaling:
-    """Uniform within sqrt(6 / fan in). Source: He et al., 2015."""
+    """Return a uniform initializer within sqrt(6 / fan-in). Source: He et al., 2015."""
     return VarianceScaling(2.0, "fan_in", "uniform", seed)
 
 
 def lecun_normal(seed: int | None = None) -> VarianceScaling:
-    """Truncated normal of variance 1 / fan in. Source: LeCun et al., 1998."""
+    """Return a truncated normal initializer of variance 1 / fan-in. Source: LeCun et al., 1998."""
     return VarianceScaling(1.0, "fan_in", "truncated_normal", seed)
 
 
 def lecun_uniform(seed: int | None = None) -> VarianceScaling:
-    """Uniform within sqrt(3 / fan in). Source: LeCun et al., 1998."""
+    """Return a uniform initializer within sqrt(3 / fan-in). Source: LeCun et al., 1998."""
     return VarianceScaling(1.0, "fan_in", "uniform", seed)
 
 
 def _fans(shape: TensorShape) -> tuple[float, float]:
-    """How many inputs and outputs a unit of a weight of this shape has."""
+    """Return the numbers of inputs and outputs of a unit with a weight of this shape."""
     sizes = _known(shape)
     if not sizes:
         return 1.0, 1.0
@@ -296,7 +297,7 @@ def _fans(shape: TensorShape) -> tuple[float, float]:
 
 
 def _known(shape: TensorShape) -> list[int]:
-    """The sizes; ValueError unless all are known."""
+    """Return the sizes; raise ValueError unless all are known."""
     sizes = [size for size in shape.as_list() if size is not None]
     if len(sizes) != shape.rank:
         raise ValueError(f"The values follow from a fully defined shape, but it is {shape}")

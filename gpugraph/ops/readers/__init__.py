@@ -1,1 +1,1 @@
-"""Readers: records of files, whose names come from a queue."""
+"""Readers: records of files whose names come from a queue."""

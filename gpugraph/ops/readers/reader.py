@@ -1,6 +1,6 @@
-"""A reader, which a session keeps behind its handle: records of one file after the other.
+"""The object behind a reader's handle: it reads the records of one file after another.
 
-The names of files come from a queue, for which a read may wait. Reads take turns.
+The names of files come from a queue, for which a read may wait. Reads run one at a time.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from gpugraph.ops.queues.element_queue import ElementQueue
 from gpugraph.ops.readers.record_sources import OpenWork, Records
 from gpugraph.plan import check_run
 
-_SLICE_S = 0.05  # after which a read that waits for its turn looks whether its run goes on
+_SLICE_S = 0.05  # seconds between checks whether the run of a waiting read goes on
 
 
 class Reader:
-    """Where a reader is, and how many records and files it has read.
+    """A reader's position, and its counts of records and files.
 
-    is_whole: whether a file is one record, so that it is finished when it is read; such a reader
-    has a state that can be stored.
+    is_whole: whether each file is a single record, so that it is finished when it is read; such a
+    reader has a serializable state.
     """
 
     def __init__(self, op_type: str, name: str, open_work: OpenWork, is_whole: bool) -> None:
@@ -40,11 +40,11 @@ class Reader:
         self._records: Records | None = None
 
     def read(self, queue: ElementQueue) -> tuple[bytes, bytes]:
-        """The key and the value of the next record; of the next file where one is at its end."""
+        """Return key and value of the next record; open the next file when one ends."""
         return self.read_up_to(queue, 1)[0]
 
     def read_up_to(self, queue: ElementQueue, count: int) -> list[tuple[bytes, bytes]]:
-        """The next records of one file, at most `count`, at least one."""
+        """Return the next records of one file, at least one and at most `count`."""
         if count < 0:
             raise invalid_argument(f"num_records must be >= 0, not {count}")
         self._wait_for_turn()
@@ -82,12 +82,12 @@ class Reader:
         assert self._records is not None
         try:
             return next(self._records, None)
-        except OpError as error:  # the file is not finished: each read fails, as TensorFlow's
+        except OpError as error:  # the file stays unfinished: each read fails, as in TensorFlow
             self._records = _Failing(error)
             raise
 
     def reset(self) -> None:
-        """Forgets the file and all numbers."""
+        """Forget the file and reset all counts."""
         self._wait_for_turn()
         try:
             self._clear()
@@ -95,7 +95,7 @@ class Reader:
             self._turn.release()
 
     def state(self) -> bytes:
-        """Its state as bytes; UnimplementedError for a reader of several records of a file."""
+        """Return the state as bytes; raise UnimplementedError unless files are single records."""
         if not self._is_whole:
             raise UnimplementedError.of_no_node("Reader SerializeState")
         numbers = (self.num_started, self.num_finished, self.num_records)
@@ -103,7 +103,10 @@ class Reader:
         return fields + (bytes_field(4, self._work) if self._work else b"")
 
     def restore(self, state: bytes) -> None:
-        """Goes to a state. UnimplementedError as of `state`, InvalidArgumentError for no state."""
+        """Restore a state.
+
+        Raises UnimplementedError like `state`, and InvalidArgumentError for invalid bytes.
+        """
         if not self._is_whole:
             raise UnimplementedError.of_no_node("Reader RestoreState")
         try:
@@ -119,7 +122,7 @@ class Reader:
 
 
 class _Failing:
-    """Records that can't be read: each attempt has the same error."""
+    """Records that cannot be read: each attempt raises the same error."""
 
     def __init__(self, error: OpError) -> None:
         self._class: Any = type(error)
@@ -133,7 +136,7 @@ class _Failing:
 
 
 def _next_name(queue: ElementQueue) -> bytes:
-    """The name that the queue has next; waits for it."""
+    """Return the next name from the queue; waits for one."""
     element = queue.dequeue()
     if len(element) != 1:
         raise invalid_argument("Expected single component queue")
@@ -145,7 +148,7 @@ def _next_name(queue: ElementQueue) -> bytes:
 
 
 def _read_state(state: bytes) -> tuple[list[int], bytes]:
-    """Files begun, files finished, records, and the name of the last file."""
+    """Return the counts of started files, finished files, and records, and the last file's name."""
     numbers, work = [0, 0, 0], b""
     for field, kind, content, _, _ in fields_of(state):
         if field in (1, 2, 3) and kind == VARINT:
@@ -156,5 +159,5 @@ def _read_state(state: bytes) -> tuple[list[int], bytes]:
             raise ValueError(f"a field {field}")
     started, finished, records = numbers
     if not 0 <= finished <= started or records < 0 or finished != started:
-        raise ValueError("numbers that do not fit")
+        raise ValueError("inconsistent counts")
     return numbers, work

@@ -1,4 +1,4 @@
-"""Readers as programs see them: tf.TextLineReader and its like."""
+"""The reader classes: tf.TextLineReader and others."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ def _handle_of(queue: Any) -> Any:
 
 
 class ReaderBase:
-    """Reads records of files, whose names it takes from a queue of strings.
+    """Reads records from files whose names it takes from a queue of strings.
 
-    reader_ref: the reader's handle. supports_serialize: whether it has a state that can be stored.
-    A session has one reader for each handle's node; reads take turns.
+    reader_ref: the reader's handle. supports_serialize: whether it has a serializable state.
+    A session has one reader for each handle's node; reads run one at a time.
     """
 
     def __init__(self, reader_ref: Tensor, supports_serialize: bool = False) -> None:
@@ -32,62 +32,68 @@ class ReaderBase:
         return self._reader_ref
 
     def read(self, queue: Any, name: str | None = None) -> Any:
-        """The next record, a pair of string scalars: `key` and `value`.
+        """Return the next record, a pair of string scalars: `key` and `value`.
 
-        queue: of the names, or its handle. Takes the next name where a file is at its end, and
-        waits for one. A run raises OutOfRangeError if the queue is closed and empty.
+        queue: the queue of names, or its handle. At the end of a file, the next name is taken,
+        which may wait. A run raises OutOfRangeError if the queue is closed and empty.
         """
         return raw_ops.ReaderReadV2(self._reader_ref, _handle_of(queue), name=name)
 
     def read_up_to(self, queue: Any, num_records: Any, name: str | None = None) -> Any:
-        """The next records of one file, a pair of string vectors: `keys` and `values`.
+        """Return the next records of one file, a pair of string vectors: `keys` and `values`.
 
-        As many as `num_records`, and fewer where the file ends.
+        There are `num_records` of them, or fewer at the end of the file.
         """
         return raw_ops.ReaderReadUpToV2(self._reader_ref, _handle_of(queue), num_records, name=name)
 
     def num_records_produced(self, name: str | None = None) -> Tensor:
-        """How many records it has read, an int64 scalar."""
+        """Return the number of records read, an int64 scalar."""
         tensor: Tensor = raw_ops.ReaderNumRecordsProducedV2(self._reader_ref, name=name)
         return tensor
 
     def num_work_units_completed(self, name: str | None = None) -> Tensor:
-        """How many files it has finished, an int64 scalar."""
+        """Return the number of files finished, an int64 scalar."""
         tensor: Tensor = raw_ops.ReaderNumWorkUnitsCompletedV2(self._reader_ref, name=name)
         return tensor
 
     def serialize_state(self, name: str | None = None) -> Tensor:
-        """Its state, a string scalar. UnimplementedError, in a run, where it has none."""
+        """Return the state, a string scalar.
+
+        A run raises UnimplementedError if the reader has none.
+        """
         tensor: Tensor = raw_ops.ReaderSerializeStateV2(self._reader_ref, name=name)
         return tensor
 
     def restore_state(self, state: Any, name: str | None = None) -> Operation:
-        """An operation that brings it to a state of `serialize_state`, of a reader of its kind."""
+        """Return an operation that restores a state of `serialize_state`.
+
+        The state must be from a reader of the same kind.
+        """
         operation: Operation = raw_ops.ReaderRestoreStateV2(self._reader_ref, state, name=name)
         return operation
 
     @property
     def supports_serialize(self) -> bool:
-        """Whether it has a state that can be stored."""
+        """Whether the reader has a serializable state."""
         return self._supports_serialize
 
     def reset(self, name: str | None = None) -> Operation:
-        """An operation that brings it to its beginning."""
+        """Return an operation that resets the reader."""
         operation: Operation = raw_ops.ReaderResetV2(self._reader_ref, name=name)
         return operation
 
 
 class WholeFileReader(ReaderBase):
-    """Reads whole files: the key is the name, the value what is in it."""
+    """Reads whole files: the key is the name, the value the content."""
 
     def __init__(self, name: str | None = None) -> None:
         super().__init__(raw_ops.WholeFileReaderV2(name=name), supports_serialize=True)
 
 
 class TextLineReader(ReaderBase):
-    """Reads lines without their ends: the key is "file:line".
+    """Reads lines without their line ends: the key is "file:line".
 
-    skip_header_lines: so many are left out at the beginning of each file.
+    skip_header_lines: the number of lines to skip at the beginning of each file.
     """
 
     def __init__(self, skip_header_lines: int | None = None, name: str | None = None) -> None:
@@ -99,8 +105,8 @@ class TextLineReader(ReaderBase):
 class FixedLengthRecordReader(ReaderBase):
     """Reads records of one length: the key is "file:number".
 
-    header_bytes, footer_bytes: what is left out at both ends of a file. hop_bytes: from the
-    beginning of one record to that of the next. encoding: "ZLIB" or "GZIP" for compressed files.
+    header_bytes, footer_bytes: bytes to skip at both ends of a file. hop_bytes: the distance from
+    the start of one record to that of the next. encoding: "ZLIB" or "GZIP" for compressed files.
     """
 
     def __init__(
@@ -125,7 +131,7 @@ class FixedLengthRecordReader(ReaderBase):
 
 
 class TFRecordReader(ReaderBase):
-    """Reads TFRecords: the key is "file:offset". options: how files are compressed."""
+    """Reads TFRecords: the key is "file:offset". options: the compression of the files."""
 
     def __init__(self, name: str | None = None, options: Any = None) -> None:
         kind = TFRecordOptions.get_compression_type_string(options)
@@ -133,7 +139,7 @@ class TFRecordReader(ReaderBase):
 
 
 class IdentityReader(ReaderBase):
-    """Reads the names themselves: keys and values are what the queue has."""
+    """Reads the names themselves: keys and values are the elements of the queue."""
 
     def __init__(self, name: str | None = None) -> None:
         super().__init__(raw_ops.IdentityReaderV2(name=name), supports_serialize=True)

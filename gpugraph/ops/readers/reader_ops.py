@@ -1,4 +1,4 @@
-"""Readers as ops: handles, which the session shares by container and name, and what reads."""
+"""The ops of readers: handles, which the session shares by container and name, and reads."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from gpugraph.ops.framework.shape_functions import of_rank
 from gpugraph.ops.queues.handle_ops import (
     SHARING,
     Run,
-    asking_op,
     handle_op,
     held_object,
     infer_scalars,
+    query_op,
     resource_name,
     resource_op,
     waiting_op,
@@ -59,7 +59,7 @@ def _declare(
     is_whole: bool = False,
     **attrs: Attr,
 ) -> None:
-    """Declares a kind of reader; `source` gives what opens a file, of the node's attrs."""
+    """Declare a kind of reader; `source` maps a node's attrs to the function that opens a file."""
 
     def bind(context: KernelContext, handle: Any) -> Run:
         open_work = source(context.attrs)
@@ -73,13 +73,13 @@ def _declare(
     resource_op(op_type, bind, doc, output="reader_handle", **attrs)
 
 
-_declare("IdentityReaderV2", lambda _: names, "Reads the names of files themselves.", True)
-_declare("WholeFileReaderV2", lambda _: whole_files, "Reads whole files.", True)
-_declare("TextLineReaderV2", _text_lines, "Reads lines of text.", skip_header_lines=Attr("int", 0))
+_declare("IdentityReaderV2", lambda _: names, "Read the names of files themselves.", True)
+_declare("WholeFileReaderV2", lambda _: whole_files, "Read whole files.", True)
+_declare("TextLineReaderV2", _text_lines, "Read lines of text.", skip_header_lines=Attr("int", 0))
 _declare(
     "FixedLengthRecordReaderV2",
     _fixed_lengths,
-    "Reads records of one length.",
+    "Read records of one length.",
     is_whole=False,
     header_bytes=Attr("int", 0),
     record_bytes=Attr("int", required=True),
@@ -91,7 +91,7 @@ _declare(
 _declare(
     "TFRecordReaderV2",
     _tf_records,
-    "Reads TFRecords.",
+    "Read TFRecords.",
     is_whole=False,
     **SHARING,
     compression_type=Attr("string", ""),
@@ -130,7 +130,7 @@ def _infer_records(context: InferContext) -> Sequence[TensorShape]:
 waiting_op(
     "ReaderReadV2",
     _bind_read,
-    "The key and the value of the next record, of the next file of a queue at an end.",
+    "Return key and value of the next record; at the end of a file, take the next from the queue.",
     inputs="reader_handle: resource, queue_handle: resource",
     outputs="key: string, value: string",
     infer=infer_scalars,
@@ -138,7 +138,7 @@ waiting_op(
 waiting_op(
     "ReaderReadUpToV2",
     _bind_read_up_to,
-    "The keys and values of the next records of one file, `num_records` at most.",
+    "Return keys and values of the next records of one file, at most `num_records`.",
     inputs="reader_handle: resource, queue_handle: resource, num_records: int64",
     outputs="keys: string, values: string",
     infer=_infer_records,
@@ -156,25 +156,25 @@ def _bind_reset(_: KernelContext, handle: Any) -> Run:
     return lambda: _reader_of(handle).reset()
 
 
-for _type, _output, _ask, _doc in (
+for _type, _output, _query, _doc in (
     (
         "ReaderNumRecordsProducedV2", "records_produced: int64",
-        lambda handle: _reader_of(handle).num_records, "How many records a reader has read.",
+        lambda handle: _reader_of(handle).num_records, "Return the number of records read.",
     ),
     (
         "ReaderNumWorkUnitsCompletedV2", "units_completed: int64",
-        lambda handle: _reader_of(handle).num_finished, "How many files a reader has finished.",
+        lambda handle: _reader_of(handle).num_finished, "Return the number of files finished.",
     ),
     (
         "ReaderSerializeStateV2", "state: string",
-        lambda handle: _reader_of(handle).state(), "A reader's state as bytes.",
+        lambda handle: _reader_of(handle).state(), "Return a reader's state as bytes.",
     ),
 ):  # fmt: skip
-    asking_op(_type, _output, _ask, _doc, inputs=_HANDLE)
+    query_op(_type, _output, _query, _doc, inputs=_HANDLE)
 handle_op(
     "ReaderRestoreStateV2",
     _bind_restore,
-    "Brings a reader to a state.",
+    "Restore a reader's state.",
     inputs="reader_handle: resource, state: string",
 )
-handle_op("ReaderResetV2", _bind_reset, "Brings a reader to its beginning.", inputs=_HANDLE)
+handle_op("ReaderResetV2", _bind_reset, "Reset a reader.", inputs=_HANDLE)

@@ -1,4 +1,4 @@
-"""How each kind of reader takes a file apart: a key and a value for each record."""
+"""The record formats of readers: a key and a value for each record of a file."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from gpugraph.formats.tf_record import read_record
 
 Records = Iterator[tuple[bytes, bytes]]
 OpenWork = Callable[[bytes], Records]
-"""Opens what a name from the queue stands for; an error of opening comes at once."""
+"""Opens the file that a name from the queue refers to; an error of opening is raised at once."""
 
 _AT_ONCE = 1 << 20
-_FRAME = 16  # bytes of a TFRecord beside its data
+_FRAME = 16  # bytes of a TFRecord beyond its data
 
 
 def _open(name: bytes) -> BinaryIO:
@@ -26,19 +26,20 @@ def _open(name: bytes) -> BinaryIO:
 
 
 def names(name: bytes) -> Records:
-    """The name itself is the only record."""
+    """Return the name itself as the only record."""
     return iter([(name, name)])
 
 
 def whole_files(name: bytes) -> Records:
-    """The whole file is the only record; its key is its name."""
+    """Return the whole file as the only record, with its name as the key."""
     with _open(name) as source, system_errors(name):
         return iter([(name, source.read())])
 
 
 def text_lines(skipped: int, name: bytes) -> Records:
-    """The lines of a file without their ends, after so many that are skipped: "file:line", from 1
-    on."""
+    """Return the lines of a file after `skipped` ones, without line ends.
+
+    Keys are "file:line", from 1."""
     source = _open(name)
 
     def read() -> Records:
@@ -55,7 +56,7 @@ def _without_end(line: bytes) -> bytes:
 
 
 def tf_records(compression: str, name: bytes) -> Records:
-    """The records of a TFRecord file: "file:offset"."""
+    """Return the records of a TFRecord file; keys are "file:offset"."""
     if compression not in ("", "ZLIB", "GZIP"):
         raise invalid_argument(f"Unsupported compression_type:{compression}")
     source = _open(name)
@@ -73,10 +74,10 @@ def tf_records(compression: str, name: bytes) -> Records:
 
 
 class FixedLengths:
-    """Records of one length, between a header and a footer: "file:number", from 0 on.
+    """Records of one length, between a header and a footer; keys are "file:number", from 0.
 
-    hop: from the beginning of one record to that of the next; 0: the record's length. encoding:
-    "ZLIB", "GZIP" or "" for a file that is not compressed.
+    hop: the distance from the start of one record to that of the next; 0: the record's length.
+    encoding: "ZLIB", "GZIP" or "" for a file that is not compressed.
     """
 
     def __init__(self, header: int, record: int, footer: int, hop: int, encoding: str) -> None:
@@ -91,7 +92,7 @@ class FixedLengths:
         self._hop, self._encoding = hop or record, encoding
 
     def __call__(self, name: bytes) -> Records:
-        """The records of a file. OutOfRangeError where it ends within its header."""
+        """Return the records of a file; raise OutOfRangeError if it ends within its header."""
         source = _open(name)
         inflated = InflatedFile(source, self._encoding, os.fsdecode(name))
         try:
@@ -104,7 +105,7 @@ class FixedLengths:
         return self._read(source, inflated, name)
 
     def _read(self, source: BinaryIO, inflated: InflatedFile, name: bytes) -> Records:
-        """Looks a footer ahead, since a compressed file does not say where it ends."""
+        """Yield the records; read a footer ahead, since a compressed file's size is not known."""
         window, number = b"", 0
         needed = self._record + self._footer
         with closing(source), system_errors(name):
@@ -122,7 +123,10 @@ class FixedLengths:
 
 
 def _take(source: Any, size: int, keep: bool = True) -> Any:
-    """So many bytes, or fewer at the end; what is not kept is only counted, as a range."""
+    """Read `size` bytes, or fewer at the end.
+
+    Without `keep`, return a range of that length instead of bytes.
+    """
     parts, missing = [], size
     while missing > 0 and (part := source.read(min(missing, _AT_ONCE))):
         missing -= len(part)

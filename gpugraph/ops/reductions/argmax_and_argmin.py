@@ -21,7 +21,7 @@ from gpugraph.ops.framework.formula_terms import Term, decomposition
 from gpugraph.ops.framework.kernel_helpers import cuda_kernels
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.shape_functions import UNKNOWN, normalize_axis
-from gpugraph.ops.reductions.axis_launches import Axis, best_place
+from gpugraph.ops.reductions.axis_launches import Axis, best_position
 from gpugraph.ops.reductions.reduction_ops import INTEGER_MIN, MAX, MIN
 
 
@@ -38,7 +38,7 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _searching(find: Any, worst: float) -> Call:
-    """`find` along an axis; NaNs lose against all numbers, as in TensorFlow."""
+    """Return the kernel of `find` along an axis; NaNs lose to all numbers, as in TensorFlow."""
 
     def make(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
         view, axis = _view(context, x)
@@ -58,7 +58,7 @@ def _searching(find: Any, worst: float) -> Call:
 
 
 def _view(context: KernelContext, x: Any) -> tuple[Any, int]:
-    """x as (before, axis, after), and 1; InvalidArgumentError for an empty axis."""
+    """Return x as (before, axis, after), and 1; raise InvalidArgumentError for an empty axis."""
     sizes = context.input_shapes[0]
     try:
         axis = normalize_axis(context.value(1), len(sizes), "Dimension")
@@ -70,7 +70,7 @@ def _view(context: KernelContext, x: Any) -> tuple[Any, int]:
 
 
 class _Chosen:
-    """The elements at `indices`: they have a NaN where, and only where, x has one."""
+    """The elements at `indices`, which include a NaN exactly if x has one there."""
 
     def __init__(self, view: Any, indices: Any) -> None:
         before, size, after = view.shape
@@ -86,15 +86,15 @@ class _Chosen:
         return bool(np.isnan(self.flat[positions]).any())
 
 
-def _launch(most: bool, signature: Signature) -> list[Launch]:
+def _launch(is_largest: bool, signature: Signature) -> list[Launch]:
     sizes = signature.input_shapes[0]
     axis = Axis.of(sizes, normalize_axis(signature.value(1), len(sizes), "Dimension"))
     dtype, out_type = signature.input_types[0], signature.output_types[0]
-    return best_place(Arg(0), Arg(1), axis, dtype, out_type, most)
+    return best_position(Arg(0), Arg(1), axis, dtype, out_type, is_largest)
 
 
 def _position_terms(best: Reduction, worst: str, signature: Signature, x: Term) -> list[Term]:
-    """The smallest of the positions along the last axis at which x has its best number."""
+    """Return the smallest position along the last axis at which x has its best value."""
     axis = normalize_axis(signature.value(1), len(x.shape), "Dimension")
     if axis != len(x.shape) - 1 or not x.dtype.is_floating or not 0 < x.shape[axis] < 2**31:
         raise NotImplementedError("it is not along the last axis of floating-point numbers")
@@ -107,7 +107,7 @@ def _position_terms(best: Reduction, worst: str, signature: Signature, x: Term) 
 
 
 class ArgFunction(Protocol):
-    """A function that looks for an element along an axis."""
+    """A function that finds an element along an axis."""
 
     def __call__(
         self,
@@ -117,7 +117,7 @@ class ArgFunction(Protocol):
         dimension: Any = None,
         output_type: Any = dtypes.int64,
     ) -> Tensor:
-        """The index of the element along `axis`, or `dimension`, its older name."""
+        """Return the index of the element along `axis`, or `dimension`, its older name."""
 
 
 def _declare(op_type: str, cpu: Call, element: str, best: Reduction, worst: str) -> ArgFunction:
@@ -135,14 +135,14 @@ def _declare(op_type: str, cpu: Call, element: str, best: Reduction, worst: str)
         **cuda_kernels("argmax_argmin.cu", partial(_launch, element == "largest"), cpu),
         native=decomposition(partial(_position_terms, best, worst)),
         grad=NO_GRADIENT,
-        doc=f"The index of the {element} element, the first of equals, along `dimension`.",
+        doc=f"The index of the {element} element along `dimension`; ties go to the lower one.",
     )
 
-    doc = f"""The index of the {element} element along `axis` (0 by default).
+    doc = f"""Return the index of the {element} element along `axis` (0 by default).
 
-    Of equals it is that of the first. The result has the shape of `input` without `axis`. NaNs
-    lose against numbers. ValueError for an axis that `input` hasn't; InvalidArgumentError in a
-    run where it has size 0. `dimension` is an older name of `axis`.
+    Ties go to the lower index. The result has the shape of `input` without `axis`. NaNs
+    lose to numbers. Raises ValueError for an axis that `input` does not have; a run raises
+    InvalidArgumentError if it has size 0. `dimension` is an older name of `axis`.
     """
 
     @named(op_type.lower(), doc)
@@ -168,12 +168,12 @@ argmin = _declare("ArgMin", _searching(np.argmin, np.inf), "smallest", MIN, "1.0
 def arg_max(
     input: Any, dimension: Any, output_type: Any = dtypes.int64, name: str | None = None
 ) -> Tensor:
-    """`argmax` along `dimension`, under its older name."""
+    """Return `argmax` along `dimension`; this is the older name."""
     return argmax(input, dimension, name, output_type=output_type)
 
 
 def arg_min(
     input: Any, dimension: Any, output_type: Any = dtypes.int64, name: str | None = None
 ) -> Tensor:
-    """`argmin` along `dimension`, under its older name."""
+    """Return `argmin` along `dimension`; this is the older name."""
     return argmin(input, dimension, name, output_type=output_type)

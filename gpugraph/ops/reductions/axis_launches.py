@@ -1,6 +1,6 @@
 """Launches of argmax_argmin.cu and scan.cu: the best element along an axis, and running sums.
 
-An axis is cut into parts where there are too few rows and columns to keep a GPU busy.
+An axis is split into parts if there are too few rows and columns to occupy a GPU.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from gpugraph.ops.framework.cuda_grids import THREADS, grid_of, wide_type
 from gpugraph.ops.framework.row_update_launches import columns_and_rows
 
 _BLOCKS = 264
-"""Blocks of 256 threads that keep a large GPU busy, at the least."""
-_MOST_PARTS = 256
+"""The minimum number of blocks of 256 threads that occupies a large GPU."""
+_MAX_PARTS = 256
 
 
 class Axis(NamedTuple):
@@ -29,30 +29,30 @@ class Axis(NamedTuple):
 
     @classmethod
     def of(cls, sizes: Sequence[int], axis: int) -> Axis:
-        """The axis of a tensor of these sizes."""
+        """Return the axis of a tensor of these sizes."""
         return cls(prod(sizes[:axis]), sizes[axis], prod(sizes[axis + 1 :]))
 
 
-def _cut(size: int, blocks: int, least: int) -> tuple[int, int]:
-    """The number of parts of an axis, and of elements in each."""
-    parts = max(1, min(_MOST_PARTS, ceil(_BLOCKS / blocks), size // least))
+def _cut(size: int, blocks: int, min_part: int) -> tuple[int, int]:
+    """Return the number of parts of an axis, and of elements in each."""
+    parts = max(1, min(_MAX_PARTS, ceil(_BLOCKS / blocks), size // min_part))
     part = ceil(size / parts)
     return ceil(size / part), part
 
 
-def best_place(
-    x: Arg, out: Arg, axis: Axis, dtype: DType, out_type: DType, most: bool
+def best_position(
+    x: Arg, out: Arg, axis: Axis, dtype: DType, out_type: DType, is_largest: bool
 ) -> list[Launch]:
-    """The index of the largest (`most`) or smallest element."""
+    """Return launches that find the index of the largest (`is_largest`) or smallest element."""
     wide = _power(min(axis.after, 32))
-    lanes = min(max(_power(axis.size), 4 // wide), THREADS // wide)  # at most 64 rows a block
+    lanes = min(max(_power(axis.size), 4 // wide), THREADS // wide)  # at most 64 rows per block
     deep = THREADS // wide // lanes
     across = ceil(axis.after / wide)
     parts, part = _cut(axis.size, ceil(axis.before / deep) * across, 16 * lanes)
     rows = axis.before * parts
     worst = "0"
     if dtype.is_floating:
-        worst = "(-INFINITY)" if most else "INFINITY"
+        worst = "(-INFINITY)" if is_largest else "INFINITY"
     indices: Arg | Scratch = out
     kind = out_type
     if parts > 1:
@@ -60,7 +60,7 @@ def best_place(
 
     def how(kind: DType) -> dict[str, Any]:
         defines = {
-            "BETTER(a, b)": "((a) > (b))" if most else "((a) < (b))",
+            "BETTER(a, b)": "((a) > (b))" if is_largest else "((a) < (b))",
             "WORST": f"(ELEMENT_VALUE){worst}",
             "OUTPUT": f"int{8 * kind.size}_t",
         }
@@ -82,7 +82,7 @@ def _power(count: int) -> int:
 
 
 _SHORT = 64
-"""The size of rows that single threads compute, if there are many."""
+"""The maximum size of rows that single threads compute if there are many rows."""
 
 
 def running(
@@ -95,7 +95,7 @@ def running(
     reverse: bool,
     exclusive: bool,
 ) -> list[Launch]:
-    """Running sums by an expression `combine` of a and b, from `start`."""
+    """Return launches of running sums by an expression `combine` of a and b, from `start`."""
     by_block = axis.after == 1 and (axis.size > _SHORT or axis.before < THREADS)
     blocks = axis.before if by_block else ceil(axis.before * axis.after / THREADS)
     parts, part = _cut(axis.size, blocks, 4096 if by_block else 64)

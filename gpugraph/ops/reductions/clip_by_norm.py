@@ -1,6 +1,6 @@
-"""Values kept within limits: each by itself, or all by their norm.
+"""Clipping of values: each element by limits, or all of them by their norm.
 
-IndexedSlices stay such: their values are clipped (a row that comes twice counts as two).
+IndexedSlices stay IndexedSlices: their values are clipped (a repeated row counts twice).
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from gpugraph.ops.reductions.reduction_functions import l2_loss, reduce_sum
 
 
 def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:
-    """`t` with what is below `clip_value_min` raised to it, and what is above the maximum lowered.
+    """Return `t` with its elements clipped to [clip_value_min, clip_value_max].
 
-    The limits are scalars, or broadcast against `t`: ValueError when the result would be of
+    The limits are scalars, or broadcast against `t`. Raises ValueError if the result would have
     another shape than `t`.
     """
     with op_scope(name, "clip_by_value", t, clip_value_min, clip_value_max) as scope:
@@ -41,23 +41,23 @@ def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | 
 
 
 def _values(t: Any) -> Tensor:
-    """A tensor to clip: of IndexedSlices their values."""
+    """Return the tensor to clip; for IndexedSlices, their values."""
     return convert_to_tensor(_rows(t), name="t")
 
 
 def _like(t: Any, values: Tensor) -> Any:
-    """Clipped values as slices where `t` is slices."""
+    """Return clipped values as slices if `t` is slices."""
     if isinstance(t, IndexedSlices):
         return IndexedSlices(values, t.indices, t.dense_shape)
     return values
 
 
 def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = None) -> Any:
-    """`t`, scaled down to an l2 norm of `clip_norm` where it is above: t * clip_norm / norm.
+    """Return `t`, scaled down to an l2 norm of `clip_norm` if it exceeds it: t * clip_norm / norm.
 
-    axes: the dimensions over which norms are taken, all by default; then there is one norm.
-    clip_norm: a scalar above 0, or one that broadcasts against the norms. ValueError when the
-    result would be of another shape than `t`. A `t` of zeros stays, and its gradient is finite.
+    axes: the axes over which norms are taken; by default all, which gives one norm.
+    clip_norm: a scalar above 0, or a tensor that broadcasts against the norms. Raises ValueError if
+    the result would have another shape than `t`. Zeros stay zeros, with a finite gradient.
     """
     with op_scope(name, "clip_by_norm", t, clip_norm) as scope:
         values = _values(t)
@@ -70,24 +70,24 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = No
 
 
 def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Tensor:
-    """`t`, scaled down to an l2 norm per element of `clip_norm`, a scalar above 0.
+    """Return `t`, scaled down to an l2 norm per element of `clip_norm`, a scalar above 0.
 
-    t * clip_norm * min(number of elements / norm, 1 / clip_norm), as TensorFlow has it.
+    As in TensorFlow, this is t * clip_norm * min(number of elements / norm, 1 / clip_norm).
     """
     with op_scope(name, "clip_by_average_norm", t, clip_norm) as scope:
         values = convert_to_tensor(t, name="t")
         count = cast(size(values), dtypes.float32)
         inverse = rsqrt(reduce_sum(values * values, range_of(rank(values))))
         scaled = values * clip_norm
-        least = minimum(inverse * count, constant(1.0) / clip_norm)
-        return identity(scaled * least, name=scope)
+        factor = minimum(inverse * count, constant(1.0) / clip_norm)
+        return identity(scaled * factor, name=scope)
 
 
 def global_norm(t_list: Any, name: str | None = None) -> Tensor:
-    """The norm of all elements of all tensors together: sqrt(sum of squares), a scalar.
+    """Return the norm of all elements of all tensors together: sqrt(sum of squares), a scalar.
 
-    t_list: a sequence of tensors of one floating dtype; None among them counts as nothing.
-    TypeError when it is no sequence.
+    t_list: a sequence of tensors of one floating dtype; None items are skipped.
+    Raises TypeError if it is not a sequence.
     """
     _check_sequence(t_list)
     with op_scope(name, "global_norm", *t_list):
@@ -103,13 +103,14 @@ def global_norm(t_list: Any, name: str | None = None) -> Tensor:
 def clip_by_global_norm(
     t_list: Any, clip_norm: Any, use_norm: Any = None, name: str | None = None
 ) -> tuple[list[Tensor | None], Tensor]:
-    """The tensors, scaled down together so that their global norm is `clip_norm` at most.
+    """Return the tensors, scaled down together so that their global norm is at most `clip_norm`.
 
     t_list: a sequence of tensors of one floating dtype; None stays None. clip_norm: a scalar above
       0. use_norm: the global norm, if it is known.
 
-    Returns the list of `t * clip_norm / max(norm, clip_norm)`, and the norm. Where the norm is not
-    finite, all elements become NaN, so that it is noticed. TypeError when `t_list` is no sequence.
+    Returns the list of `t * clip_norm / max(norm, clip_norm)`, and the norm. If the norm is not
+    finite, all elements become NaN, so that it is noticed. Raises TypeError if `t_list` is not a
+    sequence.
     Source: Pascanu et al., arXiv:1211.5063.
     """
     _check_sequence(t_list)
@@ -117,7 +118,7 @@ def clip_by_global_norm(
     with op_scope(name, "clip_by_global_norm", *t_list, clip_norm) as scope:
         one = constant(1.0, norm.dtype)
         scale = clip_norm * minimum(1.0 / norm, one / clip_norm)
-        scale = scale + (norm - norm)  # 0, or NaN where the norm is not finite
+        scale = scale + (norm - norm)  # 0, or NaN if the norm is not finite
         clipped: list[Any] = []
         for index, (item, tensor) in enumerate(zip(t_list, _tensors(t_list))):
             if tensor is None:
@@ -134,7 +135,7 @@ def _check_sequence(t_list: Any) -> None:
 
 
 def _tensors(t_list: Sequence[Any]) -> list[Tensor | None]:
-    """The items as tensors, None left: of IndexedSlices their values."""
+    """Return the items as tensors, or None; for IndexedSlices, their values."""
     return [
         None if item is None else convert_to_tensor(_rows(item), name=f"t_{index}")
         for index, item in enumerate(t_list)

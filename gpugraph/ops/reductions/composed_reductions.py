@@ -24,9 +24,9 @@ from gpugraph.ops.reductions.reduction_functions import either, reduce_mean, red
 def reduce_variance(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
-    """The mean of the squared distances from the mean along `axis` (see `reduce_sum`).
+    """Return the mean of the squared distances from the mean along `axis` (see `reduce_sum`).
 
-    TypeError for integers.
+    Raises TypeError for integers.
     """
     with op_scope(name, "reduce_variance"):
         x = convert_to_tensor(input_tensor)
@@ -38,7 +38,7 @@ def reduce_variance(
 def reduce_std(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
-    """The root of the variance along `axis`; TypeError for integers."""
+    """Return the square root of the variance along `axis`; raise TypeError for integers."""
     with op_scope(name, "reduce_std"):
         return raw_ops.Sqrt(reduce_variance(input_tensor, axis, keepdims))
 
@@ -46,8 +46,10 @@ def reduce_std(
 def reduce_euclidean_norm(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
-    """The root of the sum of the squares along `axis` (see `reduce_sum`); of integers
-    without its fraction. Of complex numbers: of the squares of their distances from 0."""
+    """Return the square root of the sum of the squares along `axis` (see `reduce_sum`).
+
+    The root of integers is truncated. For complex numbers, the squares are those of absolute
+    values."""
     source = convert_to_tensor(input_tensor)
     if source.dtype.is_complex:
         with op_scope(name, "EuclideanNorm", source) as scope:
@@ -67,9 +69,9 @@ def count_nonzero(
     keep_dims: bool | None = None,
     input: Any = None,
 ) -> Tensor:
-    """How many elements along `axis` (see `reduce_sum`) are not 0: a tensor of `dtype`.
+    """Return the number of nonzero elements along `axis` (see `reduce_sum`), a tensor of `dtype`.
 
-    `input` is another name of `input_tensor`; ValueError for both, or none.
+    `input` is another name of `input_tensor`; raises ValueError for both, or neither.
     """
     keep = bool(either(keepdims, keep_dims, "keepdims", "keep_dims"))
     source = either(input, input_tensor, "input", "input_tensor")
@@ -89,10 +91,10 @@ _NO_SUM = "inputs must be a list of at least one Tensor with the same dtype and 
 def accumulate_n(
     inputs: Sequence[Any], shape: Any = None, tensor_dtype: Any = None, name: str | None = None
 ) -> Tensor:
-    """The sum of tensors of one shape and dtype, as `add_n`, but of tensors only.
+    """Return the sum of tensors of one shape and dtype, like `add_n`, but without IndexedSlices.
 
-    ValueError for an empty list, for other things than tensors, and for ones of a shape or dtype
-    that differs from the first's or from `shape` and `tensor_dtype`.
+    Raises ValueError for an empty list, for items other than tensors, and for tensors whose shape
+    or dtype differs from the first's or from `shape` and `tensor_dtype`.
     """
     items = list(inputs) if isinstance(inputs, (list, tuple)) else []
     if not items:
@@ -116,9 +118,9 @@ def accumulate_n(
 
 
 def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
-    """`scalar` times a tensor, or times the values of IndexedSlices.
+    """Return `scalar` times a tensor, or times the values of IndexedSlices.
 
-    ValueError when `scalar` is no scalar.
+    Raises ValueError if `scalar` is not a scalar.
     """
     slices = isinstance(x, IndexedSlices)
     wanted = x.values.dtype if slices else getattr(x, "dtype", None)
@@ -131,9 +133,9 @@ def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
 
 
 def lbeta(x: Any, name: str | None = None) -> Tensor:
-    """The logarithm of the beta function of the last axis: sum(lgamma(x)) - lgamma(sum(x)).
+    """Return the logarithm of the beta function of the last axis: sum(lgamma(x)) - lgamma(sum(x)).
 
-    Shape: x.shape[:-1]; -inf of no numbers at all.
+    Shape: x.shape[:-1]; an empty axis gives -inf.
     """
     with op_scope(name, "lbeta", x):
         tensor = convert_to_tensor(x, name="x")
@@ -143,9 +145,10 @@ def lbeta(x: Any, name: str | None = None) -> Tensor:
 
 
 def polyval(coeffs: Any, x: Any, name: str | None = None) -> Tensor:
-    """The polynomial c[0] x ** (n - 1) + ... + c[n - 1], elementwise, by Horner's scheme.
+    """Evaluate the polynomial c[0] x ** (n - 1) + ... + c[n - 1], elementwise, by Horner's scheme.
 
-    coeffs: a list of numbers or tensors, the highest power's first. ValueError for no list.
+    coeffs: a list of numbers or tensors, highest power first. Raises ValueError if it is not a
+    list.
     """
     if not isinstance(coeffs, list):
         raise ValueError(f"coeffs must be a list, but is of type {type(coeffs).__name__}")
@@ -164,7 +167,7 @@ def polyval(coeffs: Any, x: Any, name: str | None = None) -> Tensor:
 
 
 def zero_fraction(value: Any, name: str | None = None) -> Tensor:
-    """The share of zeros among the elements: a float32 scalar, NaN of no elements."""
+    """Return the fraction of zeros among the elements: a float32 scalar, NaN if there are none."""
     with op_scope(name, "zero_fraction", value):
         tensor = convert_to_tensor(value, name="value")
         count = size(tensor, out_type=dtypes.int64)

@@ -35,7 +35,7 @@ _COUNTED = (dtypes.int32, dtypes.int64, dtypes.float32, dtypes.float64)
 
 
 def _infer_length(index: int) -> Any:
-    """A vector whose length is host input `index`."""
+    """Return the inference of a vector whose length is host input `index`."""
 
     def infer(context: InferContext) -> Sequence[TensorShape]:
         value = context.value(index)
@@ -70,7 +70,7 @@ def _bind_bincount(_: KernelContext, arr: Any, weights: Any, out: Any) -> Callab
 def _counting(
     function: str, before: Arguments, output: int, message: str, signature: Signature
 ) -> list[Launch]:
-    """Counts of the elements of input 0, written to array `output`."""
+    """Return launches that count the elements of input 0 into array `output`."""
     count, bins = prod(signature.input_shapes[0]), signature.output_shapes[0][0]
     if count >= 1 << 32:
         raise NotImplementedError(f"{count} elements are more than 32 bits count")
@@ -110,7 +110,7 @@ _bincount = op(
     host=[1],
     **cuda_kernels("histogram.cu", _launch_bincount, Call(make=_bind_bincount), optional=[1]),
     grad=NO_GRADIENT,
-    doc="How often, or with which summed weights, each of 0, ... size - 1 is in arr.",
+    doc="Count each of 0, ... size - 1 in arr, or sum its weights.",
 )
 
 
@@ -121,11 +121,11 @@ def bincount(
     maxlength: Any = None,
     dtype: Any = dtypes.int32,
 ) -> Tensor:
-    """How often each number 0, 1, ... is in the int32 tensor `arr`: a vector of `dtype`.
+    """Count how often each number 0, 1, ... is in the int32 tensor `arr`: a vector of `dtype`.
 
-    It is as long as the largest number needs, at least `minlength` and at most `maxlength`.
-    `weights`, of the shape of arr, are summed up in place of ones, and give the dtype.
-    InvalidArgumentError in a run for negative numbers.
+    Its length is the largest number plus 1, but at least `minlength` and at most `maxlength`.
+    `weights`, of the shape of arr, are summed instead of ones, and determine the dtype.
+    A run raises InvalidArgumentError for negative numbers.
     """
     with op_scope(None, "bincount"):
         numbers = convert_to_tensor(arr, dtypes.int32, name="arr")
@@ -141,8 +141,8 @@ def bincount(
         else:
             weight = convert_to_tensor(np.zeros(0, as_dtype(dtype).as_numpy_dtype), name="Const")
         counts: Tensor = _bincount(numbers, size, weight)
-        least = 0 if minlength is None else minlength
-        elements, low, high = (_known(argument) for argument in (numbers, least, maxlength))
+        shortest = 0 if minlength is None else minlength
+        elements, low, high = (_known(argument) for argument in (numbers, shortest, maxlength))
         if elements is not None and low is not None and (high is None) == (maxlength is None):
             length = max(int(elements.max(initial=-1)) + 1, int(low))
             counts.set_shape([length if high is None else min(length, int(high))])
@@ -150,14 +150,14 @@ def bincount(
 
 
 def _known(value: Any) -> Any:
-    """The value of an argument where it is constant."""
+    """Return the value of an argument if it is constant."""
     if isinstance(value, Tensor):
         return constant_value(value)
     return None if value is None else np.asarray(value)
 
 
 def _all(function: Any, tensor: Tensor) -> Tensor:
-    """A reduction over all axes; 0 of no elements."""
+    """Return a reduction over all axes; 0 if there are no elements."""
     return function(tensor, raw_ops.Range(0, raw_ops.Rank(tensor), 1))
 
 
@@ -169,7 +169,7 @@ def _product(sizes: Tensor) -> Tensor:
 
 
 def _places(values: Any, low: Any, high: Any, count: int) -> Any:
-    """The bin of each value; values outside are in the first or the last."""
+    """Return the bin of each value; values outside are in the first or the last."""
     step = (float(high) - float(low)) / count
     bins = np.floor((values.astype(np.float64) - float(low)) / step)
     return np.clip(bins, 0, count - 1).astype(np.int64)
@@ -220,7 +220,7 @@ _histogram = op(
     host=[2],
     **cuda_kernels("histogram.cu", _launch_histogram, Call(make=_bind_histogram)),
     grad=NO_GRADIENT,
-    doc="How many values lie in each of nbins parts of value_range; those outside, at an end.",
+    doc="Count the values in each of nbins parts of value_range; values outside count at an end.",
 )
 
 
@@ -228,10 +228,10 @@ def histogram_fixed_width(
     values: Any, value_range: Any, nbins: Any = 100, dtype: Any = dtypes.int32,
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
-    """How many `values` lie in each of `nbins` equal parts of value_range: a vector of `dtype`.
+    """Count the `values` in each of `nbins` equal parts of value_range: a vector of `dtype`.
 
-    value_range: two numbers of the values' dtype, the first smaller (InvalidArgumentError in a
-    run). Values outside count into the first or the last part.
+    value_range: two numbers of the values' dtype, the first smaller; otherwise a run raises
+    InvalidArgumentError. Values outside count in the first or the last part.
     """
     with op_scope(name, "histogram_fixed_width", values, value_range, nbins) as scope:
         return _histogram(values, value_range, nbins, dtype=as_dtype(dtype), name=scope)
@@ -241,9 +241,9 @@ def histogram_fixed_width_bins(
     values: Any, value_range: Any, nbins: Any = 100, dtype: Any = dtypes.int32,
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
-    """The part of value_range in which each value lies, as `histogram_fixed_width` counts them.
+    """Return the part of value_range with each value, as in `histogram_fixed_width`.
 
-    A tensor of the shape of `values` and of `dtype`, int32 or int64.
+    The result is a tensor of the shape of `values` and of `dtype`, int32 or int64.
     """
     with op_scope(name, "histogram_fixed_width_bins", values, value_range, nbins):
         numbers = convert_to_tensor(values, name="values")
@@ -277,8 +277,10 @@ def _bind_bucketize(context: KernelContext, x: Any, out: Any) -> Callable[[], An
 
 def _launch_bucketize(signature: Signature) -> list[Launch]:
     limits = [float(np.float32(limit)) for limit in signature.attrs["boundaries"]]
-    if len(limits) > _MOST_LIMITS:
-        raise NotImplementedError(f"there are {len(limits)} boundaries, more than {_MOST_LIMITS}")
+    if len(limits) > _MAX_BOUNDARIES:
+        raise NotImplementedError(
+            f"there are {len(limits)} boundaries, more than {_MAX_BOUNDARIES}"
+        )
     if not np.isfinite(limits).all():
         raise NotImplementedError("a boundary is not finite")
     text = ", ".join(f"{limit!r}f" for limit in limits) or "0.0f"
@@ -288,7 +290,7 @@ def _launch_bucketize(signature: Signature) -> list[Launch]:
     return [Launch("gg_bucketize", grid_of(total), block, arguments, types, defines)]
 
 
-_MOST_LIMITS = 4096
+_MAX_BOUNDARIES = 4096
 
 op(
     "Bucketize",
@@ -298,7 +300,7 @@ op(
     infer=same_shape(0),
     **cuda_kernels("bucketize.cu", _launch_bucketize, Call(make=_bind_bucketize)),
     grad=NO_GRADIENT,
-    doc="How many of the rising `boundaries` are at most the element, elementwise.",
+    doc="Count the ascending `boundaries` that are at most the element, elementwise.",
 )
 
 
@@ -313,11 +315,11 @@ def confusion_matrix(
     name: str | None = None,
     weights: Any = None,
 ) -> Tensor:
-    """How often a class was predicted as another: [label, prediction], a square matrix of `dtype`.
+    """Count the pairs of label and prediction: a square matrix [label, prediction] of `dtype`.
 
-    labels, predictions: vectors of equal length, of class numbers; (n, 1) is one too. Without
-    `num_classes` the largest number + 1. `weights`, a vector, are added in place of ones.
-    InvalidArgumentError in a run for a class outside.
+    labels, predictions: class numbers, vectors of equal length, or of shape (n, 1). The default of
+    `num_classes` is the largest class number + 1. `weights`, a vector, are added instead of ones.
+    A run raises InvalidArgumentError for a class outside the matrix.
     """
     with op_scope(name, "confusion_matrix", predictions, labels, num_classes, weights):
         classes = [

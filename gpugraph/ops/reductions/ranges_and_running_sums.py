@@ -52,7 +52,7 @@ def _infer_range(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _length(start: Any, limit: Any, delta: Any) -> int:
-    """The number of elements; ValueError where the limit can't be reached."""
+    """Return the number of elements; raise ValueError if the limit cannot be reached."""
     if delta == 0:
         raise ValueError("Requires delta != 0")
     if start > limit and delta > 0:
@@ -99,10 +99,11 @@ _range = op(
 def range(
     start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str = "range"
 ) -> Tensor:
-    """The vector start, start + delta, ... of numbers before `limit`; `range(n)` starts at 0.
+    """Return the vector start, start + delta, ... of numbers before `limit`.
 
-    Without `dtype` it is the widest of the arguments' dtypes: int32, int64, bfloat16, float32,
-    float64. ValueError where delta is 0 or leads away from the limit.
+    `range(n)` starts at 0.
+    Without `dtype` it has the widest of the arguments' dtypes: int32, int64, bfloat16, float32,
+    float64. Raises ValueError if delta is 0 or leads away from the limit.
     """
     if limit is None:
         start, limit = 0, start
@@ -123,7 +124,7 @@ def _has_dtype(value: Any) -> bool:
 
 
 def _widest(values: Sequence[Any]) -> DType:
-    """The dtype that holds all values; TypeError for one of which there are no ranges."""
+    """Return the dtype that holds all values; raise TypeError for a dtype without ranges."""
     types = [
         value.dtype.base_dtype if _has_dtype(value) else as_dtype(constant_array(value))
         for value in values
@@ -138,7 +139,7 @@ def _widest(values: Sequence[Any]) -> DType:
 
 
 def _no_sum(_: Any) -> Any:
-    """The logarithm of 0."""
+    """Return the logarithm of 0."""
     return -np.inf
 
 
@@ -152,7 +153,7 @@ def _scan_axis(value: Any, rank: int) -> int:
 
 
 def _running(ufunc: Any, start: Any) -> Call:
-    """start: the first running value, by dtype."""
+    """Return the kernel of running values. start: maps a dtype to the first running value."""
 
     def make(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
         axis = _scan_axis(context.value(1), len(context.input_shapes[0]))
@@ -183,7 +184,7 @@ def _launch(combine: str, start: str, signature: Signature) -> list[Launch]:
 
 
 def _native(multiplies: bool) -> RowSource:
-    """Running sums, or products."""
+    """Return native code for running sums, or products."""
 
     def parameters(signature: Signature) -> list[int]:
         sizes, attrs = signature.input_shapes[0], signature.attrs
@@ -213,7 +214,7 @@ def _declare(
     types: Sequence[DType] = NUMERIC,
     native: RowSource | None = None,
 ) -> OpFunction:
-    """on_gpu: an expression that combines a and b, and its start."""
+    """Declare an op of running values. on_gpu: an expression combining a and b, and its start."""
     return op(
         name,
         inputs="x: T, axis: scalar Tidx",
@@ -229,7 +230,7 @@ def _declare(
         **cuda_kernels("scan.cu", partial(_launch, *on_gpu), kernel),
         native=native,
         grad=grad,
-        doc=f"The running {what} along an axis; exclusive: without the element itself; reverse: "
+        doc=f"The running {what} along an axis; exclusive: excludes the element itself; reverse: "
         "from the end.",
     )
 
@@ -243,7 +244,7 @@ def _cumsum_gradient(op: Any, dy: Any) -> list[Any]:
 
 
 def _cumprod_gradient(op: Any, dy: Any) -> list[Any]:
-    """The running sum of y dy from the other end, divided by x: NaN where x is 0."""
+    """Return the running sum of y dy from the other end, divided by x: NaN where x is 0."""
     x, axis = op.inputs
     attrs = op.attrs
     product = _cumprod(x, axis, exclusive=attrs["exclusive"], reverse=attrs["reverse"])
@@ -257,15 +258,15 @@ def _cumprod_gradient(op: Any, dy: Any) -> list[Any]:
 
 
 def _cumulative_logsumexp_gradient(op: Any, dy: Any) -> list[Any]:
-    """exp(x) times the running sum of dy exp(-y) from the other end, by logarithms."""
+    """Return exp(x) times the running sum of dy exp(-y) from the other end, in logarithms."""
     x, axis = op.inputs
     attrs = {"exclusive": op.attrs["exclusive"], "reverse": not op.attrs["reverse"]}
     zeros = raw_ops.ZerosLike(dy)
     lowest = finfo(dy.dtype.base_dtype.as_numpy_dtype).min
-    least = raw_ops.Fill(raw_ops.Shape(dy), lowest)
+    lowest_values = raw_ops.Fill(raw_ops.Shape(dy), lowest)
 
     def part(size: Any) -> Any:
-        logs = raw_ops.SelectV2(raw_ops.Greater(size, zeros), raw_ops.Log(size), least)
+        logs = raw_ops.SelectV2(raw_ops.Greater(size, zeros), raw_ops.Log(size), lowest_values)
         total = _cumulative_logsumexp(raw_ops.Sub(logs, op.outputs[0]), axis, **attrs)
         return raw_ops.Exp(raw_ops.AddV2(total, x))
 
@@ -301,9 +302,9 @@ _cumulative_logsumexp = _declare(
 def cumsum(
     x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> Tensor:
-    """Running sums along `axis`: [a, a + b, a + b + c]; exclusive: [0, a, a + b].
+    """Return running sums along `axis`: [a, a + b, a + b + c]; exclusive: [0, a, a + b].
 
-    With `reverse` from the end: [a + b + c, b + c, c].
+    With `reverse`, the sums run from the end: [a + b + c, b + c, c].
     """
     return _cumsum(x, axis, exclusive=exclusive, reverse=reverse, name=name)
 
@@ -311,14 +312,14 @@ def cumsum(
 def cumprod(
     x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> Tensor:
-    """Running products along `axis`, as `cumsum`; exclusive ones begin with 1."""
+    """Return running products along `axis`, like `cumsum`; exclusive ones begin with 1."""
     return _cumprod(x, axis, exclusive=exclusive, reverse=reverse, name=name)
 
 
 def cumulative_logsumexp(
     x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> Tensor:
-    """Running log(sum(exp(x))) along `axis`, as `cumsum`, without overflow.
+    """Return running log(sum(exp(x))) along `axis`, like `cumsum`, without overflow.
 
     Exclusive ones begin with -inf.
     """

@@ -1,4 +1,4 @@
-"""The public functions of reductions: `reduce_sum` and its like."""
+"""The public functions of reductions: `reduce_sum` and others."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from gpugraph.ops.reductions.reduction_ops import (
 
 
 def either(value: Any, old: Any, name: str, old_name: str) -> Any:
-    """The one of two names of an argument that is given; ValueError for both."""
+    """Return an argument given under either of two names; raise ValueError if both are used."""
     if value is not None and old is not None:
         raise ValueError(f"Cannot specify both '{old_name}' and '{name}'.")
     return old if value is None else value
@@ -41,7 +41,7 @@ def reduce_with(
     reduction_indices: Any = None,
     keep_dims: Any = None,
 ) -> Tensor:
-    """A reduction by `function` along `axis`; along all axes for None."""
+    """Reduce `x` by `function` along `axis`; along all axes for None."""
     if reduction_indices is not None:
         axis = either(axis, reduction_indices, "axis", "reduction_indices")
     keep = bool(either(keepdims, keep_dims, "keepdims", "keep_dims"))
@@ -71,11 +71,11 @@ class ReductionFunction(Protocol):
         reduction_indices: Any = None,
         keep_dims: bool | None = None,
     ) -> Tensor:
-        """The reduction along `axis`."""
+        """Return the reduction along `axis`."""
 
 
 def _public(compute: Callable[..., Tensor], name: str, doc: str) -> ReductionFunction:
-    """The public function `name`, which is `compute(x, axis, keepdims, name, <older names>)`."""
+    """Return the public function `name`: `compute(x, axis, keepdims, name, <older names>)`."""
 
     @named(name, doc)
     def reduce(
@@ -92,35 +92,35 @@ def _public(compute: Callable[..., Tensor], name: str, doc: str) -> ReductionFun
 
 
 def _public_of(op_function: OpFunction, doc: str) -> ReductionFunction:
-    """The public function of a reduction op: `reduce_sum` of Sum."""
+    """Return the public function of a reduction op: `reduce_sum` for Sum."""
     return _public(partial(reduce_with, op_function), f"reduce_{op_function.__name__}", doc)
 
 
 reduce_sum = _public_of(
     sum_op,
-    """The sum along `axis`: an int, a list of ints (negative: from the end), or None for all.
+    """Return the sum along `axis`: an int, ints (negative: from the end), or None for all axes.
 
-    The axes are dropped, or with `keepdims` left with size 1. The sum of nothing is 0. ValueError
-    for an axis that the tensor hasn't. `reduction_indices` and `keep_dims` are older names.
+    The axes are dropped, or with `keepdims` kept with size 1. An empty sum is 0. Raises ValueError
+    for an axis that the tensor does not have. `reduction_indices`, `keep_dims` are older names.
     """,
 )
 reduce_mean = _public_of(
-    mean_op, "The mean along `axis` (see `reduce_sum`); of integers without its fraction."
+    mean_op, "Return the mean along `axis` (see `reduce_sum`), truncated for integers."
 )
 reduce_prod = _public_of(
-    prod_op, "The product along `axis` (see `reduce_sum`); that of nothing is 1."
+    prod_op, "Return the product along `axis` (see `reduce_sum`); an empty product is 1."
 )
 reduce_max = _public_of(
-    max_op, "The largest element along `axis` (see `reduce_sum`); of nothing the lowest number."
+    max_op, "Return the maximum along `axis` (see `reduce_sum`); if empty, the lowest number."
 )
 reduce_min = _public_of(
-    min_op, "The smallest element along `axis` (see `reduce_sum`); of nothing the highest number."
+    min_op, "Return the minimum along `axis` (see `reduce_sum`); if empty, the highest number."
 )
 reduce_all = _public_of(
-    all_op, "Whether all bools along `axis` (see `reduce_sum`) are True; of none, True."
+    all_op, "Return whether all bools along `axis` (see `reduce_sum`) are True; if empty, True."
 )
 reduce_any = _public_of(
-    any_op, "Whether any bool along `axis` (see `reduce_sum`) is True; of none, False."
+    any_op, "Return whether any bool along `axis` (see `reduce_sum`) is True; if empty, False."
 )
 
 
@@ -144,10 +144,10 @@ def _log_sum_exp(
 reduce_logsumexp = _public(
     _log_sum_exp,
     "reduce_logsumexp",
-    "log(sum(exp(x))) along `axis` (see `reduce_sum`), without overflow.",
+    "Return log(sum(exp(x))) along `axis` (see `reduce_sum`), without overflow.",
 )
 
 
 def l2_loss(t: Any, name: str | None = None) -> Tensor:
-    """Half the sum of the squares of all elements of a floating tensor."""
+    """Return half the sum of the squares of all elements of a floating tensor."""
     return raw_ops.L2Loss(t, name=name)

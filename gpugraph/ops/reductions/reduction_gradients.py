@@ -15,7 +15,7 @@ from gpugraph.ops.framework.op_scope_and_arguments import shape_of
 
 
 def _known_axes(op: Any) -> list[int] | None:
-    """The reduced axes, counted from the front, where rank and axes are known."""
+    """Return the reduced axes, counted from the front, or None unless rank and axes are known."""
     rank = op.inputs[0].shape.rank
     value = constant_value(op.inputs[1])
     if rank is None or value is None:
@@ -24,7 +24,7 @@ def _known_axes(op: Any) -> list[int] | None:
 
 
 def _kept(op: Any, tensor: Any) -> Any:
-    """`tensor`, of the output's shape, with the reduced axes back at size 1."""
+    """Return `tensor`, of the output's shape, with the reduced axes restored at size 1."""
     if op.attrs["keep_dims"]:
         return tensor
     x, axes = op.inputs[0], _known_axes(op)
@@ -41,19 +41,19 @@ def _kept(op: Any, tensor: Any) -> Any:
 
 
 def _spread(tensor: Any, x: Tensor) -> Any:
-    """`tensor`, whose reduced axes have size 1, repeated to the shape of x."""
+    """Broadcast `tensor`, whose reduced axes have size 1, to the shape of x."""
     if tensor.shape.is_fully_defined() and tensor.shape == x.shape:
         return tensor
     return raw_ops.BroadcastTo(tensor, shape_of(x))
 
 
 def sum_gradient(op: Any, dy: Any) -> list[Any]:
-    """dy, broadcast."""
+    """Return dy, broadcast."""
     return [_spread(_kept(op, dy), op.inputs[0]), None]
 
 
 def mean_gradient(op: Any, dy: Any) -> list[Any]:
-    """dy / n, broadcast."""
+    """Return dy / n, broadcast."""
     x, y = op.inputs[0], op.outputs[0]
     before, after = x.shape.num_elements(), y.shape.num_elements()
     count: Any
@@ -66,7 +66,7 @@ def mean_gradient(op: Any, dy: Any) -> list[Any]:
 
 
 def chosen_gradient(op: Any, dy: Any) -> list[Any]:
-    """dy, in equal parts, to the elements that equal the largest (smallest)."""
+    """Return dy, divided equally among the elements that equal the largest (smallest)."""
     x, axes = op.inputs
     chosen = raw_ops.Cast(raw_ops.Equal(_kept(op, op.outputs[0]), x), DstT=dy.dtype.base_dtype)
     number = raw_ops.Sum(chosen, axes, keep_dims=True)
@@ -74,10 +74,10 @@ def chosen_gradient(op: Any, dy: Any) -> list[Any]:
 
 
 def prod_gradient(op: Any, dy: Any) -> list[Any]:
-    """dy times the product of all other elements, right for zeros, too.
+    """Return dy times the product of all other elements, also correct if there are zeros.
 
-    Along one axis after the other, the others' product is that of all before and all after. For
-    axes that are not known before the run it is y / x.
+    For each axis in turn, the product of the others is that of all before times that of all after.
+    If the axes are not known before the run, it is y / x.
     """
     x = op.inputs[0]
     axes = _known_axes(op)
@@ -104,6 +104,6 @@ def _product_of_others(x: Any, axes: list[int]) -> Any:
 
 
 def norm_gradient(op: Any, dy: Any) -> list[Any]:
-    """x dy / y, broadcast: NaN where the norm is 0."""
+    """Return x dy / y, broadcast: NaN where the norm is 0."""
     slope = raw_ops.RealDiv(_kept(op, dy), _kept(op, op.outputs[0]))
     return [raw_ops.Mul(op.inputs[0], slope), None]

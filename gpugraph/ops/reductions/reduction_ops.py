@@ -1,8 +1,8 @@
-"""Sums, means, products, extremes and their like along axes, and their gradients.
+"""Sums, means, products, extremes and other reductions along axes, and their gradients.
 
 The axes are read on the host when a kernel is bound. A run is one NumPy reduction over a view in
-which neighbouring axes that stay, or are reduced, are merged. float16 is
-accumulated in float32. A reduction over nothing gives the neutral element; a mean, NaN.
+which neighbouring axes are merged if all are reduced, or all kept. float16 is
+accumulated in float32. A reduction over no elements gives the neutral element; a mean, NaN.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ INDEX = (dtypes.int32, dtypes.int64)
 
 
 def reduced_axes(value: Any, rank: int) -> frozenset[int]:
-    """The axes that a scalar or vector of axes names; ValueError outside [-rank, rank)."""
+    """Return the axes in a scalar or vector; raise ValueError for one outside [-rank, rank)."""
     axes = value.reshape(-1).tolist() if isinstance(value, np.ndarray) else np.ravel(value).tolist()
     wrong = [axis for axis in axes if not -rank <= axis < rank]
     if wrong:
@@ -72,7 +72,7 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _grouped(context: KernelContext, x: Any, out: Any) -> tuple[Any, tuple[int, ...], Any]:
-    """x and out as views with the fewest axes, and the axes of x to reduce."""
+    """Return x and out as views with the fewest axes, and the axes of x to reduce."""
     sizes = context.input_shapes[0]
     try:
         axes = reduced_axes(context.value(1), len(sizes))
@@ -86,8 +86,9 @@ def _grouped(context: KernelContext, x: Any, out: Any) -> tuple[Any, tuple[int, 
 def _merged(
     sizes: tuple[int, ...], axes: frozenset[int]
 ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-    """Sizes in which neighbours are one that are all reduced or all kept; the numbers of those to
-    reduce, and the sizes that are kept."""
+    """Merge neighbouring axes that are all reduced or all kept.
+
+    Returns the merged sizes, the numbers of the axes to reduce, and the kept sizes."""
     groups = [
         (reduced, prod(sizes[axis] for axis in members))
         for reduced, members in groupby(range(len(sizes)), axes.__contains__)
@@ -104,18 +105,18 @@ def _count(view: Any, axes: tuple[int, ...]) -> int:
 
 
 def _accumulator(context: KernelContext, target: Any) -> Any:
-    """Where to accumulate: `target`, but float16 in a float32 buffer."""
+    """Return the array for accumulation: `target`, or a float32 buffer if it is float16."""
     if target.dtype != np.float16:
         return target
     return context.scratch(target.shape, dtypes.float32)
 
 
 def _adding(ufunc: Any) -> Call:
-    """The kernel of a sum or a product."""
+    """Return the kernel of a sum or a product."""
 
     def make(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
         view, axes, target = _grouped(context, x, out)
-        if not axes:  # NumPy would add each -0.0 to 0.0
+        if not axes:  # NumPy would turn -0.0 into 0.0
             return partial(np.copyto, target, view)
         buffer = _accumulator(context, target)
         reduce = partial(ufunc.reduce, view, axes, buffer.dtype, buffer)
@@ -153,7 +154,7 @@ def _mean(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
 def _integer_mean(
     context: KernelContext, view: Any, axes: tuple[int, ...], target: Any, count: int
 ) -> Callable[[], Any]:
-    """The sum in 64 bits, divided towards zero; 0 of nothing."""
+    """Return the kernel that divides a 64-bit sum towards zero; 0 if there are no elements."""
     if count == 0:
         return partial(target.fill, 0)
     wide = dtypes.uint64 if target.dtype.kind == "u" else dtypes.int64
@@ -178,7 +179,7 @@ def _limit(dtype: Any, lowest: bool) -> Any:
 
 
 def _extreme(ufunc: Any, lowest: bool) -> Call:
-    """The kernel of a largest (or smallest) element; the lowest (highest) number of nothing."""
+    """Return the kernel of a maximum or minimum; without elements, the lowest or highest number."""
 
     def make(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
         view, axes, target = _grouped(context, x, out)
@@ -208,7 +209,7 @@ def _reduction(
     doc: str,
     native: Decomposition | None = None,
 ) -> OpFunction:
-    """Declares a reduction of elements of `types`; of bools where there are none."""
+    """Declare a reduction of elements of `types`, or of bools if `types` is empty."""
     element, element_attr = ("T", {"T": types}) if types else ("bool", {})
     return op(
         op_type,
@@ -221,7 +222,7 @@ def _reduction(
         gpu=gpu,
         native=native,
         grad=grad,
-        doc=f"{doc} along the axes `reduction_indices`, of which `keep_dims` leaves size 1.",
+        doc=f"{doc} along the axes `reduction_indices`, which `keep_dims` keeps with size 1.",
     )
 
 
@@ -240,7 +241,7 @@ MAX, MIN = (
     Reduction("(T)(-1.0 / 0.0)", _LARGER, _MAX),
     Reduction("(T)(1.0 / 0.0)", _SMALLER, _MIN),
 )
-"""Of floats."""
+"""For floats."""
 
 INTEGER_MIN = Reduction(_HIGHEST, _SMALLER, _MIN)
 
@@ -250,7 +251,7 @@ mean_op = _reduction(
     NUMERIC,
     Reduction("(T)0", "a + b", _MEAN, finish="a / (T)n"),
     mean_gradient,
-    "The mean, of integers without its fraction,",
+    "The mean, truncated for integers,",
 )
 add_kernel("Mean", "GPU", _MEAN, types={"T": INTEGRAL}, priority=1)
 prod_op = _reduction(
@@ -300,7 +301,7 @@ op(
 
 
 def _norm(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
-    """Squares and their sum in double precision, of complex numbers too."""
+    """Return the kernel of the norm; squares and their sum are in double precision."""
     view, axes, target = _grouped(context, x, out)
     whole = target.dtype.kind in "iu"
 

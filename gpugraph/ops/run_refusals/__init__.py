@@ -1,4 +1,4 @@
-"""The words of a run for inputs that an op refuses, where those of inference are others."""
+"""TensorFlow's run-time messages for refused inputs, where they differ from those of inference."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _RULES = {**ARRAY_REFUSALS, **NUMBER_REFUSALS, **NETWORK_REFUSALS, **SPARSE_REFU
 
 
 def run_refusal(context: InferContext, name: str, op_type: str) -> RunRefusal | None:
-    """What TensorFlow's kernel says of inputs that inference has refused, if it is known here."""
+    """Return the error of TensorFlow's kernel for inputs that inference has refused, or None."""
     rules = _RULES.get(op_type)
     op = refused_op(context, name, op_type) if rules else None
     if op is None or rules is None:
@@ -22,7 +22,7 @@ def run_refusal(context: InferContext, name: str, op_type: str) -> RunRefusal | 
         try:
             refusal = rule(op)
         except (IndexError, KeyError, TypeError, ValueError):
-            continue  # it needs what another check refuses: inference has refused that already
+            continue  # it needs a property that an earlier check would have required
         if refusal is not None:
             return refusal if isinstance(refusal, RunRefusal) else RunRefusal(refusal)
     return None

@@ -1,4 +1,4 @@
-"""The words of TensorFlow's kernels that slice, join, shape and index arrays."""
+"""The messages of TensorFlow's kernels that slice, join, shape and index arrays."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _slice_range(op: Refused) -> str | None:
 
 
 def _axis_rule(slot: int, of: int, template: str, extra: int = 0) -> Rule:
-    """The check for a scalar axis of input `of`: `{0}` is the axis, `{1}` the rank."""
+    """Return the check of a scalar axis of input `of`: `{0}` is the axis, `{1}` the rank."""
 
     def rule(op: Refused) -> str | None:
         axis, rank = op.x[slot].value, op.x[of].rank
@@ -187,7 +187,7 @@ def _unpack_count(op: Refused) -> bool:
 
 
 def _scalars(names: str, start: int, words: str) -> tuple[Rule, ...]:
-    """The checks of inputs that are scalars; `{name}` and `{shape}` are in the words."""
+    """Return the checks that inputs are scalars; `words` may contain `{name}` and `{shape}`."""
     return tuple(
         rank_is(slot, 0, words.format(name=name, shape=f"{{{slot}.text}}"))
         for slot, name in enumerate(names.split(), start)
@@ -322,4 +322,4 @@ ARRAY_REFUSALS: dict[str, tuple[Rule, ...]] = {
         ("Unique", "UniqueWithCounts"), (rank_is(0, 1, "unique expects a 1D vector."),)
     ),
 }  # fmt: skip
-"""For op types the checks of their kernels, in order."""
+"""The checks of the kernels by op type, in order."""

@@ -1,4 +1,4 @@
-"""The words of TensorFlow's kernels of networks, their losses, images and training steps."""
+"""The messages of TensorFlow's kernels for networks, their losses, images and training steps."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _CROP_BOXES = (
 
 
 def _no_scalar(text: str) -> list[Rule]:
-    """The checks of hyperparameters: `3 lr, 4 beta1`; behind a colon what they must be."""
+    """Return the checks of hyperparameters: `3 lr, 4 beta1`; a requirement may follow a colon."""
     rules = []
     for entry in text.split(","):
         name, _, wanted = entry.partition(":")
@@ -70,7 +70,7 @@ _STRENGTHS = "{} l1 regularization strength{wanted},{} l2 regularization strengt
 
 
 def _strengths(slot: int, wanted: str = "") -> str:
-    """The hyperparameters l1, input `slot`, and l2."""
+    """Return the hyperparameters l1, input `slot`, and l2."""
     return _STRENGTHS.format(slot, slot + 1, wanted=wanted)
 
 
@@ -83,7 +83,7 @@ def _lr_power(slot: int) -> Rule:
 
 
 def _update(scalars: str, *slots: int, names: tuple[str, ...] = ("grad",)) -> tuple[Rule, ...]:
-    """The checks of an update: scalars, and gradients of the variable's shape in `slots`."""
+    """Return the checks of an update: scalars, and gradients of the variable's shape in `slots`."""
     return (
         *_no_scalar(scalars),
         *[
@@ -95,7 +95,7 @@ def _update(scalars: str, *slots: int, names: tuple[str, ...] = ("grad",)) -> tu
 
 
 def _sparse_update(scalars: str, grad: int, indices: int) -> tuple[Rule, ...]:
-    """The checks of an update of rows."""
+    """Return the checks of an update of rows."""
 
     def inner(op: Refused) -> str | None:
         for axis, (one, other) in enumerate(zip(op.x[0].sizes[1:], op.x[grad].sizes[1:]), 1):
@@ -264,4 +264,4 @@ NETWORK_REFUSALS: dict[str, tuple[Rule, ...]] = {
     ),
     "SparseApplyCenteredRMSProp": _sparse_update("4 lr,5 rho,6 momentum,7 epsilon", 8, 9),
 }  # fmt: skip
-"""For op types the checks of their kernels, in order."""
+"""The checks of the kernels by op type, in order."""

@@ -1,4 +1,4 @@
-"""The words of TensorFlow's kernels for products, reductions, segments, matrices and strings."""
+"""The messages of TensorFlow's kernels for products, reductions, segments, matrices and strings."""
 
 from __future__ import annotations
 
@@ -228,4 +228,4 @@ NUMBER_REFUSALS: dict[str, tuple[Rule, ...]] = {
         ),
     ),
 }  # fmt: skip
-"""For op types the checks of their kernels, in order."""
+"""The checks of the kernels by op type, in order."""

@@ -1,9 +1,9 @@
-"""Rules that give the words of TensorFlow's kernels for inputs which inference has refused.
+"""Rules that produce the messages of TensorFlow's kernels for inputs that inference has refused.
 
-The building of a graph and a run refuse the same inputs in different words: shape functions speak
-in the one case, kernels in the other. Inference here serves both, so its words are those of shape
-functions. A table of rules for each op type, in the order of the kernel's checks, has the others.
-Rules are asked after a refusal only, so that they cost nothing while inputs fit.
+Graph construction and runs refuse the same inputs in different words: those of shape functions
+and those of kernels. Inference here serves both cases with the words of shape functions.
+For each op type, a table of rules, in the order of the kernel's checks, has the kernel's words.
+The rules run only after a refusal, so they cost nothing for valid inputs.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from gpugraph.graph.inference_context import InferContext
 
 
 class RunRefusal(NamedTuple):
-    """The words and the class of the error of a run."""
+    """The message and the class of a run's error."""
 
     words: str
     error_class: Callable[[Any, Any, str], OpError] = InvalidArgumentError
@@ -26,9 +26,9 @@ class RunRefusal(NamedTuple):
 
 @dataclass(frozen=True)
 class Input:
-    """An input of a known shape, as rules and their templates see it.
+    """An input of a known shape, for rules and their templates.
 
-    `value` is None unless the input is one that inference may read.
+    `value` is None unless inference may read the input.
     """
 
     sizes: tuple[Any, ...]
@@ -46,7 +46,7 @@ class Input:
 
     @property
     def columns(self) -> int:
-        """The last size, 1 of a scalar."""
+        """The last size, or 1 for a scalar."""
         return self.sizes[-1] if self.sizes else 1
 
     @property
@@ -66,7 +66,7 @@ class Refused:
 
 
 Rule = Callable[[Refused], "RunRefusal | str | None"]
-"""The words of one check of a kernel, or None where the inputs pass it."""
+"""One check of a kernel; returns its message, or None if the inputs pass."""
 
 
 def when(
@@ -74,9 +74,9 @@ def when(
     template: str,
     error_class: Callable[[Any, Any, str], OpError] = InvalidArgumentError,
 ) -> Rule:
-    """A rule with a template for `str.format`: `{0.text}` is the shape of the first input.
+    """Return a rule with a template for `str.format`: `{0.text}` is the shape of the first input.
 
-    `{op.name}` and `{op.type}` are there too.
+    `{op.name}` and `{op.type}` are available too.
     """
 
     def rule(op: Refused) -> RunRefusal | None:
@@ -86,32 +86,32 @@ def when(
 
 
 def rank_is(slot: int, rank: int, template: str) -> Rule:
-    """The check of a kernel for an input of that rank."""
+    """Return a kernel's check that an input has this rank."""
     return when(lambda op: op.x[slot].rank != rank, template)
 
 
 def rank_from(slot: int, rank: int, template: str) -> Rule:
-    """The check of a kernel for an input of that rank at least."""
+    """Return a kernel's check that an input has at least this rank."""
     return when(lambda op: op.x[slot].rank < rank, template)
 
 
 def same_rows(template: str) -> Rule:
-    """The check of a kernel for as many elements of the second input as the first has rows."""
+    """Return a kernel's check that the second input has one element per row of the first."""
     return when(lambda op: op.x[0].sizes[0] != op.x[1].count, template)
 
 
 def old_scalar(slot: int, template: str) -> Rule:
-    """The check of a kernel for a scalar, or a vector of one element."""
+    """Return a kernel's check that an input is a scalar, or a vector of one element."""
     return when(lambda op: op.x[slot].sizes not in ((), (1,)), template)
 
 
 def same_shapes(one: int, other: int, template: str) -> Rule:
-    """The check of a kernel for two inputs of one shape."""
+    """Return a kernel's check that two inputs have the same shape."""
     return when(lambda op: op.x[one].sizes != op.x[other].sizes, template)
 
 
 def no_negative(slot: int, template: str = "Dimension {0} must be >= 0", minimum: int = 0) -> Rule:
-    """The check for a vector of sizes: `{0}` is the first below the minimum, `{1}` its index."""
+    """Return the check of a vector of sizes: `{0}` is the first too small one, `{1}` its index."""
 
     def rule(op: Refused) -> str | None:
         value = op.x[slot].value
@@ -124,7 +124,7 @@ def no_negative(slot: int, template: str = "Dimension {0} must be >= 0", minimum
 
 
 def refused_op(context: InferContext, name: str, op_type: str) -> Refused | None:
-    """The op that inference has refused; None where shapes are not known."""
+    """Return the op that inference has refused, or None if shapes are not known."""
     inputs = []
     for index, shape in enumerate(context.shapes):
         if shape.sizes is None or None in shape.sizes:

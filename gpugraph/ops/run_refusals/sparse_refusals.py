@@ -1,4 +1,4 @@
-"""The words of TensorFlow's kernels that take sparse tensors, or indices of whole coordinates."""
+"""The messages of TensorFlow's kernels that take sparse tensors, or indices of coordinates."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _part_rank(slot: int, rank: int, name: str) -> Rule:
 
 
 def _elements(first: int, name: str) -> Rule:
-    """The check of values for as many as their indices have rows."""
+    """Return the check that there are as many values as rows of indices."""
     words = (
         f"Expected {name}_values.NumElements == #rows({name}_indices), their shapes are: "
         f"{{{first + 1}.text}} and {{{first}.text}}"
@@ -28,7 +28,7 @@ def _elements(first: int, name: str) -> Rule:
 
 
 def _columns(first: int, name: str) -> Rule:
-    """The check of a shape for as many sizes as its indices have columns."""
+    """Return the check that a shape has as many sizes as its indices have columns."""
 
     def rule(op: Refused) -> str | None:
         indices, shape = op.x[first], op.x[first + 2]
@@ -67,7 +67,7 @@ def _rows(op: Refused, slot: int) -> int:
 
 
 def _set(first: int) -> tuple[Rule, ...]:
-    """The checks of a set that is sparse."""
+    """Return the checks of a sparse set."""
     values, shape = first + 1, first + 2
 
     def rows(op: Refused) -> str | None:
@@ -139,4 +139,4 @@ SPARSE_REFUSALS: dict[str, tuple[Rule, ...]] = {
         _scatter,
     ),
 }
-"""For op types the checks of their kernels, in order."""
+"""The checks of the kernels by op type, in order."""

@@ -29,7 +29,7 @@ unsorted_segment_min: Callable[..., Tensor] = public_function(UNSORTED["Min"])
 def unsorted_segment_mean(
     data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
 ) -> Tensor:
-    """The means of parts of `data`, 0 of none, divided as `/` does; see `unsorted_segment_sum`."""
+    """Return the mean of each segment by `/`, 0 for empty ones; see `unsorted_segment_sum`."""
     with op_scope(name, "UnsortedSegmentMean"):
         total, count = _sums_and_counts(data, segment_ids, num_segments)
         return truediv(total, count, name="truediv")
@@ -38,14 +38,14 @@ def unsorted_segment_mean(
 def unsorted_segment_sqrt_n(
     data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
 ) -> Tensor:
-    """The sums of parts of `data` over the roots of their numbers; see `unsorted_segment_sum`."""
+    """Return the sum of each segment over the root of its count; see `unsorted_segment_sum`."""
     with op_scope(name, "UnsortedSegmentSqrtN"):
         total, count = _sums_and_counts(data, segment_ids, num_segments)
         return raw_ops.RealDiv(total, raw_ops.Sqrt(count), name="truediv")
 
 
 def _sums_and_counts(data: Any, segment_ids: Any, num_segments: Any) -> tuple[Tensor, Tensor]:
-    """The sums, and how many parts each segment has, 1 at least, in a shape that broadcasts."""
+    """Return the sums, and the count of each segment, at least 1, in a shape that broadcasts."""
     tensor, ids, number = map(convert_to_tensor, (data, segment_ids, num_segments))
     one = np.array(1, tensor.dtype.as_numpy_dtype)
     counts = unsorted_segment_sum(raw_ops.Fill(raw_ops.Shape(ids), one), ids, number)

@@ -1,7 +1,7 @@
 """Gradients of reductions by segment: each part of the data gets its segment's gradient.
 
-They serve sorted and unsorted segments alike; data with a negative number gets nothing. Where no
-data has a number, its count is 0: quotients are 0 there, so that second gradients are no NaN.
+They serve sorted and unsorted segments; data with a negative id gets 0. The count of a segment
+without data is 0: quotients are 0 there, so that second gradients are not NaN.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from gpugraph.ops.framework.op_scope_and_arguments import shape_of
 
 
 class _Segments:
-    """The segments of an op: what is gathered from, and summed into, them."""
+    """The segments of an op, for gathering from them and for reducing into them."""
 
     def __init__(self, op: Any) -> None:
         self.data, ids = op.inputs[:2]
@@ -32,7 +32,7 @@ class _Segments:
             self.rows = raw_ops.Maximum(self.ids, zero)
 
     def gather(self, values: Any) -> Any:
-        """Of each part of the data (laid out as rows) what its segment has; 0 of no segment."""
+        """Return for each part of the data (as rows) its segment's value; 0 without a segment."""
         if self.is_sorted:
             places = raw_ops.Reshape(self.ids, np.array([-1, 1, 1], np.int32))
             return raw_ops.Squeeze(raw_ops.GatherNd(values, places), squeeze_dims=[1])
@@ -43,7 +43,7 @@ class _Segments:
         return raw_ops.Select(self.there, rows, raw_ops.ZerosLike(rows))
 
     def _gather_of_any_number(self, values: Any) -> Any:
-        """By a row of zeros in front: there may be no segment to read instead of none."""
+        """Gather with a row of zeros in front, because there may be no segments at all."""
         ones = np.array([1], np.int32)
         zero = values.dtype.base_dtype.as_numpy_dtype(0)
         nothing = raw_ops.Fill(raw_ops.ConcatV2([ones, raw_ops.Shape(values)[1:]], 0), zero)
@@ -52,7 +52,7 @@ class _Segments:
         return raw_ops.GatherV2(whole, places, 0)
 
     def flat(self) -> Any:
-        """The data as rows."""
+        """Return the data as rows."""
         if self.is_sorted:
             return self.data
         rest = raw_ops.Shape(self.output)[1:]
@@ -60,26 +60,26 @@ class _Segments:
         return raw_ops.Reshape(self.data, raw_ops.ConcatV2([count, rest], 0))
 
     def reduce(self, kind: str, rows: Any) -> Any:
-        """The sums or products ("Sum", "Prod") of rows by segment."""
+        """Return the sums or products ("Sum", "Prod") of rows by segment."""
         if self.is_sorted:
             return getattr(raw_ops, f"Segment{kind}")(rows, self.ids)
         return getattr(raw_ops, f"UnsortedSegment{kind}")(rows, self.ids, self.count)
 
     def result(self, rows: Any) -> list[Any]:
-        """The gradients of all inputs, of that of the data as rows."""
+        """Return the gradients of all inputs, given the gradient of the data as rows."""
         if self.is_sorted:
             return [rows, *self.nothing]
         return [raw_ops.Reshape(rows, shape_of(self.data)), *self.nothing]
 
 
 def sum_gradient(op: Any, dy: Any) -> list[Any]:
-    """dy of the segment."""
+    """Return dy of the segment."""
     segments = _Segments(op)
     return segments.result(segments.gather(dy))
 
 
 def mean_gradient(op: Any, dy: Any) -> list[Any]:
-    """dy of the segment over how many parts it has."""
+    """Return dy of the segment divided by its number of parts."""
     segments = _Segments(op)
     ids = raw_ops.Cast(raw_ops.OnesLike(segments.ids), DstT=dy.dtype.base_dtype)
     counts = raw_ops.SegmentSum(ids, segments.ids)
@@ -91,7 +91,7 @@ def mean_gradient(op: Any, dy: Any) -> list[Any]:
 
 
 def extreme_gradient(op: Any, dy: Any) -> list[Any]:
-    """dy of the segment, shared by all that are its extreme."""
+    """Return dy of the segment, divided among all elements that equal its extreme."""
     segments = _Segments(op)
     flat = segments.flat()
     chosen = raw_ops.Equal(flat, segments.gather(segments.output))
@@ -101,10 +101,11 @@ def extreme_gradient(op: Any, dy: Any) -> list[Any]:
 
 
 def prod_gradient(op: Any, dy: Any) -> list[Any]:
-    """dy times the product of all others of the segment.
+    """Return dy times the product of all other elements of the segment.
 
-    Where an element is 0, the others are multiplied: those that are not 0, and what else is 0. The
-    latter is 1 for the only zero, and the other one of two: this is 0, but has a gradient.
+    For an element that is 0, the other elements are multiplied: the nonzero ones, and the zeros.
+    The latter factor is 1 for a single zero, and the other zero of two; this is 0, but has a
+    gradient.
     """
     segments = _Segments(op)
     flat = segments.flat()

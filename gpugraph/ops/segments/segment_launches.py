@@ -1,4 +1,4 @@
-"""Launches of segments.cu: rows by segments that are numbered in ascending order."""
+"""Launches of segments.cu: reductions of rows by segment ids in ascending order."""
 
 from __future__ import annotations
 
@@ -20,13 +20,15 @@ from gpugraph.ops.framework.row_update_launches import (
     sort_changes,
 )
 
-_MOST = 1 << 31
+_MAX_COUNT = 1 << 31
 _BLOCK = (THREADS, 1, 1)
 
 
-class Rule(NamedTuple):
-    """What makes a segment's rows one: an expression that combines them; then what they are
-    divided by ("mean", "root" or nothing). empty: what a segment without rows has."""
+class SegmentReduction(NamedTuple):
+    """The reduction of a segment: an expression that combines rows, and the divisor of the result.
+
+    divided: by the count ("mean"), by its root ("root") or not at all (""). empty: the value of a
+    segment without rows."""
 
     combine: str
     empty: int = 0
@@ -55,37 +57,38 @@ def _changes(count: int, segments: int, width: int) -> Changes:
     return Changes(count, segments, width, keys, order)
 
 
-def _keys(signature: Signature, by: bool, most: int = -1) -> list[Launch]:
-    """A launch that finds each row's segment, and checks it. by: rows are those of input 0
-    at the indices of input 1; ids follow them."""
+def _keys(signature: Signature, by: bool, num_segments: int = -1) -> list[Launch]:
+    """Return a launch that finds and checks each row's segment.
+
+    by: whether rows are those of input 0 at the indices of input 1, which the ids follow."""
     data, ids = signature.input_shapes[0], signature.input_shapes[1 + by]
     count, size = ids[0], data[0]
-    if max(count, size, most) >= _MOST:
+    if max(count, size, num_segments) >= _MAX_COUNT:
         raise NotImplementedError(f"{count} of {size} rows are more than 31 bits count")
     if by and not size:
         raise NotImplementedError("there are no rows to take")
     falls = ErrorFlag("segment ids are not increasing, or one is negative")
-    above = ErrorFlag(f"a segment id is not in [0, {most}), the number of segments")
+    above = ErrorFlag(f"a segment id is not in [0, {num_segments}), the number of segments")
     outside = ErrorFlag(f"an index is not in [0, {size})")
     total = Scratch(SIZES, 1, dtypes.int64)
     inputs = (Arg(1 + by), Arg(1), *_changes(count, 0, 0).sorted)
     arguments = (*inputs, total, falls, above, outside)
     types = signature.input_types
     options = _options(types[0], types[1 + by], types[1] if by else dtypes.int32)
-    sizes = (count, most, size, int(by))
+    sizes = (count, num_segments, size, int(by))
     return [Launch("gg_segment_keys", grid_of(count), _BLOCK, (*arguments, *sizes), **options)]
 
 
 def _combine(
-    rule: Rule, signature: Signature, by: bool, out: Arg, shape: Sequence[int]
+    rule: SegmentReduction, signature: Signature, by: bool, out: Arg, shape: Sequence[int]
 ) -> list[Launch]:
-    """Launches over what `_keys` left."""
+    """Return launches over the results of `_keys`."""
     types, dtype = signature.input_types, signature.input_types[0]
     count, segments, width = signature.input_shapes[1][0], shape[0], prod(shape[1:])
     changes, wide = _changes(count, segments, width), wide_type(dtype)
-    apart = bool(rule.divided) and wide is not dtype
-    sums = Scratch("sums", segments * width, wide) if apart else out
-    summed = wide if apart else dtype
+    is_separate = bool(rule.divided) and wide is not dtype
+    sums = Scratch("sums", segments * width, wide) if is_separate else out
+    summed = wide if is_separate else dtype
     launches = [
         fill_array(sums, rule.empty, segments * width, summed),
         *combine_changes(sums, Arg(0), changes, dtype, UpdateRule(rule.combine, "(b)"), summed),
@@ -98,17 +101,20 @@ def _combine(
     return launches
 
 
-def sized_segments(rule: Rule, by: bool, host: Call) -> Sized:
-    """Segments of input 0, whose number the last id has; by: of its rows at the indices of 1."""
+def sized_segments(rule: SegmentReduction, by: bool, host: Call) -> Sized:
+    """Return the kernel of segments of input 0, whose number follows from the last id.
+
+    by: whether rows are those of input 0 at the indices of input 1.
+    """
 
     def count(signature: Signature) -> list[Launch]:
         data, ids = signature.input_shapes[0], signature.input_shapes[1 + by]
         if len(ids) != 1 or not data or (signature.input_shapes[1] if by else data[:1]) != ids:
-            raise NotImplementedError("ids and rows do not fit together")
+            raise NotImplementedError("ids and rows do not match")
         return _keys(signature, by) if ids[0] else []
 
     def shapes(signature: Signature, numbers: Sequence[int]) -> list[tuple[int, ...]]:
-        if sum(numbers) >= _MOST:
+        if sum(numbers) >= _MAX_COUNT:
             raise NotImplementedError(f"{sum(numbers)} segments are more than 31 bits count")
         return [(sum(numbers), *signature.input_shapes[0][1:])]
 
@@ -123,19 +129,24 @@ def _known_size(signature: Signature) -> list[int]:
     return [signature.output_shapes[0][0]]
 
 
-def counted_segments(rule: Rule, signature: Signature) -> list[Launch]:
-    """The same of rows at indices, with a given number of segments; data or ids may be empty."""
+def counted_segments(rule: SegmentReduction, signature: Signature) -> list[Launch]:
+    """Return launches for rows at indices with a given number of segments.
+
+    The data or the ids may be empty.
+    """
     shape, count = signature.output_shapes[0], signature.input_shapes[2][0]
     if signature.input_shapes[1] != signature.input_shapes[2]:
-        raise NotImplementedError("ids and rows do not fit together")
+        raise NotImplementedError("ids and rows do not match")
     if not count:
         return [fill_array(Arg(3), rule.empty, prod(shape), signature.output_types[0])]
     return [*_keys(signature, True, shape[0]), *_combine(rule, signature, True, Arg(3), shape)]
 
 
 def segment_gradient(divided: str, signature: Signature) -> list[Launch]:
-    """The rows of input 0 at the ids of input 2, each divided as by `Rule.divided`, added to those
-    of the output at the indices of input 1."""
+    """Return launches that add rows of input 0 to rows of the output.
+
+    The rows are those at the ids of input 2, each divided as by `SegmentReduction.divided`. The
+    output's rows are those at the indices of input 1."""
     (segments, *_), (count,) = signature.input_shapes[0], signature.input_shapes[1]
     shape, dtype = signature.output_shapes[0], signature.input_types[0]
     width, wide = prod(shape[1:]), wide_type(dtype)
@@ -143,7 +154,7 @@ def segment_gradient(divided: str, signature: Signature) -> list[Launch]:
     if not count:
         return [zeros]
     if not segments or signature.input_shapes[2] != (count,):
-        raise NotImplementedError("ids and rows do not fit together")
+        raise NotImplementedError("ids and rows do not match")
     options = _options(dtype, signature.input_types[2], dtypes.int32, divided)
     launch: Callable[..., Launch] = partial(Launch, **options)
     sizes = Scratch("sizes of segments", segments, dtypes.uint32)

@@ -1,8 +1,8 @@
-"""Sums, products and extremes of the parts of a tensor that share a number, its segment.
+"""Sums, products and extremes of the parts of a tensor that share a segment id.
 
-`Segment...` takes a vector of numbers that never fall, of which the last is the last segment;
-`UnsortedSegment...` takes numbers in any order and the number of segments: parts with a negative
-number are dropped. Parts are combined in the order in which they come.
+`Segment...` takes a vector of ascending ids, of which the last is the last segment;
+`UnsortedSegment...` takes ids in any order and the number of segments, and drops parts with a
+negative id. Parts are combined in order.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ from gpugraph.ops.segments.segment_gradients import (
     prod_gradient,
     sum_gradient,
 )
-from gpugraph.ops.segments.segment_launches import Rule, sized_segments
+from gpugraph.ops.segments.segment_launches import SegmentReduction, sized_segments
 
-# -- by numbers in any order
+# -- ids in any order
 
 
 def _infer_unsorted(context: InferContext) -> Sequence[TensorShape]:
@@ -86,7 +86,7 @@ def _launch_unsorted(
 
 
 def _unsorted_kernel(combine: Any, start: Callable[[Any], Any], rule: UpdateRule) -> Source:
-    """`combine` by segment, from `start(dtype)` on."""
+    """Return the kernel that applies `combine` by segment, starting from `start(dtype)`."""
     is_extreme = combine in (np.maximum, np.minimum)
 
     def make(_: KernelContext, data: Any, segment_ids: Any, out: Any) -> Callable[[], Any]:
@@ -127,7 +127,7 @@ def segment_op(
     host: Sequence[int] = (),
     native: RowSource | None = None,
 ) -> OpFunction:
-    """Declares an op on segments. types: of T; index_types: the other type attrs."""
+    """Declare an op on segments. types: of T; index_types: the other type attrs."""
     return op(
         op_type,
         inputs=inputs,
@@ -160,18 +160,21 @@ def _unsorted_op(
     )
 
 
-# -- by numbers that never fall
+# -- ascending ids
 
 
 def vector_size(shape: TensorShape, name: str) -> int | None:
-    """The size of a vector; ValueError, in a run InvalidArgumentError, for another rank."""
+    """Return the size of a vector.
+
+    Raises ValueError, in a run InvalidArgumentError, for another rank.
+    """
     return of_rank(shape, 1, name, f"{name} should be a vector.")[0]
 
 
 def _infer_sorted(context: InferContext) -> Sequence[TensorShape]:
     data = context.shapes[0].sizes
     ids = vector_size(context.shapes[1], "segment_ids")
-    value = None if context.is_building else context.value(1)  # the size is open in TensorFlow
+    value = None if context.is_building else context.value(1)  # TensorFlow's graph has no size
     count = None if value is None else max(0, int(value[-1]) + 1) if value.size else 0
     if data is None:
         return [UNKNOWN]
@@ -187,15 +190,15 @@ def _infer_sorted(context: InferContext) -> Sequence[TensorShape]:
 
 
 def run_starts(ids: Any, count: int | None = None) -> Any:
-    """Where each run of equal segment ids starts, of which there is one at least.
+    """Return the start of each run of equal segment ids, of which there must be at least one.
 
-    count: the number of segments, by default one more than the last id. InvalidArgumentError, of
-    the first run that is wrong, for ids that fall and for ids outside [0, count).
+    count: the number of segments, by default one more than the last id. Raises InvalidArgumentError
+    for the first run of ids that descends or is outside [0, count).
     """
     if count is None and ids[-1] < 0:
         raise invalid_argument(f"segment ids must be >= 0, but the last one is {ids[-1]}")
     rows = int(ids[-1]) + 1 if count is None else count
-    ends = np.flatnonzero(np.diff(ids))  # of all runs but the last
+    ends = np.flatnonzero(np.diff(ids))  # of all runs except the last
     lasts = np.append(ends, ids.size - 1)
     falls = ends[ids[ends + 1] < ids[ends]]
     outside = lasts[(ids[lasts] < 0) | (ids[lasts] >= rows)]
@@ -212,7 +215,7 @@ def run_starts(ids: Any, count: int | None = None) -> Any:
 
 
 def _sorted_kernel(ufunc: Any, empty: int, mean: bool = False) -> Call:
-    """`ufunc` over each run; `empty` where a number is left out."""
+    """Return the kernel of `ufunc` over each run; `empty` fills the segments without rows."""
 
     def run(data: Any, ids: Any) -> list[Any]:
         if not ids.size:
@@ -237,7 +240,7 @@ def _divide(total: Any, counts: Any) -> Any:
 
 
 def _sorted_op(
-    kind: str, types: Sequence[DType], kernel: Call, rule: Rule, grad: Any, doc: str
+    kind: str, types: Sequence[DType], kernel: Call, rule: SegmentReduction, grad: Any, doc: str
 ) -> OpFunction:
     inputs, index_types = "data: T, segment_ids: Tindices", {"Tindices": INDEX}
     gpu = sized_segments(rule, False, kernel)
@@ -246,7 +249,7 @@ def _sorted_op(
         empty=rule.empty,
         divided=rule.divided,
         counted=True,
-        is_exact=kind not in _SUMS,  # NumPy adds up in another order
+        is_exact=kind not in _SUMS,  # NumPy adds in another order
     )
     op_type = f"Segment{kind}"
     return segment_op(
@@ -259,16 +262,16 @@ _RULES = {"Sum": "ADD", "Mean": "ADD", "Prod": "MUL", "Max": "MAX", "Min": "MIN"
 """The rules of native code, by kind."""
 
 
-_UNSORTED_SUM = """The sums of the parts of `data` that share a segment id: `num_segments` parts.
+_UNSORTED_SUM = """Return the sum of the parts of `data` for each of `num_segments` segment ids.
 
-    Parts of negative ids are dropped; an id of num_segments or more is an InvalidArgumentError in
-    a run. Shape: (num_segments,) + data.shape[segment_ids.rank:]."""
-_UNSORTED = "{} of parts of `data`, {} of none; see `unsorted_segment_sum`."
-_SORTED_SUM = """The sums of the runs of `data` along axis 0 whose `segment_ids` are equal.
+    Parts with negative ids are dropped; for an id of num_segments or more,
+    a run raises InvalidArgumentError. Shape: (num_segments,) + data.shape[segment_ids.rank:]."""
+_UNSORTED = "{} of each segment of `data`, {} if empty; see `unsorted_segment_sum`."
+_SORTED_SUM = """Return the sums of the runs of `data` along axis 0 whose `segment_ids` are equal.
 
-    segment_ids: a vector of data.shape[0] numbers of 0 or more that never fall; ones that are left
-    out have 0. Shape: (last id + 1,) + data.shape[1:]. InvalidArgumentError in a run for ids that
-    fall or are negative."""
+    segment_ids: a vector of data.shape[0] nonnegative numbers in ascending order. Skipped numbers
+    have 0. Shape: (last id + 1,) + data.shape[1:]. A run raises InvalidArgumentError for ids that
+    descend or are negative."""
 _SORTED = "{} of runs of `data`{}; see `segment_sum`."
 _EXTREMES = {
     "Max": (np.maximum, MAX, "The largest elements", "the lowest number"),
@@ -293,29 +296,29 @@ UNSORTED: dict[str, OpFunction] = {
         scattered_by_segment(row_sources.MUL, lambda _: 1),
     ),
 }
-"""Of numbers in any order, by kind."""
+"""For ids in any order, by kind."""
 
 SORTED: dict[str, OpFunction] = {
     kind: _sorted_op(kind, NUMERIC, _sorted_kernel(*kernel), rule, grad, doc)
     for kind, kernel, rule, grad, doc in (
-        ("Sum", (np.add, 0), Rule(ADD.combine), sum_gradient, _SORTED_SUM),
+        ("Sum", (np.add, 0), SegmentReduction(ADD.combine), sum_gradient, _SORTED_SUM),
         (
             "Mean",
             (np.add, 0, True),
-            Rule(ADD.combine, divided="mean"),
+            SegmentReduction(ADD.combine, divided="mean"),
             mean_gradient,
             _SORTED.format("The means", ""),
         ),
         (
             "Prod",
             (np.multiply, 1),
-            Rule(MUL.combine, empty=1),
+            SegmentReduction(MUL.combine, empty=1),
             prod_gradient,
-            _SORTED.format("The products", ", 1 of what is left out"),
+            _SORTED.format("The products", ", 1 for skipped ids"),
         ),
     )
 }
-"""Of numbers that never fall, by kind; rows of no number are 0 (a product: 1)."""
+"""For ascending ids, by kind; segments without rows are 0 (products: 1)."""
 
 for _kind, (_ufunc, _combine, _result, _none) in _EXTREMES.items():
     _start = partial(_limit, lowest=_kind == "Max")
@@ -323,7 +326,7 @@ for _kind, (_ufunc, _combine, _result, _none) in _EXTREMES.items():
     _native = scattered_by_segment(getattr(row_sources, _kind.upper()), _start)
     _doc = _UNSORTED.format(_result, _none)
     UNSORTED[_kind] = _unsorted_op(_kind, REAL, _kernel, extreme_gradient, _doc, _native)
-    _rule, _doc = Rule(_combine.combine), _SORTED.format(_result, "")
+    _rule, _doc = SegmentReduction(_combine.combine), _SORTED.format(_result, "")
     SORTED[_kind] = _sorted_op(
         _kind, REAL, _sorted_kernel(_ufunc, 0), _rule, extreme_gradient, _doc
     )

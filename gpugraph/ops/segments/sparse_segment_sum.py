@@ -1,8 +1,8 @@
-"""Sums of chosen rows by segment: `SparseSegmentSum`, Mean and SqrtN.
+"""Sums of selected rows by segment: `SparseSegmentSum`, Mean and SqrtN.
 
     output[i] = sum over j with segment_ids[j] == i of data[indices[j]]
 
-The ids come in ascending order. What is added to one row is added in the order in which it comes.
+The ids are ascending. Additions to one row happen in order.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from gpugraph.ops.indexing import row_sources
 from gpugraph.ops.indexing.coordinate_gather_scatter import combine_rows
 from gpugraph.ops.indexing.row_sources import ascending_segments
 from gpugraph.ops.segments.segment_launches import (
-    Rule,
+    SegmentReduction,
     counted_segments,
     segment_gradient,
     sized_segments,
@@ -57,7 +57,7 @@ def _infer_rows(context: InferContext, count: int | None) -> Sequence[TensorShap
 
 
 def _infer_open(context: InferContext) -> Sequence[TensorShape]:
-    ids = None if context.is_building else context.value(2)  # the size is open in TensorFlow
+    ids = None if context.is_building else context.value(2)  # TensorFlow's graph has no size
     return _infer_rows(context, None if ids is None else max(0, int(np.max(ids, initial=-1)) + 1))
 
 
@@ -75,7 +75,7 @@ def _infer_counted(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _check_ids(ids: Any, count: int | None) -> None:
-    """InvalidArgumentError for ids that are negative, descending, or too large."""
+    """Raise InvalidArgumentError for ids that are negative, descending, or too large."""
     if not ids.size:
         return
     if count is not None and ids[-1] >= count:
@@ -87,7 +87,7 @@ def _check_ids(ids: Any, count: int | None) -> None:
 
 
 def _check_indices(indices: Any, size: int) -> None:
-    """InvalidArgumentError that names the first index outside [0, size)."""
+    """Raise InvalidArgumentError for the first index outside [0, size)."""
     outside = np.flatnonzero((indices < 0) | (indices >= size))
     if outside.size:
         place = outside[0]
@@ -97,7 +97,7 @@ def _check_indices(indices: Any, size: int) -> None:
 
 
 def _weights(kind: str, ids: Any, dtype: Any) -> Any:
-    """The factor of each row: 1 / count of its segment, or 1 / its root."""
+    """Return the factor of each row: 1 / count of its segment, or 1 / the root of the count."""
     sizes = np.bincount(ids)[ids] if ids.size else np.zeros(0)
     return (1 / (sizes if kind == "Mean" else np.sqrt(sizes))).astype(dtype)[:, None]
 
@@ -140,13 +140,13 @@ def _back(kind: str, op: Any, dy: Any) -> list[Any]:
     return [dx, *[None] * (len(op.inputs) - 1)]
 
 
-_KINDS: dict[str, tuple[Any, Rule, str]] = {
-    "Sum": ((*_FLOATS, dtypes.float16, *INTEGRAL), Rule(ADD.combine), "sum"),
-    "Mean": (_FLOATS, Rule(ADD.combine, divided="mean"), "mean"),
+_KINDS: dict[str, tuple[Any, SegmentReduction, str]] = {
+    "Sum": ((*_FLOATS, dtypes.float16, *INTEGRAL), SegmentReduction(ADD.combine), "sum"),
+    "Mean": (_FLOATS, SegmentReduction(ADD.combine, divided="mean"), "mean"),
     "SqrtN": (
         _FLOATS,
-        Rule(ADD.combine, divided="root"),
-        "sum, divided by the root of their number,",
+        SegmentReduction(ADD.combine, divided="root"),
+        "sum, divided by the root of the count,",
     ),
 }
 
@@ -174,7 +174,7 @@ for _kind, (_types, _rule, _what) in _KINDS.items():
         Source("segments.cu", partial(counted_segments, _rule), _counted, optional=[0, 1, 2]),
         partial(_back, _kind),
         f"The {_what} of the rows of data at the indices that share a segment id, of "
-        "num_segments segments; zeros for those without any.",
+        "num_segments segments; zeros for empty ones.",
         host=[3],
         native=ascending_segments(row_sources.ADD, True, 0, _rule.divided),
     )
@@ -193,7 +193,7 @@ def _grad_rows(kind: str, grad: Any, indices: Any, ids: Any, out: Any) -> None:
 
 
 def _check_gradient(indices: Any, ids: Any, rows: int, segments: int) -> None:
-    """InvalidArgumentError for segment ids and indices that have no gradient, and no place."""
+    """Raise InvalidArgumentError for segment ids or indices out of range."""
     if ids.size and ids[-1] >= segments:
         raise invalid_argument(
             f"Invalid number of segments: the last segment id is {ids[-1]}, not in [0, {segments})"
@@ -239,11 +239,11 @@ def _reduced(kind: str, data: Any, indices: Any, ids: Any, name: str | None, cou
 def sparse_segment_sum(
     data: Any, indices: Any, segment_ids: Any, name: str | None = None, num_segments: Any = None
 ) -> Tensor:
-    """The sums of the rows of `data` at `indices` that share a segment id.
+    """Return the sums of the rows of `data` at `indices` that share a segment id.
 
     segment_ids: int32, as many as indices, ascending. Shape: (last id + 1,) + data.shape[1:], or
-    with `num_segments` that many rows. Rows of ids that don't come are 0. InvalidArgumentError in
-    a run for indices outside and for ids that descend.
+    `num_segments` rows. Segments without rows are 0. A run raises InvalidArgumentError for indices
+    out of range and for ids that descend.
     """
     return _reduced("Sum", data, indices, segment_ids, name, num_segments)
 
@@ -251,13 +251,14 @@ def sparse_segment_sum(
 def sparse_segment_mean(
     data: Any, indices: Any, segment_ids: Any, name: str | None = None, num_segments: Any = None
 ) -> Tensor:
-    """The means of the rows of `data` at `indices` by segment; see `sparse_segment_sum`."""
+    """Return the means of the rows of `data` at `indices` by segment; see `sparse_segment_sum`."""
     return _reduced("Mean", data, indices, segment_ids, name, num_segments)
 
 
 def sparse_segment_sqrt_n(
     data: Any, indices: Any, segment_ids: Any, name: str | None = None, num_segments: Any = None
 ) -> Tensor:
-    """The sums of the rows of `data` at `indices` by segment, each divided by the root of how many
-    they are; see `sparse_segment_sum`."""
+    """Return the sum of `data`'s rows at `indices` by segment, divided by the root of the count.
+
+    See `sparse_segment_sum`."""
     return _reduced("SqrtN", data, indices, segment_ids, name, num_segments)

@@ -28,7 +28,7 @@ from gpugraph.ops.indexing.sort_and_search import roll
 from gpugraph.ops.reductions.ranges_and_running_sums import range as count_up
 from gpugraph.ops.signal.fourier_transforms import irfft, rfft
 
-# -- cosines
+# -- cosine transforms
 
 
 def _check(type: int, n: int | None, axis: int, norm: str | None) -> None:
@@ -45,7 +45,7 @@ def _check(type: int, n: int | None, axis: int, norm: str | None) -> None:
 
 
 def _of_length(source: Tensor, n: int | None) -> tuple[Tensor, Any]:
-    """The source with its last axis cut or filled with zeros to `n`, and the axis' size."""
+    """Return the source with its last axis cut or zero-padded to `n`, and the size of that axis."""
     size = size_at(source, -1)
     if n is None:
         return source, size
@@ -61,13 +61,13 @@ def _of_length(source: Tensor, n: int | None) -> tuple[Tensor, Any]:
 
 
 def _rotations(size: Any, element: Any, sign: float) -> Any:
-    """2 exp(i sign pi k / (2 n)), k = 0, 1, ... n - 1."""
+    """Return 2 exp(i sign pi k / (2 n)), k = 0, 1, ... n - 1."""
     angles = sign * cast(count_up(size), element) * math.pi * 0.5 / cast(size, element)
     return 2.0 * exp(complex_of(raw_ops.ZerosLike(angles), angles))
 
 
 def _weights(size: Any, element: Any, first: float, others: float) -> Any:
-    """`first`, and `others` after it."""
+    """Return a vector with `first` at position 0 and `others` elsewhere."""
     is_first = raw_ops.Equal(count_up(size), np.array(0, np.int32))
     number = element.as_numpy_dtype
     return raw_ops.SelectV2(is_first, number(first), number(others))
@@ -81,11 +81,11 @@ def dct(
     norm: str | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """The discrete cosine transform of type 1, 2, 3 or 4 along the last axis, as SciPy has it.
+    """Return the discrete cosine transform of type 1, 2, 3 or 4 along the last axis, as in SciPy.
 
-    Type 2: 2 sum x_i cos(pi k (2 i + 1) / (2 n)). n: the size to which the axis is cut or filled
-    with zeros. norm "ortho": scaled so that type 3 undoes type 2. ValueError for other arguments,
-    NotImplementedError for another axis than the last.
+    Type 2: 2 sum x_i cos(pi k (2 i + 1) / (2 n)). n: the size to which the axis is cut or padded
+    with zeros. norm "ortho": scaled so that type 3 inverts type 2. Raises ValueError for other
+    arguments, and NotImplementedError for another axis than the last.
     """
     _check(type, n, axis, norm)
     with op_scope(name, "dct", input):
@@ -135,12 +135,15 @@ def idct(
     norm: str | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """The inverse of `dct` of this type, without norm up to a factor: 2 n, of type 1 2 (n - 1)."""
+    """Return the inverse of `dct` of this type.
+
+    Without norm, the result is scaled by a factor: 2 n, or 2 (n - 1) for type 1.
+    """
     _check(type, n, axis, norm)
     return dct(input, _INVERSE[type], n, axis, norm, name)
 
 
-# -- the middle of spectra
+# -- shifts of spectra
 
 
 def _shift(x: Any, axes: Any, name: str | None, default: str, back: bool) -> Tensor:
@@ -157,12 +160,12 @@ def _shift(x: Any, axes: Any, name: str | None, default: str, back: bool) -> Ten
 
 
 def fftshift(x: Any, axes: Any = None, name: str | None = None) -> Tensor:
-    """`x` with frequency 0 moved to the middle of `axes`, by default of all axes."""
+    """Move frequency 0 to the middle of `axes`, by default of all axes."""
     return _shift(x, axes, name, "fftshift", False)
 
 
 def ifftshift(x: Any, axes: Any = None, name: str | None = None) -> Tensor:
-    """The inverse of `fftshift`."""
+    """Invert `fftshift`."""
     return _shift(x, axes, name, "ifftshift", True)
 
 
@@ -170,7 +173,7 @@ def ifftshift(x: Any, axes: Any = None, name: str | None = None) -> Tensor:
 
 
 def _mel(hertz: Any) -> Any:
-    """D. O'Shaughnessy, "Speech communication", 1987."""
+    """Convert hertz to mels (D. O'Shaughnessy, "Speech communication", 1987)."""
     return 1127.0 * np.log(1.0 + hertz / 700.0)
 
 
@@ -201,11 +204,11 @@ def linear_to_mel_weight_matrix(
     dtype: Any = dtypes.float32,
     name: str | None = None,
 ) -> Tensor:
-    """The matrix [num_spectrogram_bins, num_mel_bins] that turns spectra into mel spectra.
+    """Return the matrix [num_spectrogram_bins, num_mel_bins] that maps spectra to mel spectra.
 
-    Columns are triangles whose corners are equally far apart in mels, from `lower_edge_hertz` to
-    `upper_edge_hertz`. ValueError for edges out of order or beyond half the `sample_rate`, and
-    for a rate that is known in a run only.
+    Columns are triangles whose corners are equally spaced in mels, from `lower_edge_hertz` to
+    `upper_edge_hertz`. Raises ValueError for edges out of order or beyond half the `sample_rate`,
+    and for a rate whose value is known only in a run.
     """
     element = as_dtype(dtype)
     with op_scope(name, "linear_to_mel_weight_matrix"):
@@ -225,10 +228,10 @@ def linear_to_mel_weight_matrix(
 
 
 def mfccs_from_log_mel_spectrograms(log_mel_spectrograms: Any, name: str | None = None) -> Tensor:
-    """Mel frequency cepstral coefficients [..., bins] of logarithms of mel spectra [..., bins].
+    """Return mel frequency cepstral coefficients [..., bins] of log mel spectra [..., bins].
 
-    The orthogonal cosine transform, but for its first coefficient's factor, as HTK has it.
-    ValueError where there are no bins.
+    This is the orthogonal cosine transform, except for the factor of its first coefficient, as in
+    HTK. Raises ValueError if there are no bins.
     """
     with op_scope(name, "mfccs_from_log_mel_spectrograms", log_mel_spectrograms):
         source = convert_to_tensor(log_mel_spectrograms)

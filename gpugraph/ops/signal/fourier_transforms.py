@@ -1,8 +1,8 @@
-"""Discrete Fourier transforms along the last one, two or three axes, by NumPy's.
+"""Discrete Fourier transforms along the last one, two or three axes, by NumPy.
 
 Complex transforms are computed in double precision and rounded. The gradient of a linear function
-is its adjoint: of a transform the inverse one, times or divided by the number of elements; those of
-real numbers leave out the half of the spectrum that follows from the other.
+is its adjoint: for a transform, the inverse one, times or divided by the number of elements. The
+gradients of real transforms omit the half of the spectrum that follows from the other.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _transform(function: str, axes: int) -> Call:
     places = tuple(range(-axes, 0))
 
     def run(x: Any, out: Any) -> None:
-        if x.size:  # NumPy loads its transforms when they are first asked for
+        if x.size:  # NumPy loads its transforms at first use
             np.copyto(out, getattr(np.fft, function)(x, axes=places), casting="same_kind")
 
     return Call(run)
@@ -65,7 +65,7 @@ def _infer_same(axes: int) -> Any:
 
 
 def _elements(tensor: Tensor, axes: int, dtype: Any) -> Any:
-    """The number of elements that are transformed together, as a number of `dtype`."""
+    """Return the number of elements that are transformed together, as a number of `dtype`."""
     sizes = _last_sizes(tensor, axes)
     if isinstance(sizes, np.ndarray):
         return np.array(prod(sizes.tolist()), dtype.as_numpy_dtype)
@@ -73,7 +73,7 @@ def _elements(tensor: Tensor, axes: int, dtype: Any) -> Any:
 
 
 def _last_sizes(tensor: Tensor, axes: int) -> Any:
-    """The sizes of the last axes: an array where they are known, else a tensor."""
+    """Return the sizes of the last axes: an array if they are known, else a tensor."""
     sizes = tensor.shape.sizes
     if sizes is not None and len(sizes) < axes:
         raise ValueError(f"The input must be of rank {axes} at least, but it is {tensor.shape}")
@@ -122,7 +122,7 @@ ifft2d: InputFunction = _declare_complex("IFFT", 2)
 ifft3d: InputFunction = _declare_complex("IFFT", 3)
 
 
-# -- of real numbers, and back
+# -- real transforms and their inverses
 
 
 def _real_transform(kind: str, axes: int) -> Call:
@@ -164,7 +164,7 @@ def _infer_real(kind: str, axes: int) -> Any:
 
 
 def _fit(tensor: Any, like: Tensor, axes: int) -> Any:
-    """The tensor padded with zeros at the end of the last axes, or cut, to the shape of `like`."""
+    """Pad the tensor with zeros at the end of the last axes, or cut it, to the shape of `like`."""
     wanted = shape_of(like)
     if tensor.shape.is_fully_defined() and tensor.shape == like.shape:
         return tensor
@@ -175,7 +175,7 @@ def _fit(tensor: Any, like: Tensor, axes: int) -> Any:
 
 
 def _rfft_gradient(axes: int) -> Any:
-    """The real part of the unscaled inverse of dy, zeros appended for the half that is left out."""
+    """Return the gradient: the real part of the unscaled inverse of zero-padded dy."""
 
     def gradient(op: Any, dy: Any) -> list[Any]:
         x, lengths = op.inputs
@@ -194,8 +194,10 @@ def _rfft_gradient(axes: int) -> Any:
 
 
 def _irfft_gradient(axes: int) -> Any:
-    """The transform of dy over the number of elements, doubled where the op reads a number for
-    its mirror image too: everywhere but at the first column and, of an even length, the last."""
+    """Return the gradient: the transform of dy, weighted, over the number of elements.
+
+    Numbers that the op reads also for their mirror image are doubled: all except the first column
+    and, for an even length, the last."""
 
     def gradient(op: Any, dy: Any) -> list[Any]:
         x, lengths = op.inputs
@@ -218,9 +220,9 @@ def _irfft_gradient(axes: int) -> Any:
 def _declare_real(kind: str, axes: int) -> OpFunction:
     forth = kind == "RFFT"
     what = (
-        "Fourier transform of real numbers, its first half,"
+        "first half of the Fourier transform of real numbers"
         if forth
-        else "real numbers of whose transform the input is the first half,"
+        else "real numbers whose transform has the input as its first half,"
     )
     kernel = _real_transform(kind, axes)
     types = {"Treal": (dtypes.float32, dtypes.float64), "Tcomplex": COMPLEX}
@@ -247,7 +249,7 @@ _REAL_BACK = [_declare_real("IRFFT", axes) for axes in _AXES]
 
 
 def _lengths(tensor: Tensor, axes: int, back: bool) -> Any:
-    """The lengths of a transform over all elements of the last axes."""
+    """Return the lengths of a transform over all elements of the last axes."""
     sizes = _last_sizes(tensor, axes)
     if not back:
         return sizes
@@ -280,34 +282,34 @@ def _other(types: Any, dtype: Any) -> Any:
 
 
 def rfft(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
-    """The first half, fft_length // 2 + 1 numbers, of the transform of real numbers.
+    """Return the first half, fft_length // 2 + 1 numbers, of the transform of real numbers.
 
-    Along the last axis, of which `fft_length` (a vector of one; by default all) elements are read
-    and zeros appended.
+    The transform is along the last axis, cut or zero-padded to `fft_length` elements (a vector of
+    one number; by default the axis' size).
     """
     return _real(1, False, input_tensor, fft_length, name)
 
 
 def rfft2d(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
-    """`rfft` along the last axis and `fft` along the one before it."""
+    """Apply `rfft` along the last axis and `fft` along the one before it."""
     return _real(2, False, input_tensor, fft_length, name)
 
 
 def rfft3d(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
-    """`rfft` along the last axis and `fft2d` along the two before it."""
+    """Apply `rfft` along the last axis and `fft2d` along the two before it."""
     return _real(3, False, input_tensor, fft_length, name)
 
 
 def irfft(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
-    """The `fft_length` real numbers (by default 2 (n - 1)) of which `rfft` makes the input."""
+    """Return the `fft_length` real numbers (by default 2 (n - 1)) whose `rfft` is the input."""
     return _real(1, True, input_tensor, fft_length, name)
 
 
 def irfft2d(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
-    """The real numbers of which `rfft2d` makes the input."""
+    """Return the real numbers whose `rfft2d` is the input."""
     return _real(2, True, input_tensor, fft_length, name)
 
 
 def irfft3d(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
-    """The real numbers of which `rfft3d` makes the input."""
+    """Return the real numbers whose `rfft3d` is the input."""
     return _real(3, True, input_tensor, fft_length, name)

@@ -1,8 +1,8 @@
-"""Signals in frames: cutting, overlapping and adding, windows, short-time Fourier transforms.
+"""Signals in frames: cutting, overlap-add, windows, short-time Fourier transforms.
 
 J. Allen, "Short term spectral analysis, synthesis, and modification by discrete Fourier
 transform", 1977; D. Griffin, J. Lim, "Signal estimation from modified short-time Fourier
-transform", 1984. Lengths are numbers, or scalar tensors whose values are known in a run only.
+transform", 1984. Lengths are numbers, or scalar tensors whose values are known only in a run.
 """
 
 from __future__ import annotations
@@ -33,7 +33,10 @@ from gpugraph.ops.signal.fourier_transforms import irfft, rfft
 
 
 def _length(value: Any, name: str) -> Any:
-    """An int, or a scalar tensor where it is known in a run only. ValueError for another rank."""
+    """Return an int, or a scalar tensor if the value is known only in a run.
+
+    Raises ValueError for another rank.
+    """
     tensor = convert_to_tensor(value, name=name)
     tensor.shape.assert_has_rank(0)
     known = constant_value(tensor)
@@ -46,7 +49,7 @@ def _size(tensor: Tensor, axis: int) -> Any:
 
 
 def _vector(*sizes: Any) -> Any:
-    """Sizes as an op's argument."""
+    """Return sizes as an argument of an op."""
     if any(isinstance(size, Tensor) for size in sizes):
         return raw_ops.Pack([convert_to_tensor(size, dtypes.int32) for size in sizes])
     return constant_array(list(sizes), dtypes.int32)
@@ -59,18 +62,18 @@ def _larger(one: Any, other: Any) -> Any:
 
 
 def _pad(tensor: Tensor, after: list[Any], value: Any = 0) -> Tensor:
-    """The tensor with `value` appended along the last axes, `after` times for each."""
+    """Append `value` along the last axes, `after` times for each."""
     rank = tensor.shape.rank or 0
     rows = [_vector(0, 0)] * (rank - len(after)) + [_vector(0, count) for count in after]
     filler = tensor.dtype.as_numpy_dtype(value)
     return raw_ops.PadV2(tensor, raw_ops.Pack(rows), filler)
 
 
-def _with_rank(tensor: Tensor, least: int) -> int:
-    """ValueError where the rank is not known or too small."""
+def _with_rank(tensor: Tensor, min_rank: int) -> int:
+    """Return the rank; raise ValueError if it is not known or too small."""
     if tensor.shape.rank is None:
         raise ValueError("The rank of a signal must be known")
-    return tensor.shape.with_rank_at_least(least).rank or 0
+    return tensor.shape.with_rank_at_least(min_rank).rank or 0
 
 
 # -- frames
@@ -85,11 +88,11 @@ def frame(
     axis: int = -1,
     name: str | None = None,
 ) -> Tensor:
-    """`signal` cut along `axis` into frames that begin `frame_step` after each other.
+    """Cut `signal` along `axis` into frames that start `frame_step` after each other.
 
     Shape: signal.shape[:axis] + [frames, frame_length] + signal.shape[axis + 1:]. An incomplete
-    last frame is left out, or with `pad_end` filled up with `pad_value`. ValueError
-    for a signal of unknown rank, and where lengths are no scalars; in a run InvalidArgumentError
+    last frame is dropped, or with `pad_end` padded with `pad_value`. Raises ValueError
+    for a signal of unknown rank, and if lengths are not scalars; a run raises InvalidArgumentError
     for a `frame_step` of 0.
     """
     with op_scope(name, "frame", signal, frame_length, frame_step, pad_value):
@@ -97,7 +100,7 @@ def frame(
         length = _length(frame_length, "frame_length")
         step = _length(frame_step, "frame_step")
         if not isinstance(step, Tensor) and step == 0:
-            step = convert_to_tensor(0)  # the run refuses to divide by it
+            step = convert_to_tensor(0)  # the run raises the error of the division by 0
         place = normalize_axis(axis, _with_rank(source, 1))
         size = _size(source, place)
         if pad_end:
@@ -106,7 +109,7 @@ def frame(
             source = _pad_axis(source, missing, pad_value, place)
         else:
             count = _larger(0, 1 + (size - length) // step)
-        # the gradient of gather's input is rows, and that of a signal should be a tensor
+        # the gradient of gather's input is IndexedSlices, but that of a signal should be a tensor
         source = raw_ops.Reshape(source, shape_of(source))
         starts = raw_ops.ExpandDims(count_up(count) * step, np.array(1, np.int32))
         return gather(source, starts + count_up(length), axis=place)
@@ -118,7 +121,7 @@ def _pad_axis(source: Tensor, missing: Any, value: Any, axis: int) -> Tensor:
 
 
 def constant_number(value: Any) -> Any:
-    """A scalar as a number. ValueError for a tensor whose value isn't known."""
+    """Return a scalar as a number; raise ValueError for a tensor whose value is not known."""
     known = constant_value(convert_to_tensor(value))
     if known is None or known.ndim:
         raise ValueError("The number must be known before a run")
@@ -126,10 +129,11 @@ def constant_number(value: Any) -> Any:
 
 
 def overlap_and_add(signal: Any, frame_step: Any, name: str | None = None) -> Tensor:
-    """The sum of frames, [..., frames, frame_length], that begin `frame_step` after each other.
+    """Return the sum of overlapping frames, [..., frames, frame_length], `frame_step` apart.
 
-    Shape: [..., (frames - 1) * frame_step + frame_length]. ValueError for a rank that is below 2
-    or unknown, and for a `frame_step` that is no integer scalar or known to be below 1.
+    Shape: [..., (frames - 1) * frame_step + frame_length]. Raises ValueError for a rank that is
+    below 2 or unknown, and for a `frame_step` that is not an integer scalar or is known to be below
+    1.
     """
     with op_scope(name, "overlap_and_add", signal, frame_step):
         source = convert_to_tensor(signal, name="signal")
@@ -147,7 +151,9 @@ def overlap_and_add(signal: Any, frame_step: Any, name: str | None = None) -> Te
         order = [*range(rank - 2), rank - 1, rank - 2, rank]
         source = raw_ops.Transpose(source, np.array(order, np.int32))
         source = raw_ops.Reshape(source, _vector(*outer, rows * parts, step))
-        source = source[..., : (rows - 1) * parts, :]  # each part one row further than the last
+        source = source[
+            ..., : (rows - 1) * parts, :
+        ]  # each part is shifted by one row from the one before
         source = raw_ops.Reshape(source, _vector(*outer, parts, rows - 1, step))
         source = reduce_sum(source, -3)
         source = raw_ops.Reshape(source, _vector(*outer, (rows - 1) * step))
@@ -167,7 +173,7 @@ def _checked_step(frame_step: Any) -> None:
 def _raised_cosine(
     name: str | None, default: str, length: Any, periodic: Any, dtype: Any, a: float, b: float
 ) -> Tensor:
-    """a - b cos(2 pi i / n): n is the length, less 1 where it is odd or not periodic."""
+    """Return a - b cos(2 pi i / n); n is the length, or 1 less if odd or not periodic."""
     element = as_dtype(dtype)
     if not element.is_floating:
         raise ValueError(f"dtype must be a floating point type. Found {element}")
@@ -186,9 +192,10 @@ def _raised_cosine(
 def hann_window(
     window_length: Any, periodic: Any = True, dtype: Any = dtypes.float32, name: str | None = None
 ) -> Tensor:
-    """0.5 - 0.5 cos(2 pi i / n), a vector of `window_length`; ValueError for other than floats.
+    """Return 0.5 - 0.5 cos(2 pi i / n), a vector of `window_length`.
 
-    n is the length, or one less where it is odd or `periodic` is False, as in TensorFlow.
+    Raises ValueError for a dtype that is not floating.
+    n is the length, or one less if it is odd or `periodic` is False, as in TensorFlow.
     """
     return _raised_cosine(name, "hann_window", window_length, periodic, dtype, 0.5, 0.5)
 
@@ -196,7 +203,7 @@ def hann_window(
 def hamming_window(
     window_length: Any, periodic: Any = True, dtype: Any = dtypes.float32, name: str | None = None
 ) -> Tensor:
-    """0.54 - 0.46 cos(2 pi i / n), a vector of `window_length`; see `hann_window`."""
+    """Return 0.54 - 0.46 cos(2 pi i / n), a vector of `window_length`; see `hann_window`."""
     return _raised_cosine(name, "hamming_window", window_length, periodic, dtype, 0.54, 0.46)
 
 
@@ -208,7 +215,7 @@ WindowFunction = Callable[..., Any]
 
 
 def _whole_power(length: Any) -> Any:
-    """The least power of 2 that is not below the length."""
+    """Return the smallest power of 2 that is not below the length."""
     if not isinstance(length, Tensor):
         return int(2 ** math.ceil(math.log2(length)))
     power = raw_ops.Ceil(raw_ops.Log(cast(length, dtypes.float32)) / math.log(2.0))
@@ -224,9 +231,9 @@ def stft(
     pad_end: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """The spectra of frames of `signals` [..., samples], complex.
+    """Return the complex spectra of frames of `signals` [..., samples].
 
-    Shape: [..., frames, fft_length // 2 + 1]. fft_length: by default the least power of 2 not
+    Shape: [..., frames, fft_length // 2 + 1]. fft_length: by default the smallest power of 2 not
     below `frame_length`. window_fn(frame_length, dtype=...): the weights of frames (see `frame`).
     """
     with op_scope(name, "stft", signals, frame_length, frame_step):
@@ -248,9 +255,10 @@ def inverse_stft(
     window_fn: WindowFunction | None = hann_window,
     name: str | None = None,
 ) -> Tensor:
-    """Real signals [..., samples] of the spectra of their frames, [..., frames, bins].
+    """Return real signals [..., samples] from the spectra of their frames, [..., frames, bins].
 
-    To undo `stft`, window_fn is `inverse_stft_window_fn(frame_step)`; for the rest see there.
+    To invert `stft`, pass `inverse_stft_window_fn(frame_step)` as window_fn; for the other
+    arguments see `stft`.
     """
     with op_scope(name, "inverse_stft", stfts):
         source = convert_to_tensor(stfts, name="stfts")
@@ -273,7 +281,7 @@ def inverse_stft(
 def inverse_stft_window_fn(
     frame_step: Any, forward_window_fn: WindowFunction = hann_window, name: str | None = None
 ) -> Callable[..., Tensor]:
-    """The window_fn with which `inverse_stft` undoes `stft` with this step and window."""
+    """Return the window_fn with which `inverse_stft` inverts `stft` with this step and window."""
 
     def window(frame_length: Any, dtype: Any = dtypes.float32) -> Tensor:
         with op_scope(name, "inverse_stft_window_fn", frame_length):

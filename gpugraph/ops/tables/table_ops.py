@@ -22,10 +22,10 @@ from gpugraph.ops.queues.handle_ops import (
     HOST,
     SHARING,
     Run,
-    asking_op,
     handle_op,
     held_object,
     infer_handle,
+    query_op,
 )
 from gpugraph.ops.tables.hash_tables import (
     DenseTable,
@@ -239,7 +239,7 @@ _reading_op(
     attrs={"Tkeys": _TYPE, "Tvalues": _TYPE}, infer=_infer_export,
     doc="All keys of a table and their values.",
 )  # fmt: skip
-asking_op(
+query_op(
     "LookupTableSizeV2",
     "size: int64",
     lambda handle: held_object(handle, MutableTable, "table").size(),

@@ -248,7 +248,7 @@ def test_a_stream_that_a_device_counts_is_read_and_written_there():
     memory = stream.move("GPU:0", _Memory)
     assert memory.array.tolist() == [3 * 5 * RESERVED, 4, 3, 0]
     assert stream.move("GPU:0", _Memory) is memory
-    with pytest.raises(NotImplementedError, match="counted on GPU:0"):
+    with pytest.raises(NotImplementedError, match="position of its random numbers is on GPU:0"):
         stream.move("GPU:1", _Memory)
     memory.array[0] = 2**64 - 1
     stream.fill(uniform, out)

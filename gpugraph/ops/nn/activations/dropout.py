@@ -1,4 +1,4 @@
-"""Dropout: elements set to zero at random, the others scaled so that the sum is kept on average."""
+"""Dropout: elements are zeroed at random, the others scaled to preserve the expected sum."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def dropout(
     name: str | None = None,
     rate: Any = None,
 ) -> Tensor:
-    """`x` with each element zero with probability `rate`, else scaled by `1 / (1 - rate)`.
+    """Set each element of `x` to zero with probability `rate`, else scale it by `1 / (1 - rate)`.
 
     rate: a number in [0, 1) or a scalar tensor; `keep_prob`, its older form, is `1 - rate`.
-    noise_shape: where it has size 1, elements of `x` are kept or dropped together; by default
-      each for itself.
+    noise_shape: along its axes of size 1, elements of `x` are kept or dropped together; by default
+      each independently.
 
-    ValueError for an `x` that is not floating, and unless exactly one of both probabilities is
-    given and in its range.
+    Raises ValueError for an `x` that is not floating, and unless exactly one of both probabilities
+    is passed and in its range.
     """
     probability = _rate(rate, keep_prob)
     with op_scope(name, "dropout", x):
@@ -73,13 +73,13 @@ def _rate(rate: Any, keep_prob: Any) -> Any:
 
 
 def _noise_shape(tensor: Tensor, noise_shape: Any) -> Any:
-    """The shape of the random numbers; sizes left open in it are those of `tensor`."""
+    """Return the shape of the random numbers; sizes left open in it are those of `tensor`."""
     if noise_shape is None:
         return shape(tensor)
     try:
         noise_sizes = as_shape(noise_shape).sizes
     except (TypeError, ValueError):
-        return noise_shape  # a tensor, or what becomes one
+        return noise_shape  # a tensor, or convertible to one
     sizes = tensor.shape.sizes
     if noise_sizes is None or sizes is None or len(noise_sizes) != len(sizes):
         return noise_shape

@@ -1,7 +1,8 @@
 """Attention as one op: softmax(scale * query @ key' + mask) @ value.
 
-The attention pass makes these ops of products and a Softmax, on GPUs and where native code of the
-CPU has them; programs don't. The scores, queries times keys of them, are never whole in memory.
+The attention pass builds these ops from products and a Softmax, on GPUs and where native code of
+the CPU supports them; programs do not. The matrix of scores, queries by keys, is never
+materialized.
 """
 
 from __future__ import annotations
@@ -24,14 +25,18 @@ from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 _TILE, _STEP, _THREADS = 64, 32, 256  # of kernels/cuda/nn/attention.cu
 _HEADS = (64, 128)
 _MMA_THREADS, _MMA_HEADS = 128, (32, 64, 96, 128)  # of attention_mma.cu, whose tiles are as high
-_MOST_BLOCKS, _MOST_KEYS = 2**31 - 1, 2**24
+_MAX_BLOCKS, _MAX_KEYS = 2**31 - 1, 2**24
 
 
 # -- sizes
 
 
 class _Sizes(NamedTuple):
-    """head, mma_head: that for which the kernels are compiled. inner, mask: see `_mask_strides`."""
+    """The sizes of an attention.
+
+    head, mma_head: the head size for which the kernels are compiled. inner, mask: see
+    `_mask_strides`.
+    """
 
     batch: int
     m: int
@@ -45,18 +50,18 @@ class _Sizes(NamedTuple):
 
 
 def attention_sizes(signature: Signature) -> _Sizes:
-    """Sizes of the kernel; NotImplementedError, with the reason, for what it does not do."""
+    """Return the sizes of the kernel; raise NotImplementedError with the reason if unsupported."""
     query, key, value, *masks = signature.input_shapes
     dtype = signature.input_types[0].base_dtype
     if dtype not in (float16, bfloat16, float32):
         raise NotImplementedError(f"attention of {dtype.name}")
     if not query[:-2] == key[:-2] == value[:-2]:
-        raise NotImplementedError("queries, keys and values of other batches than each other")
+        raise NotImplementedError("queries, keys and values of different batches")
     (m, d), (n, dv) = query[-2:], value[-2:]
     if max(d, dv) > _HEADS[-1]:
         raise NotImplementedError(f"a head size of {max(d, dv)}, above {_HEADS[-1]}")
     batch = prod(query[:-2])
-    if batch * -(-m // _TILE) > _MOST_BLOCKS or n > _MOST_KEYS:
+    if batch * -(-m // _TILE) > _MAX_BLOCKS or n > _MAX_KEYS:
         raise NotImplementedError(f"{batch} times {m} queries and {n} keys")
     head, mma_head = (
         min(size for size in heads if size >= max(d, dv)) for heads in (_HEADS, _MMA_HEADS)
@@ -66,7 +71,7 @@ def attention_sizes(signature: Signature) -> _Sizes:
 
 
 def shared_bytes(head: int) -> int:
-    """Shared memory of a block, for this head size."""
+    """Return the bytes of shared memory per block for this head size."""
     row = _TILE + 4
     chunk = max(_STEP * row, _STEP * (head + 4))
     return 4 * (head * row + _TILE * row + chunk)
@@ -75,8 +80,9 @@ def shared_bytes(head: int) -> int:
 def _mask_strides(
     mask: Sequence[int], scores: Sequence[int]
 ) -> tuple[int, tuple[int, int, int, int]]:
-    """(how many of the batch are inner ones; strides in the mask: of the outer ones of the batch,
-    of the inner ones, of rows, of columns)"""
+    """Return the number of inner batches, and the strides of the mask.
+
+    The strides are those of the outer batches, of the inner ones, of rows, and of columns."""
     sizes = (1,) * (len(scores) - len(mask)) + tuple(mask)
     (_, inner), [[outer, within]] = shared_axes([sizes[:-2]], tuple(scores[:-2]), 2)
     row, column = sizes[-1] if sizes[-2] > 1 else 0, int(sizes[-1] > 1)
@@ -86,26 +92,30 @@ def _mask_strides(
 
 # -- on the CPU
 
-_FEWEST_QUERIES, _FEWEST_KEYS, _LEAST_SCORES = 28, 16, 1 << 14
-"""Below these keys and values are packed for too little."""
+_MIN_QUERIES, _MIN_KEYS, _MIN_SCORES = 28, 16, 1 << 14
+"""Below these sizes, packing the keys and values does not pay."""
 
-_MOST_ON_HOST = 1 << 22
-"""Elements of the keys or values of one attention: each thread packs so many."""
+_MAX_HOST_ELEMENTS = 1 << 22
+"""The maximum number of elements in the keys or values of one attention, which each thread packs.
+"""
 
 
 def _host_parameters(signature: Signature) -> list[int]:
-    """Those of `gg_attention` in kernels/host/host_attention.h; NotImplementedError as above."""
+    """Return the parameters of `gg_attention` in kernels/host/host_attention.h.
+
+    Raises NotImplementedError, with the reason, for unsupported inputs.
+    """
     query, key, value, *masks = signature.input_shapes
     dtype = signature.input_types[0].base_dtype
     if dtype not in (float32, float64):
         raise NotImplementedError(f"native attention of {dtype.name}")
     if not query[:-2] == key[:-2] == value[:-2]:
-        raise NotImplementedError("queries, keys and values of other batches than each other")
+        raise NotImplementedError("queries, keys and values of different batches")
     (m, d), (n, dv) = query[-2:], value[-2:]
     batch = prod(query[:-2])
-    if m < _FEWEST_QUERIES or n < _FEWEST_KEYS or batch * m * n < _LEAST_SCORES:
+    if m < _MIN_QUERIES or n < _MIN_KEYS or batch * m * n < _MIN_SCORES:
         raise NotImplementedError(f"native attention of {batch} times {m} queries and {n} keys")
-    if n * max(d, dv) > _MOST_ON_HOST:
+    if n * max(d, dv) > _MAX_HOST_ELEMENTS:
         raise NotImplementedError(f"native attention of {n} keys of {max(d, dv)} numbers")
     inner, mask = _mask_strides(masks[0], (*query[:-1], n)) if masks else (1, (0, 0, 0, 0))
     by_key = (d, 1) if signature.attrs["adj_y"] else (1, n)
@@ -148,7 +158,7 @@ def _bind(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
 def _launch(
     signature: Signature, function: str, threads: int, macros: dict[str, str | int], **options: Any
 ) -> list[Launch]:
-    """One launch, with a block for each tile of queries."""
+    """Return one launch, with a block for each tile of queries."""
     sizes = attention_sizes(signature)
     macros["MASKED"] = int(len(signature.input_shapes) > 3)
     types = {"T": signature.input_types[0].base_dtype}
@@ -163,7 +173,7 @@ def _launch_by_threads(signature: Signature) -> list[Launch]:
 
 
 def _launch_mma(signature: Signature) -> list[Launch]:
-    """By tensor cores; nothing for float32, which they would round."""
+    """Return a launch for tensor cores; none for float32, which they would round."""
     sizes, dtype = attention_sizes(signature), signature.input_types[0].base_dtype
     if dtype is float32:
         return []
@@ -176,7 +186,7 @@ def _launch_mma(signature: Signature) -> list[Launch]:
 
 
 def _arguments(signature: Signature, sizes: _Sizes) -> tuple[Arg | int | float, ...]:
-    """The arguments of both kernels."""
+    """Return the arguments of both kernels."""
     attrs = signature.attrs
     by_key = (sizes.d, 1) if attrs["adj_y"] else (1, sizes.n)
     mask = (Arg(3), Arg(4)) if len(signature.input_shapes) > 3 else (Arg(0), Arg(3))

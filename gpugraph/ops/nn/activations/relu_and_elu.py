@@ -1,7 +1,7 @@
 """Activation functions and the ops of their gradients: the relu family and elu.
 
-Gradients multiply by the condition, as TensorFlow does: an infinite gradient at a dead unit gives
-NaN in both.
+Gradients multiply by the condition, as in TensorFlow: an infinite gradient at an inactive unit
+gives NaN in both.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ _FORWARD: dict[str, Any] = {
     "outputs": "activations: T",
     "infer": same_shape(0),
 }
-"""The common declaration of activations."""
+"""The shared declaration of activations."""
 _BACKWARD: dict[str, Any] = {"outputs": "backprops: T", "infer": _infer_backprop}
-"""The common declaration of their gradients."""
+"""The shared declaration of their gradients."""
 
 
 def activation(
@@ -49,7 +49,7 @@ def activation(
     types: Sequence[DType] = FLOATING,
     alias: Mapping[int, int] | None = None,
 ) -> FeaturesFunction:
-    """Declares an activation, in NumPy and as a C expression; returns its public function."""
+    """Declare an activation, in NumPy and as a C expression; return its public function."""
     declared = op(
         name, **_FORWARD, attrs={"T": types}, alias=alias, cpu=kernel, elementwise=expression,
         grad=grad, doc=doc,
@@ -68,7 +68,7 @@ def activation_gradient(
     types: Sequence[DType] = FLOATING,
     alias: Mapping[int, int] | None = None,
 ) -> None:
-    """Declares the gradient op of an activation. source: what it reads, "features" or "outputs"."""
+    """Declare the gradient op of an activation. source: its second input, features or outputs."""
     op(
         name, inputs=f"gradients: T, {source}: T", **_BACKWARD, attrs={"T": types}, alias=alias,
         cpu=kernel, elementwise=expression, grad=grad, doc=doc,
@@ -76,13 +76,13 @@ def activation_gradient(
 
 
 def _relu_grad_back(op: Any, ddy: Any) -> list[Any]:
-    """The gradient of a gradient that is linear in each piece of `features`."""
+    """Return the gradient of a gradient that is piecewise linear in `features`."""
     features = op.inputs[1]
     return [getattr(raw_ops, op.type)(ddy, features), raw_ops.ZerosLike(features)]
 
 
 def exponential_grad_back(op: Any, ddy: Any) -> list[Any]:
-    """The gradient of a gradient whose slope grows with `outputs` where these are negative."""
+    """Return the gradient of a gradient whose slope depends on `outputs` if they are negative."""
     dy, outputs = op.inputs
     zeros = raw_ops.ZerosLike(outputs)
     negative = raw_ops.Less(outputs, zeros)
@@ -152,7 +152,7 @@ activation_gradient(
 for _name, _kernel, _expression in (
     ("Relu", _relu, "x < (T)0 ? (T)0 : x"),
     ("Relu6", _relu6, "x < (T)0 ? (T)0 : (x > (T)6 ? (T)6 : x)"),
-):  # NumPy gives -0 of -0, but 0 of other types
+):  # NumPy returns -0 for -0, but 0 for other types
     add_kernel(
         _name, "GPU", Elementwise(_expression, Call(_kernel)), types={"T": [dtypes.float16]},
         priority=1,
@@ -218,7 +218,7 @@ _leaky_relu = op(
     attrs={"alpha": Attr("float", 0.2), "T": FLOATING},
     **numpy_kernels(Call(make=_bind_leaky), decomposition(_leaky)),
     grad=lambda op, dy: raw_ops.LeakyReluGrad(dy, op.inputs[0], alpha=op.attrs["alpha"]),
-    doc="features where they are positive, else alpha * features",
+    doc="features where positive, else alpha * features",
 )
 
 op(
@@ -236,7 +236,7 @@ op(
 
 
 def leaky_relu(features: Any, alpha: float = 0.2, name: str | None = None) -> Tensor:
-    """`features` where positive, else alpha * features, elementwise; ints become float32."""
+    """Return `features` where positive, else alpha * features, elementwise; ints become float32."""
     source = convert_to_tensor(features, name="features")
     if source.dtype.is_integer:
         source = raw_ops.Cast(source, DstT=dtypes.float32)
@@ -264,7 +264,7 @@ def _bind_elu_grad(context: KernelContext, dy: Any, outputs: Any, out: Any) -> C
     slope = context.scratch(outputs.shape, context.input_types[1].base_dtype)
 
     def run() -> None:
-        np.fmin(outputs, 0, out=slope)  # of NaN 0: it is not negative
+        np.fmin(outputs, 0, out=slope)  # 0 for NaN, which is not negative
         np.add(slope, 1, out=slope)
         np.multiply(dy, slope, out=out)
 

@@ -1,4 +1,4 @@
-"""Further activation functions: selu, softsign, swish, and relu of both signs."""
+"""More activation functions: selu, softsign, swish and crelu."""
 
 from __future__ import annotations
 
@@ -126,13 +126,13 @@ activation_gradient(
 
 
 def swish(features: Any) -> Tensor:
-    """features * sigmoid(features), elementwise, for floats."""
+    """Return features * sigmoid(features), elementwise, for floats."""
     source = convert_to_tensor(features, name="features")
     return raw_ops.Mul(source, raw_ops.Sigmoid(source), name="swish")
 
 
 def crelu(features: Any, name: str | None = None, axis: int = -1) -> Tensor:
-    """relu of `features` and of -`features`, side by side along `axis`."""
+    """Concatenate relu of `features` and of -`features` along `axis`."""
     with op_scope(name, "CRelu", features) as scope:
         source = convert_to_tensor(features, name="features")
         return relu(concat([source, -source], axis, name=scope))

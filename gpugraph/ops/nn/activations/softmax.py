@@ -40,7 +40,7 @@ _NARROW = 32
 class Rows:
     """The rows of (count, width) matrices in the fastest layout, and one number per row.
 
-    `view` gives a matrix in this layout; `column` holds the numbers, broadcast against it.
+    `view` returns a matrix in this layout; `column` holds the numbers, broadcast against it.
     """
 
     def __init__(self, context: KernelContext, count: int, width: int) -> None:
@@ -52,20 +52,20 @@ class Rows:
         self.column = context.scratch((1, count) if self.transposed else (count, 1), self.dtype)
 
     def view(self, array: Any) -> Any:
-        """A tensor, or a matrix to be broadcast, in this layout."""
+        """Return a tensor, or a matrix to be broadcast, in this layout."""
         matrix = array.reshape(-1, array.shape[-1])
         return matrix.T if self.transposed else matrix
 
     def scratch(self) -> Any:
-        """Memory in this layout."""
+        """Allocate scratch memory in this layout."""
         return self.context.scratch(self.shape, self.dtype)
 
     def scratch_unless(self, result: Any) -> Any:
-        """Memory to work in: `result` itself where its layout is fast."""
+        """Return memory to work in: `result` itself if its layout is fast."""
         return self.scratch() if self.transposed else result
 
     def shift(self, source: Any, work: Any) -> list[Callable[[], Any]]:
-        """work = source less each row's largest element."""
+        """Return calls that compute work = source minus each row's maximum."""
         column = self.column
         if not self.transposed:
             largest = partial(source.max, self.axis, column, True)
@@ -77,7 +77,7 @@ class Rows:
         ]
 
     def total(self, array: Any) -> Callable[[], Any]:
-        """column = the sum of each row."""
+        """Return the call that computes column = the sum of each row."""
         if self.transposed or self.dtype is float16:
             return partial(array.sum, self.axis, None, self.column, True)
         ones = np.ones(self.shape[1], array.dtype, like=array)
@@ -122,7 +122,7 @@ def _bind_log_softmax(context: KernelContext, logits: Any, out: Any) -> Callable
 
 
 def shifted_and_powers(logits: Term) -> tuple[Term, Term, Term]:
-    """The logits less their row's largest, e to the power of these, and the row's sum of powers."""
+    """Return the logits minus their row maximum, their exponentials, and the row sums of these."""
     shifted = logits - logits.reduced(MAX, [-1])
     powers = shifted.exp()
     return shifted, powers, powers.reduced(SUM, [-1])
@@ -153,7 +153,7 @@ def _log_softmax_back(op: Any, dy: Any) -> Any:
 
 
 def _declare(name: str, output: str, bind: Any, terms: Any, grad: Any, doc: str) -> OpFunction:
-    """Declares a function of the rows of `logits`."""
+    """Declare a function of the rows of `logits`."""
     return op(
         name,
         inputs="logits: T",
@@ -177,7 +177,7 @@ _log_softmax_op = _declare(
 
 
 def axis_moved_to_end(tensor: Tensor, axis: int) -> Any:
-    """`tensor` with `axis` behind the others, which keep their order."""
+    """Transpose `tensor` so that `axis` comes last; the other axes keep their order."""
     rank = tensor.shape.rank
     if rank is not None:
         place = normalize_axis(axis, rank)
@@ -195,9 +195,9 @@ def axis_moved_to_end(tensor: Tensor, axis: int) -> Any:
 
 
 def _last_axis_swapped(tensor: Tensor, axis: Any) -> Any:
-    """`tensor` with `axis` and the last one swapped; doing it twice undoes it.
+    """Transpose `tensor` to swap `axis` and the last axis; the function is its own inverse.
 
-    axis: an int, or a scalar tensor; for a wrong one the run ends in InvalidArgumentError.
+    axis: an int, or a scalar tensor; for an invalid one the run raises InvalidArgumentError.
     """
     rank = tensor.shape.rank
     if rank is not None and isinstance(axis, int):
@@ -210,7 +210,7 @@ def _last_axis_swapped(tensor: Tensor, axis: Any) -> Any:
     count, zero = raw_ops.Rank(tensor), np.array(0, np.int32)
     number = raw_ops.Cast(axis, DstT=axes.dtype)
     place = raw_ops.Select(raw_ops.Less(number, zero), raw_ops.Add(number, count), number)
-    place = raw_ops.Select(raw_ops.Less(place, zero), count, place)  # refused by the Transpose
+    place = raw_ops.Select(raw_ops.Less(place, zero), count, place)  # the Transpose refuses it
     at_axis = raw_ops.Mul(
         raw_ops.Cast(raw_ops.Equal(axes, place), DstT=axes.dtype), raw_ops.Sub(last, place)
     )
@@ -221,7 +221,7 @@ def _last_axis_swapped(tensor: Tensor, axis: Any) -> Any:
 
 
 def _chosen_axis(axis: Any) -> Any:
-    """The axis as an int where it is known, else as a scalar tensor."""
+    """Return the axis as an int if it is known, else as a scalar tensor."""
     if isinstance(axis, Tensor):
         value = constant_value(axis)
         return axis if value is None else int(value)
@@ -248,16 +248,16 @@ def _along(function: Any, logits: Any, axis: Any, name: str | None) -> Tensor:
 
 
 def softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
-    """exp(logits) / sum(exp(logits)) along `axis` (older: `dim`), by default the last.
+    """Return exp(logits) / sum(exp(logits)) along `axis` (older: `dim`), by default the last.
 
-    axis: an int, or a scalar tensor of ints. InvalidArgumentError for one outside [-rank, rank).
+    axis: an int, or a scalar tensor of ints. Raises InvalidArgumentError outside [-rank, rank).
     """
     return _along(_softmax_op, logits, either(axis, dim, "axis", "dim"), name)
 
 
 def log_softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
-    """logits - log(sum(exp(logits))) along `axis` (older: `dim`), by default the last.
+    """Return logits - log(sum(exp(logits))) along `axis` (older: `dim`), by default the last.
 
-    axis: an int, or a scalar tensor of ints. InvalidArgumentError for one outside [-rank, rank).
+    axis: an int, or a scalar tensor of ints. Raises InvalidArgumentError outside [-rank, rank).
     """
     return _along(_log_softmax_op, logits, either(axis, dim, "axis", "dim"), name)

@@ -1,4 +1,4 @@
-"""Convolution of sequences, as of images that are one pixel high."""
+"""Convolution of sequences, treated as images one pixel high."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def conv1d(
     input: Any = None,
     dilations: Any = None,
 ) -> Tensor:
-    """Each window of sequences [n, steps, c] times `filters` [size, c, out]: [n, windows, out].
+    """Convolve sequences [n, steps, c] with `filters` [size, c, out]: [n, windows, out].
 
-    stride, dilations: how far windows, and their elements, are apart: a number, or three.
+    stride, dilations: the distance of windows, and of their elements: a number, or three.
     padding: "SAME" or "VALID". data_format: "NWC", or "NCW" for sequences [n, c, steps].
 
-    ValueError for another data format, and as `tf.nn.conv2d`.
+    Raises ValueError for another data format, and as `tf.nn.conv2d` does.
     """
     source = one_of("input", input, "value", value)
     with op_scope(name, "conv1d", source, filters) as scope:

@@ -1,4 +1,4 @@
-"""`tf.nn.conv2d` and its like: convolution of images, its transpose and gradients, by channel too.
+"""The `tf.nn.conv2d` family: convolution of images, its transpose and gradients, also depthwise.
 
 Sizes of windows, strides and dilations may be given as one number, as two (height, width), or as
 one for each of the four dimensions.
@@ -23,7 +23,7 @@ from gpugraph.ops.reductions.reduction_functions import either
 def window_attrs(
     strides: Any, padding: Any, data_format: str | None, dilations: Any
 ) -> dict[str, Any]:
-    """The attrs of windows. A list of pairs is an explicit padding."""
+    """Return the attrs of windows. A list of pairs is an explicit padding."""
     layout = image_format(data_format)
     attrs: dict[str, Any] = {
         "strides": whole_entries(strides, 2, layout, "strides"),
@@ -60,14 +60,14 @@ def conv2d(
     name: str | None = None,
     filters: Any = None,
 ) -> Tensor:
-    """Each window of `input` [n, h, w, c] times `filter` [kh, kw, c, out]: [n, oh, ow, out].
+    """Convolve `input` [n, h, w, c] with `filter` [kh, kw, c, out]: [n, oh, ow, out].
 
-    strides: how far windows are apart, 1 by default.
-    padding: "SAME": as many windows as there are pixels, by strides; "VALID": those inside; or
+    strides: the distance between windows, 1 by default.
+    padding: "SAME": one window per pixel, divided by the strides; "VALID": the windows inside; or
       (before, after) for each dimension.
-    dilations: how far the elements of a window are apart.
+    dilations: the distance between the elements of a window.
 
-    ValueError for windows that are larger than the image, for other numbers of channels, and for
+    Raises ValueError for windows that are larger than the image, for mismatched channels, and for
     entries of batch or channels that are not 1.
     """
     weights = one_of("filters", filters, "filter", filter)
@@ -89,8 +89,9 @@ def conv2d_backprop_input(
     name: str | None = None,
     filters: Any = None,
 ) -> Tensor:
-    """The gradient of `conv2d` by its input, of the sizes `input_sizes`, where the result's is
-    `out_backprop`.
+    """Return the gradient of `conv2d` with respect to its input.
+
+    input_sizes: the sizes of the input. out_backprop: the gradient of the result.
     """
     weights = one_of("filters", filters, "filter", filter)
     attrs = window_attrs(strides, padding, data_format, dilations)
@@ -111,8 +112,9 @@ def conv2d_backprop_filter(
     dilations: Sequence[int] = (1, 1, 1, 1),
     name: str | None = None,
 ) -> Tensor:
-    """The gradient of `conv2d` by its filter, of the sizes `filter_sizes`, where the result's is
-    `out_backprop`.
+    """Return the gradient of `conv2d` with respect to its filter.
+
+    filter_sizes: the sizes of the filter. out_backprop: the gradient of the result.
     """
     attrs = window_attrs(strides, padding, data_format, dilations)
     return raw_ops.Conv2DBackpropFilter(
@@ -133,11 +135,11 @@ def conv2d_transpose(
     filters: Any = None,
     dilations: Any = None,
 ) -> Tensor:
-    """The transpose of `conv2d` with this filter [kh, kw, out, c], applied to `value` [n, h, w, c].
+    """Apply the transpose of `conv2d` with a filter [kh, kw, out, c] to `value` [n, h, w, c].
 
-    output_shape: of the result [n, oh, ow, out], whose convolution is of the shape of `value`.
+    output_shape: of the result [n, oh, ow, out], whose convolution has the shape of `value`.
 
-    ValueError for sizes that do not fit.
+    Raises ValueError for sizes that do not match.
     """
     source = one_of("input", input, "value", value)
     weights = one_of("filters", filters, "filter", filter)
@@ -157,9 +159,9 @@ def depthwise_conv2d_native(
     dilations: Sequence[int] = (1, 1, 1, 1),
     name: str | None = None,
 ) -> Tensor:
-    """Each channel of `input` [n, h, w, c] by itself, with `filter` [kh, kw, c, m]: c * m channels.
+    """Convolve each channel of `input` [n, h, w, c] separately with `filter` [kh, kw, c, m].
 
-    ValueError as `conv2d`.
+    The result has c * m channels. Raises ValueError as `conv2d` does.
     """
     attrs = window_attrs(strides, padding, data_format, dilations)
     return depthwise_op(input, filter, **attrs, name=name or "DepthwiseConv2dNative")
@@ -175,8 +177,9 @@ def depthwise_conv2d_native_backprop_input(
     dilations: Sequence[int] = (1, 1, 1, 1),
     name: str | None = None,
 ) -> Tensor:
-    """The gradient of `depthwise_conv2d_native` by its input, of the sizes `input_sizes`, where
-    the result's is `out_backprop`.
+    """Return the gradient of `depthwise_conv2d_native` with respect to its input.
+
+    input_sizes: the sizes of the input. out_backprop: the gradient of the result.
     """
     attrs = window_attrs(strides, padding, data_format, dilations)
     return raw_ops.DepthwiseConv2dNativeBackpropInput(
@@ -194,8 +197,9 @@ def depthwise_conv2d_native_backprop_filter(
     dilations: Sequence[int] = (1, 1, 1, 1),
     name: str | None = None,
 ) -> Tensor:
-    """The gradient of `depthwise_conv2d_native` by its filter, of the sizes `filter_sizes`, where
-    the result's is `out_backprop`.
+    """Return the gradient of `depthwise_conv2d_native` with respect to its filter.
+
+    filter_sizes: the sizes of the filter. out_backprop: the gradient of the result.
     """
     attrs = window_attrs(strides, padding, data_format, dilations)
     return raw_ops.DepthwiseConv2dNativeBackpropFilter(
@@ -213,7 +217,7 @@ def depthwise_conv2d(
     data_format: str | None = None,
     dilations: Any = None,
 ) -> Tensor:
-    """As `depthwise_conv2d_native`; `rate`, by its newer name `dilations`, has two entries."""
+    """Call `depthwise_conv2d_native`; `rate`, by its newer name `dilations`, has two entries."""
     rates = either(dilations, rate, "dilations", "rate")
     with op_scope(name, "depthwise", input, filter) as scope:
         return depthwise_conv2d_native(
@@ -232,9 +236,9 @@ def separable_conv2d(
     data_format: str | None = None,
     dilations: Any = None,
 ) -> Tensor:
-    """`depthwise_conv2d`, then `conv2d` with `pointwise_filter` [1, 1, c * m, out].
+    """Apply `depthwise_conv2d`, then `conv2d` with `pointwise_filter` [1, 1, c * m, out].
 
-    ValueError as these, and for a pointwise filter that is larger than a pixel.
+    Raises ValueError as these do, and for a pointwise filter that is larger than a pixel.
     """
     with op_scope(name, "separable_conv2d", input, depthwise_filter, pointwise_filter) as scope:
         pointwise = convert_to_tensor(pointwise_filter, name="pointwise_filter")

@@ -1,8 +1,8 @@
-"""Convolution of images and its two gradients, by products of matrices.
+"""Convolution of images and its two gradients, by matrix products.
 
-For a tile of windows, its columns have what each window sees as one row of a matrix; the product
-with the filter, a matrix of (window elements x channels, outputs), is the tile's output, and the
-same two matrices and the output's gradient give both gradients. A tile is as much as stays in the
+For a tile of windows, the matrix of columns holds the elements under each window as one row. Its
+product with the filter, a matrix (window elements x channels, outputs), is the tile's output, and
+these two matrices and the output's gradient give both gradients. A tile is sized to stay in the
 cache.
 
     images (n, h, w, c) --columns--> (places, kh kw c) @ filter (kh kw c, out) --> (places, out)
@@ -39,17 +39,17 @@ from gpugraph.ops.nn.windows.window_launches import (
 )
 
 _TILE_BYTES = 1 << 20
-"""The size of a matrix of columns: about that of a core's second cache."""
+"""The bytes of a matrix of columns: about a core's second-level cache."""
 
 
 def _pieces(count: int, step: int) -> Iterator[tuple[int, int]]:
-    """(start, stop) of pieces of `count`, of at most `step` each."""
+    """Yield (start, stop) of pieces of `count` with at most `step` elements each."""
     for start in range(0, count, step):
         yield start, min(start + step, count)
 
 
 def _folded(context: KernelContext, image: Any, weights: Any) -> tuple[Any, Any]:
-    """The arrays with a width that one window covers as a part of the channels."""
+    """Fold a width that a single window covers into the channels, and return both arrays."""
     x = IMAGES.axes(context.attrs, image.shape[1:3], weights.shape[:2])[1]
     covers = x.window == x.size and x.out == x.dilation == 1 and not x.before
     if not covers or not image.flags.c_contiguous:
@@ -75,17 +75,19 @@ class _Convolution:
         self.outputs = weights.shape[3]
         self.dtype = sum_dtype(context)
         row = self.depth * self.dtype.as_numpy_dtype().itemsize * x.out
-        rows = max(1, _TILE_BYTES // max(1, row))  # rows of windows a tile
+        rows = max(1, _TILE_BYTES // max(1, row))  # rows of windows per tile
         self.batch_step = max(1, rows // max(1, y.out))
         self.row_step = min(rows, y.out)
-        self.most = min(self.batch_step, image.shape[0]) * self.row_step * x.out  # windows a tile
+        self.max_windows = (
+            min(self.batch_step, image.shape[0]) * self.row_step * x.out
+        )  # windows per tile
 
     def scratch(self, *shape: int) -> Any:
-        """Memory in the dtype of the work."""
+        """Allocate scratch memory in the dtype of the computation."""
         return self.context.scratch(shape, self.dtype)
 
     def wide(self, array: Any) -> tuple[Any, Callable[[], Any]]:
-        """The array in the dtype of the work, and what brings it there at each run."""
+        """Return the array in the dtype of the computation, and the call that fills it."""
         if np.dtype(array.dtype) == self.dtype.as_numpy_dtype and array.flags.c_contiguous:
             return array, do_nothing
         copy = self.scratch(*array.shape)
@@ -93,7 +95,7 @@ class _Convolution:
 
     @property
     def is_plain(self) -> bool:
-        """Whether windows are single elements, side by side: the image is its own columns."""
+        """Whether windows are single adjacent elements, so that the image is its own columns."""
         return (
             self.y.window == self.x.window == self.y.stride == self.x.stride == 1
             and not (self.y.reaches_out or self.x.reaches_out)
@@ -102,8 +104,8 @@ class _Convolution:
         )
 
     def tiles(self) -> list[_Tile]:
-        """The tiles, which share one matrix of columns."""
-        buffer = self.scratch(self.most, self.depth)
+        """Return the tiles, which share one matrix of columns."""
+        buffer = self.scratch(self.max_windows, self.depth)
         return [
             _Tile(self, buffer, slice(*images), *rows)
             for images in _pieces(self.image.shape[0], self.batch_step)
@@ -112,7 +114,10 @@ class _Convolution:
 
 
 class _Tile:
-    """Some rows of windows of some images. columns: (windows, kh kw c), what each window sees."""
+    """Some rows of windows of some images.
+
+    columns: (windows, kh kw c), the elements under each window.
+    """
 
     def __init__(
         self, work: _Convolution, buffer: Any, batch: slice, start: int, stop: int
@@ -133,14 +138,14 @@ class _Tile:
         self.reaches_out = work.y.reaches_out or work.x.reaches_out
 
     def lay_out(self) -> None:
-        """Fills the columns with what the windows see."""
+        """Fill the columns with the elements under the windows."""
         if self.reaches_out:
             self.columns.fill(0)
         for column, seen in self.steps:
             np.copyto(column, seen)
 
     def add_to_pixels(self) -> None:
-        """Adds the columns to the pixels that windows see."""
+        """Add the columns to the pixels under the windows."""
         for column, seen in self.steps:
             np.add(seen, column, seen)
 
@@ -152,7 +157,7 @@ class _Tile:
 def bind_convolution(
     context: KernelContext, image: Any, weights: Any, out: Any
 ) -> Callable[[], Any]:
-    """A function that convolves `image` with `weights` into `out`, by the attrs of the context."""
+    """Return a function that convolves `image` with `weights` into `out`."""
     image, out = IMAGES.last_channels(context.attrs, image, out)
     work = _Convolution(context, image, weights, out)
     matrix, prepare = work.wide(weights.reshape(work.depth, work.outputs))
@@ -160,7 +165,7 @@ def bind_convolution(
     if work.is_plain and direct:
         rows, places = image.reshape(-1, work.depth), out.reshape(-1, work.outputs)
         return lambda: np.matmul(rows, matrix, places)
-    result = None if direct else work.scratch(work.most, work.outputs)
+    result = None if direct else work.scratch(work.max_windows, work.outputs)
     return run_all([prepare, *(_forward(work, tile, matrix, result) for tile in work.tiles())])
 
 
@@ -179,7 +184,7 @@ def _forward(work: _Convolution, tile: _Tile, matrix: Any, result: Any) -> Calla
     return run
 
 
-# -- the gradient by the images
+# -- the gradient with respect to the images
 
 
 @unless_empty
@@ -198,7 +203,7 @@ def _bind_input_gradient(
     return run_all([*calls, *finish])
 
 
-# -- the gradient by the filter
+# -- the gradient with respect to the filter
 
 
 @unless_empty
@@ -238,5 +243,5 @@ conv2d_op = declare_convolution(
         "Conv2DBackpropFilter", _bind_filter_gradient, filter_gradient_gpu,
         convolution_source("gg_conv2d_back_filter", filter_gradient_shapes, (0, 1)),
     ),
-    doc="Each window of the images (n, h, w, c) times the filter (kh, kw, c, outputs), summed up.",
+    doc="The convolution of images (n, h, w, c) with a filter (kh, kw, c, outputs).",
 )  # fmt: skip

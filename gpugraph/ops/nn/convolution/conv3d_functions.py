@@ -1,4 +1,4 @@
-"""`tf.nn.conv3d` and its like: convolution of volumes, and its gradient by the filter."""
+"""`tf.nn.conv3d` and the gradient with respect to its filter: convolution of volumes."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def conv3d(
     name: str | None = None,
     filters: Any = None,
 ) -> Tensor:
-    """Each window of `input` [n, d, h, w, c] times `filter` [kd, kh, kw, c, out].
+    """Convolve `input` [n, d, h, w, c] with `filter` [kd, kh, kw, c, out].
 
-    strides, dilations: how far windows, and their elements, are apart: five numbers.
+    strides, dilations: the distance of windows, and of their elements: five numbers.
     padding: "SAME" or "VALID". data_format: "NDHWC", or "NCDHW" for volumes [n, c, d, h, w].
 
-    ValueError for windows larger than the volume, and for other numbers of channels.
+    Raises ValueError for windows larger than the volume, and for mismatched channels.
     """
     weights = one_of("filters", filters, "filter", filter)
     attrs = volume_attrs(strides, padding, data_format, dilations)
@@ -44,8 +44,9 @@ def conv3d_backprop_filter_v2(
     dilations: Sequence[int] = (1, 1, 1, 1, 1),
     name: str | None = None,
 ) -> Tensor:
-    """The gradient of `conv3d` by its filter, of the sizes `filter_sizes`, where the result's is
-    `out_backprop`.
+    """Return the gradient of `conv3d` with respect to its filter.
+
+    filter_sizes: the sizes of the filter. out_backprop: the gradient of the result.
     """
     attrs = volume_attrs(strides, padding, data_format, dilations)
     return raw_ops.Conv3DBackpropFilterV2(

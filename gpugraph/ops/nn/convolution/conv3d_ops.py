@@ -1,7 +1,7 @@
-"""Convolution of volumes and its two gradients, one volume after the other.
+"""Convolution of volumes and its two gradients, one volume at a time.
 
-What each window of a volume sees is laid out as a row of a matrix, and the product with the filter
-is the result, as in conv2d_ops.
+The elements under each window of a volume are laid out as a row of a matrix, whose product with the
+filter is the result, as in conv2d_ops.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _ATTRS = {
 
 
 class _Windows:
-    """A matrix whose rows are what the windows of one volume see; volumes take turns in it."""
+    """A matrix whose rows are the elements under the windows of one volume, reused for all."""
 
     def __init__(self, context: KernelContext, source: Any, weights: Any, result: Any) -> None:
         self.context = context
@@ -54,22 +54,22 @@ class _Windows:
         self.reaches_out = any(axis.reaches_out for axis in axes)
 
     def scratch(self, *shape: int) -> Any:
-        """Memory in the dtype of the work."""
+        """Allocate scratch memory in the dtype of the computation."""
         return self.context.scratch(shape, self.dtype)
 
     def filter_scratch(self) -> Any:
-        """Memory for a filter, as a matrix."""
+        """Allocate scratch memory for a filter, as a matrix."""
         return self.scratch(self.depth, self.outputs)
 
     def lay_out(self, volume: Any) -> None:
-        """Fills the rows with what windows of the volume see."""
+        """Fill the rows with the elements of the volume under the windows."""
         if self.reaches_out:
             self.rows.fill(0)
         for into, pixels in self.seen:
             np.copyto(into, volume[pixels])
 
     def add_to_pixels(self, volume: Any) -> None:
-        """Adds the rows to the pixels that windows see."""
+        """Add the rows to the pixels under the windows."""
         for row, pixels in self.seen:
             np.add(volume[pixels], row, volume[pixels])
 
@@ -140,6 +140,6 @@ conv3d_op = declare_convolution(
     ConvolutionOp("Conv3D", _bind_forward, convolution_gpu),
     ConvolutionOp("Conv3DBackpropInputV2", _bind_input_gradient, input_gradient_gpu),
     ConvolutionOp("Conv3DBackpropFilterV2", _bind_filter_gradient, filter_gradient_gpu),
-    doc="Each window of the volumes (n, d, h, w, c) times the filter (kd, kh, kw, c, outputs).",
+    doc="The convolution of volumes (n, d, h, w, c) with a filter (kd, kh, kw, c, outputs).",
     size_types=(int32, int64),
 )

@@ -1,7 +1,7 @@
 """A convolution with an epilogue: a bias and an activation, before the results are stored.
 
-The remap pass makes these ops of Conv2D, BiasAdd and Relu; programs don't. `fused_ops` names the
-epilogue. The bits are those of the three separate ops.
+The remap pass builds these ops from Conv2D, BiasAdd and Relu; programs do not. `fused_ops` names
+the epilogue. The results equal those of the three separate ops bit for bit.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ ACTIVATIONS = ("", "Relu", "Relu6")
 
 
 def _activation_number(attrs: Any) -> int:
-    """The number of the activation; ValueError for ops that can't be fused."""
+    """Return the number of the activation; raise ValueError for ops that cannot be fused."""
     fused = [text(name) for name in attrs["fused_ops"]]
     after = "".join(fused[1:])
     if fused[:1] != ["BiasAdd"] or len(fused) > 2 or after not in ACTIVATIONS:
@@ -89,5 +89,5 @@ op(
     gpu=convolution_gpu(IMAGES, Call(make=_bind), _activation),
     native=biased_source("gg_conv2d_biased", forward_shapes, _activation),
     grad=NO_GRADIENT,
-    doc="Conv2D, then what `fused_ops` names: a BiasAdd of `args`, and a Relu or Relu6.",
+    doc="Conv2D, then the `fused_ops`: a BiasAdd of `args`, and a Relu or Relu6.",
 )

@@ -1,6 +1,7 @@
-"""Transposed convolution of one, two and three dimensions: `tf.nn.conv_transpose` and its like.
+"""Transposed convolution in one, two and three dimensions: the `tf.nn.conv_transpose` family.
 
-Each is the gradient of a convolution by its input: from the shape of the results to that of images.
+Each is the gradient of a convolution with respect to its input: it maps the shape of results to
+that of images.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ def conv1d_transpose(
     dilations: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """The transpose of `conv1d` with `filters` [size, out, c], applied to `input` [n, steps, c].
+    """Apply the transpose of `conv1d` with `filters` [size, out, c] to `input` [n, steps, c].
 
     output_shape: of the result, [n, longer, out]. strides, dilations: a number, or three.
 
-    ValueError for sizes that do not fit and for another data format than "NWC" and "NCW".
+    Raises ValueError for sizes that do not match and for a data format other than "NWC" and "NCW".
     """
     with op_scope(name, "conv1d_transpose", input, filters, output_shape) as scope:
         layout = sequence_format(data_format)
@@ -65,10 +66,10 @@ def conv3d_transpose(
     filters: Any = None,
     dilations: Any = None,
 ) -> Tensor:
-    """The transpose of `conv3d` with `filter` [kd, kh, kw, out, c], of `value` [n, d, h, w, c].
+    """Apply the transpose of `conv3d` with `filter` [kd, kh, kw, out, c] to `value`.
 
     output_shape: of the result, [n, od, oh, ow, out]. strides, dilations: one, three or five
-    numbers. ValueError for sizes that do not fit.
+    numbers. Raises ValueError for sizes that do not match.
     """
     source = input if value is None else value
     weights = filters if filter is None else filter
@@ -90,8 +91,10 @@ def conv_transpose(
     dilations: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """`conv1d_transpose`, `conv2d_transpose` or `conv3d_transpose`, by the length of
-    `output_shape`; ValueError where it is not 3, 4 or 5.
+    """Call `conv1d_transpose`, `conv2d_transpose` or `conv3d_transpose`.
+
+    The length of `output_shape` decides.
+    Raises ValueError if the length is not 3, 4 or 5.
     """
     with op_scope(name, "conv_transpose", input, filters, output_shape) as scope:
         if isinstance(output_shape, Tensor):
@@ -127,9 +130,9 @@ def _length(output_shape: Any) -> int:
 def atrous_conv2d_transpose(
     value: Any, filters: Any, output_shape: Any, rate: int, padding: str, name: str | None = None
 ) -> Tensor:
-    """`conv2d_transpose` whose windows' elements are `rate` apart, and windows side by side.
+    """Apply `conv2d_transpose` with dilation `rate` and stride 1.
 
-    ValueError for a rate below 1, for other numbers of channels, and for sizes that do not fit.
+    Raises ValueError for a rate below 1, for mismatched channels, and for sizes that do not match.
     """
     with op_scope(name, "atrous_conv2d_transpose", value, filters, output_shape) as scope:
         source = convert_to_tensor(value, name="value")

@@ -1,8 +1,8 @@
 """The declaration of a convolution: three ops, which are each other's gradients.
 
-`declare_convolution` declares a convolution of any layout, its gradient by the images and its
-gradient by the filter, with their inference. Conv2D, Conv3D and DepthwiseConv2dNative differ in
-their kernels, and in the results' channels.
+`declare_convolution` declares a convolution of any layout, its gradient with respect to the images
+and that with respect to the filter, with their inference. Conv2D, Conv3D and DepthwiseConv2dNative
+differ in their kernels and in the number of result channels.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from gpugraph.ops.framework.shape_functions import of_rank
 from gpugraph.ops.nn.windows.window_geometry import Bind, Layout, Size, Sizes, check_equal
 
 OutputsOf = Callable[[Sequence[Size]], Size]
-"""The results' channels, for the sizes of a filter."""
+"""Maps the sizes of a filter to the number of result channels."""
 
 
 class ConvolutionOp(NamedTuple):
@@ -36,39 +36,39 @@ class ConvolutionOp(NamedTuple):
     native: CSource | None = None
 
     def function(self) -> OpFunction:
-        """The function that adds such an op to a graph."""
+        """Return the function that adds such an op to a graph."""
         return getattr(raw_ops, self.op_type)
 
     def kernels(self, layout: Layout) -> dict[str, Any]:
-        """The kernels, by the names of the arguments of `op`."""
+        """Return the kernels, by the names of the arguments of `op`."""
         host = Call(make=self.bind)
         return {"cpu": host, "gpu": self.gpu(layout, host), "native": self.native}
 
 
 def last_size(sizes: Sequence[Size]) -> Size:
-    """The outputs of a filter [..., channels, outputs]."""
+    """Return the outputs of a filter [..., channels, outputs]."""
     return sizes[-1]
 
 
 def _infer_forward(
     layout: Layout, outputs_of: OutputsOf, context: InferContext
 ) -> Sequence[TensorShape]:
-    """The shape that images (input 0) convolved with a filter (input 1) have."""
+    """Return the shape of images (input 0) convolved with a filter (input 1)."""
     batch, spatial, channels = layout.sizes(context.shapes[0], context.attrs)
     *window, depth, outputs = of_rank(context.shapes[1], layout.num_axes + 2, "filter")
     may_group = outputs_of is last_size and layout.num_axes == 2
     if not may_group:
         check_equal(channels, depth, f"the {layout.noun}' channels and the filter's")
     out = layout.out_sizes(context.attrs, spatial, window)
-    own = depth if channels is None else channels
-    shape = layout.shape(context.attrs, batch, out, outputs_of((*window, own, outputs)))
+    known_channels = depth if channels is None else channels
+    shape = layout.shape(context.attrs, batch, out, outputs_of((*window, known_channels, outputs)))
     if may_group:
         _check_groups(channels, depth, shape)
     return [shape]
 
 
 def _check_groups(channels: Size, depth: Size, shape: TensorShape) -> None:
-    """ValueError for channels that are no multiple of the filter's; a run wants them equal."""
+    """Raise ValueError unless channels are a multiple of the filter's; a run needs equal ones."""
     if channels is None or depth is None or channels == depth:
         return
     if depth == 0 or channels % depth:
@@ -84,14 +84,14 @@ def _check_groups(channels: Size, depth: Size, shape: TensorShape) -> None:
 
 
 def infer_convolution(layout: Layout, context: InferContext) -> Sequence[TensorShape]:
-    """The shape of convolved images, as Conv2D and Conv3D give them."""
+    """Return the shape of convolved images, for Conv2D and Conv3D."""
     return _infer_forward(layout, last_size, context)
 
 
 def _check(
     layout: Layout, outputs_of: OutputsOf, context: InferContext, images: Sizes, filter: Any
 ) -> None:
-    """ValueError unless input 2 may be the gradient of `images` convolved with `filter`."""
+    """Raise ValueError unless input 2 may be the gradient of `images` convolved with `filter`."""
     check_equal(images.channels, filter[-2], f"the {layout.noun}' channels and the filter's")
     window = filter[: layout.num_axes]
     gradient = layout.check_gradient(context, 2, images, window, "out_backprop")
@@ -101,7 +101,7 @@ def _check(
 
 @contextmanager
 def _only_in_run(shape: TensorShape) -> Iterator[None]:
-    """What paddings and strides refuse only a run refuses: a gradient has this shape anyway."""
+    """Turn errors about paddings and strides into run-time ones; the graph uses `shape` anyway."""
     try:
         yield
     except Misfit as misfit:
@@ -138,9 +138,9 @@ def declare_convolution(
     outputs_of: OutputsOf = last_size,
     size_types: Sequence[DType] | None = None,
 ) -> OpFunction:
-    """Declares the three ops and returns the function of the convolution itself.
+    """Declare the three ops and return the function of the convolution itself.
 
-    size_types: the dtypes that `input_sizes` may have, by an attr Tshape; int32 without one.
+    size_types: the dtypes that `input_sizes` may have, by an attr Tshape; int32 by default.
     """
 
     def forward_gradient(op: Any, dy: Any) -> list[Any]:

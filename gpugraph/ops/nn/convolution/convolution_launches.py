@@ -1,7 +1,8 @@
-"""Launches of the CUDA kernels of convolution: products of matrices (convolution.cu).
+"""Launches of the CUDA kernels of convolution: matrix products (convolution.cu).
 
-A convolution and its gradients are each a product [rows, steps] @ [steps, columns], in tiles of a
-block each. Products of few tiles cut the sums over `steps` in parts, which a second launch adds.
+A convolution and its gradients are each a product [rows, steps] @ [steps, columns], in tiles with
+one block each. Products of few tiles split the sums over `steps` into parts, which a second launch
+adds up.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ from gpugraph.ops.nn.windows.window_launches import (
 )
 
 _BLOCKS = 264
-"""Blocks that keep a GPU busy: below, sums are cut in parts."""
-_STEPS = 32  # of the longest tile, which a part has a multiple of
-_MOST_LAYERS = 65535  # blocks along a grid's third axis
+"""The number of blocks that occupies a GPU: below it, sums are split into parts."""
+_STEPS = 32  # of the longest tile; the length of a part is a multiple
+_MAX_LAYERS = 65535  # blocks along a grid's third axis
 
 
 class _Tiles(NamedTuple):
@@ -46,7 +47,7 @@ class _Tiles(NamedTuple):
         return self.rows // self.thread_rows * (self.columns // self.thread_columns) * self.lanes
 
     def blocks(self, rows: int, columns: int) -> int:
-        """How many tiles cover a matrix."""
+        """Return the number of tiles that cover a matrix."""
         return ceil(rows / self.rows) * ceil(columns / self.columns)
 
 
@@ -59,8 +60,9 @@ class _Choice(NamedTuple):
     small: _Tiles
 
     def tiles(self, rows: int, columns: int, is_heavy: bool) -> _Tiles:
-        """The largest tiles that are mostly full and leave no processor idle. is_heavy: an
-        element, or its load, takes more registers than larger tiles leave."""
+        """Return the largest tiles that are mostly full and leave no processor idle.
+
+        is_heavy: whether an element, or its load, takes more registers than larger tiles leave."""
         if is_heavy:
             return self.small
         if columns <= 32:
@@ -71,11 +73,11 @@ class _Choice(NamedTuple):
 
 
 class _Multiplier(NamedTuple):
-    """A kernel file that multiplies. most: elements of a load."""
+    """A kernel file that multiplies. max_load: the maximum number of elements per load."""
 
     name: str
     choice: _Choice
-    most: int
+    max_load: int
 
 
 _THREADS = _Multiplier(
@@ -99,9 +101,10 @@ _WARPS = _Multiplier(
 class _Product(NamedTuple):
     """A convolution, or a gradient of it, as a product [rows, steps] @ [steps, columns].
 
-    mode: GG_MODE of the kernels. loads: how many elements lie side by side in the left and in the
-    right matrix. arrays: the arguments they come from. is_dense: whether steps may be cut in parts.
-    phases: how many products of this size there are, one for each phase of the strides.
+    mode: GG_MODE of the kernels. loads: the numbers of adjacent elements in the left and in the
+    right matrix. arrays: the arguments they come from. is_dense: whether steps may be split into
+    parts.
+    phases: the number of products of this size, one for each phase of the strides.
     """
 
     mode: int
@@ -116,14 +119,17 @@ class _Product(NamedTuple):
     is_dense: bool
     phases: int = 1
 
-    def packs(self, most: int) -> tuple[int, int]:
-        """Elements of a load of the left and the right matrix."""
+    def packs(self, max_load: int) -> tuple[int, int]:
+        """Return the numbers of elements per load of the left and the right matrix."""
         left, right = self.loads
-        return self.work.pack(left, most), pack_width(right, most)
+        return self.work.pack(left, max_load), pack_width(right, max_load)
 
 
 def _forward(layout: Layout, signature: Signature) -> _Product:
-    """Windows [places, window x channels] @ filter [window x channels, outputs]."""
+    """Return the product of windows and filter.
+
+    They are [places, window x channels] and [window x channels, outputs].
+    """
     images, filter, results = forward_shapes(signature)
     work = geometry_of(layout, signature, images, filter)
     outputs = filter[-1]
@@ -134,7 +140,10 @@ def _forward(layout: Layout, signature: Signature) -> _Product:
 
 
 def _input_gradient(layout: Layout, signature: Signature) -> _Product:
-    """Gradients [pixels of a phase, window x outputs] @ filter [window x outputs, channels]."""
+    """Return the product: gradients [pixels of a phase, window x outputs] @ filter.
+
+    The filter is [window x outputs, channels].
+    """
     images, filter, results = input_gradient_shapes(signature)
     work = geometry_of(layout, signature, images, filter)
     outputs, phases = filter[-1], prod(axis.stride for axis in work.axes)
@@ -146,7 +155,7 @@ def _input_gradient(layout: Layout, signature: Signature) -> _Product:
 
 
 def _filter_gradient(layout: Layout, signature: Signature) -> _Product:
-    """Windows [window x channels, places] @ gradients [places, outputs]."""
+    """Return the product: windows [window x channels, places] @ gradients [places, outputs]."""
     images, filter, results = filter_gradient_shapes(signature)
     work = geometry_of(layout, signature, images, filter)
     outputs = filter[-1]
@@ -157,9 +166,9 @@ def _filter_gradient(layout: Layout, signature: Signature) -> _Product:
 
 
 def _parts(blocks: int, steps: int) -> tuple[int, int]:
-    """(parts, steps per part) of sums over `steps` in so many blocks."""
-    most = max(1, min(ceil(_BLOCKS / blocks), steps // 256, 64))
-    steps_per_part = ceil(ceil(steps / most) / _STEPS) * _STEPS
+    """Return (parts, steps per part) of sums over `steps` in this number of blocks."""
+    max_parts = max(1, min(ceil(_BLOCKS / blocks), steps // 256, 64))
+    steps_per_part = ceil(ceil(steps / max_parts) / _STEPS) * _STEPS
     return max(1, ceil(steps / max(steps_per_part, 1))), max(steps_per_part, _STEPS)
 
 
@@ -177,16 +186,16 @@ def _launches(
     product = product_of(layout, signature)
     work, rows, columns = product.work, product.rows, product.columns
     dtype = signature.output_types[0].base_dtype
-    packs = product.packs(multiplier.most)
+    packs = product.packs(multiplier.max_load)
     by_warps = multiplier is _WARPS
-    is_heavy = min(packs) < multiplier.most if by_warps else dtype is float64
+    is_heavy = min(packs) < multiplier.max_load if by_warps else dtype is float64
     tiles = multiplier.choice.tiles(rows, columns, is_heavy)
     blocks = tiles.blocks(rows, columns)
     if product.is_dense:
         parts, steps_per_part = _parts(blocks, product.steps)
     else:
         parts, steps_per_part = 1, max(_STEPS, product.steps)
-    if parts * product.phases > _MOST_LAYERS:
+    if parts * product.phases > _MAX_LAYERS:
         raise NotImplementedError(f"strides that cut images in {product.phases} phases")
     sums = Scratch("parts", parts * rows * columns, wide_type(dtype)) if parts > 1 else 0
     defines = {
@@ -224,7 +233,7 @@ def _launches(
 def _launches_by_warps(
     product_of: ProductOf, layout: Layout, activation: Activation | None, signature: Signature
 ) -> Sequence[Launch]:
-    """By tensor cores, for dtypes that they don't round."""
+    """Return launches for tensor cores, for the dtypes that they do not round."""
     if signature.output_types[0].base_dtype not in (float16, bfloat16):
         return []
     return _launches(product_of, layout, activation, signature, _WARPS)
@@ -233,7 +242,7 @@ def _launches_by_warps(
 def _source(
     product_of: ProductOf, layout: Layout, host: Call, activation: Activation | None = None
 ) -> Source:
-    """A kernel of convolution.cu, or with tensor cores, for 16-bit floats, convolution_mma.cu."""
+    """Return a kernel of convolution.cu, or of convolution_mma.cu for tensor cores."""
     arguments = product_of, layout, activation
     return Source(
         "convolution.cu",
@@ -244,17 +253,19 @@ def _source(
 
 
 def convolution_gpu(layout: Layout, host: Call, activation: Activation | None = None) -> Source:
-    """Convolution. activation: with a bias, the input before the output, and this activation after
-    it, by its number.
+    """Return the kernel of convolution.
+
+    activation: if given, a bias, the input before the output, is added, followed by the activation
+    with this number.
     """
     return _source(_forward, layout, host, activation)
 
 
 def input_gradient_gpu(layout: Layout, host: Call) -> Source:
-    """The gradient of convolution by its images."""
+    """Return the kernel of the gradient of convolution with respect to its images."""
     return _source(_input_gradient, layout, host)
 
 
 def filter_gradient_gpu(layout: Layout, host: Call) -> Source:
-    """The gradient of convolution by its filter."""
+    """Return the kernel of the gradient of convolution with respect to its filter."""
     return _source(_filter_gradient, layout, host)

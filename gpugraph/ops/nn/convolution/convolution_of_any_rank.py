@@ -1,4 +1,4 @@
-"""Convolution of any number of dimensions, by those of one, two and three."""
+"""Convolution of any rank, by the functions for one, two and three dimensions."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def convolution(
     filters: Any = None,
     dilations: Sequence[int] | None = None,
 ) -> Tensor:
-    """`conv1d`, `conv2d` or `conv3d`, by the rank of `input`.
+    """Call `conv1d`, `conv2d` or `conv3d`, by the rank of `input`.
 
-    strides, dilation_rate (newer: `dilations`): one for each dimension but batch and channels.
+    strides, dilation_rate (newer: `dilations`): one for each dimension except batch and channels.
 
-    ValueError for inputs of another rank, and for a stride and a rate that both are more than 1.
+    Raises ValueError for inputs of another rank, and if a stride and a rate are both more than 1.
     """
     source = convert_to_tensor(input, name="input")
     weights = filters if filter is None else filter
@@ -59,5 +59,5 @@ def convolution(
 def atrous_conv2d(
     value: Any, filters: Any, rate: int, padding: str, name: str | None = None
 ) -> Tensor:
-    """`conv2d` whose windows' elements are `rate` apart."""
+    """Apply `conv2d` with dilation `rate`."""
     return convolution(value, filters, padding, dilation_rate=[rate, rate], name=name)

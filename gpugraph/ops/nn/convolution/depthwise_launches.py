@@ -1,4 +1,4 @@
-"""Launches of the CUDA kernels of convolution by channel (depthwise_convolution.cu)."""
+"""Launches of the CUDA kernels of depthwise convolution (depthwise_convolution.cu)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpugraph.ops.nn.windows.window_geometry import Layout
 from gpugraph.ops.nn.windows.window_launches import Geometry, geometry_of
 
 _BLOCKS = 1056
-"""Blocks that keep a GPU busy, several a processor: below, sums over windows are cut in parts."""
+"""The number of blocks that occupies a GPU: below it, sums over windows are split into parts."""
 
 
 def _macros(work: Geometry, times: int, pack: int = 1) -> Mapping[str, str | int]:
@@ -21,7 +21,7 @@ def _macros(work: Geometry, times: int, pack: int = 1) -> Mapping[str, str | int
 
 
 def _launch(signature: Signature, function: str, work: Geometry, times: int, count: int) -> Launch:
-    """A launch over `count` elements."""
+    """Return a launch over `count` elements."""
     pack = work.pack() if times == 1 else 1
     dtype = signature.output_types[0].base_dtype
     numbers = (count // pack, work.channels, times, *work.numbers)
@@ -56,8 +56,8 @@ def _filter_gradient(layout: Layout, signature: Signature) -> list[Launch]:
     while work.last and width > 1 and width >= 2 * outputs:
         width //= 2
     groups = ceil(outputs / width) if work.last else outputs
-    most = max(1, min(ceil(_BLOCKS / (groups * elements)), rows // 8, 1024))
-    rows_per_part = max(1, ceil(rows / most))
+    max_parts = max(1, min(ceil(_BLOCKS / (groups * elements)), rows // 8, 1024))
+    rows_per_part = max(1, ceil(rows / max_parts))
     parts = max(1, ceil(rows / rows_per_part))
     count = elements * outputs
     sums: Scratch | int = Scratch("parts", parts * count, wide_type(dtype)) if parts > 1 else 0

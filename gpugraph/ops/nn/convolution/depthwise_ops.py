@@ -1,7 +1,7 @@
-"""Convolution of each channel by itself, and its two gradients.
+"""Depthwise convolution, which treats each channel separately, and its two gradients.
 
 Each element of the window is one product of a strided view of the images with its weights, for
-all places at once. Results are seen as (n, oh, ow, channels, outputs a channel).
+all places at once. Results are viewed as (n, oh, ow, channels, outputs per channel).
 """
 
 from __future__ import annotations
@@ -50,15 +50,15 @@ class _Depthwise:
         self.part = self.scratch(self.result.shape)
 
     def scratch(self, shape: Sequence[int]) -> Any:
-        """Memory in the dtype of the work."""
+        """Allocate scratch memory in the dtype of the computation."""
         return self.context.scratch(tuple(shape), self.dtype)
 
     def product(self, one: Any, other: Any, piece: Any) -> Callable[[], Any]:
-        """piece = one * other, in the dtype of the work."""
+        """Return the call that computes piece = one * other in the dtype of the computation."""
         return partial(np.multiply, one, other, piece, dtype=self.dtype.as_numpy_dtype)
 
     def steps(self, image: Any, result: Any) -> list[tuple[Any, Any, Any, int, int]]:
-        """(view of the image, of the result, of scratch like it, i, j) for elements (i, j)."""
+        """Return (view of the image, of the result, of scratch, i, j) for elements (i, j)."""
         return [
             (image[:, rows, columns], result[:, down, across], self.part[:, down, across], i, j)
             for i, down, rows in self.y.elements()
@@ -67,7 +67,7 @@ class _Depthwise:
 
 
 def _by_channel(attrs: Any, array: Any, channels: int, times: int) -> Any:
-    """The results as (n, oh, ow, channels, times)."""
+    """Return the results as (n, oh, ow, channels, times)."""
     if IMAGES.channels_last(attrs):
         return array.reshape((*array.shape[:3], channels, times))
     split = array.reshape((array.shape[0], channels, times, *array.shape[2:]))
@@ -119,7 +119,7 @@ def _bind_filter_gradient(
 
 
 def _outputs_of(sizes: Sequence[Size]) -> Size:
-    """The channels that a filter (kh, kw, c, m) gives: c * m."""
+    """Return the number of output channels of a filter (kh, kw, c, m): c * m."""
     channels, multiplier = sizes[-2:]
     return None if channels is None or multiplier is None else channels * multiplier
 
@@ -139,6 +139,6 @@ depthwise_op = declare_convolution(
         "DepthwiseConv2dNativeBackpropFilter", _bind_filter_gradient, depthwise_filter_gradient_gpu,
         depthwise_source("gg_depthwise_back_filter", filter_gradient_shapes, (0, 1)),
     ),
-    doc="Each channel's windows times its own filters (kh, kw, c, m): c * m channels.",
+    doc="The convolution of each channel with separate filters (kh, kw, c, m): c * m channels.",
     outputs_of=_outputs_of,
 )  # fmt: skip

@@ -2,7 +2,7 @@
 
     dilation[n, y, x, c] = max over (i, j) of image[n, s y + r i, s x + r j, c] + filter[i, j, c]
 
-What is outside the image does not count. A gradient goes to the first of equal sums.
+Elements outside the image do not count. A gradient goes to the first of equal sums.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _ATTRS = {
 
 
 def _window_attrs(attrs: Any) -> dict[str, Any]:
-    """The attrs as convolutions have them."""
+    """Return the attrs in the form of convolutions."""
     return {
         "strides": attrs["strides"],
         "dilations": attrs["rates"],
@@ -57,7 +57,7 @@ def _lowest(dtype: Any) -> Any:
 
 
 class _Sums:
-    """For each window its largest sum and the number of the first element that has it."""
+    """The largest sum of each window, and the number of the first element that attains it."""
 
     def __init__(self, context: KernelContext, image: Any, weights: Any, best: Any) -> None:
         self.axes = IMAGES.axes(_window_attrs(context.attrs), image.shape[1:3], weights.shape[:2])
@@ -66,7 +66,7 @@ class _Sums:
         self.here = context.scratch(best.shape, dtypes.bool)
 
     def steps(self, *results: Any) -> Iterator[tuple[Any, ...]]:
-        """(element, number, pixels of the image, views of each result by window)."""
+        """Yield (element, number, pixels of the image, views of each result by window)."""
         for element, windows, pixels in window_steps(self.axes):
             number = element[0] * self.axes[1].window + element[1]
             arrays = (self.sums, self.here, *results)
@@ -74,7 +74,7 @@ class _Sums:
             yield element, number, (slice(None), *pixels), *views
 
     def find(self, image: Any, place: Any = None) -> list[Callable[[], Any]]:
-        """The calls that fill `best`, and `place` with numbers of elements."""
+        """Return the calls that fill `best`, and `place` with numbers of elements."""
         calls: list[Callable[[], Any]] = [partial(self.best.fill, _lowest(self.best.dtype))]
         if place is None:
             for element, _, pixels, sums, _, best in self.steps(self.best):
@@ -121,7 +121,7 @@ def _bind_back(
 
 
 def _sizes(context: InferContext) -> tuple[Any, Any, TensorShape]:
-    """The sizes of images, of the filter, and the shape of what comes out."""
+    """Return the sizes of images and of the filter, and the shape of the result."""
     image = of_rank(context.shapes[0], 4, "input")
     weights = of_rank(context.shapes[1], 3, "filter")
     check_equal(image[3], weights[2], "the images' channels and the filter's")
@@ -189,12 +189,12 @@ def dilation2d(
     filters: Any = None,
     dilations: Any = None,
 ) -> Tensor:
-    """The largest sum of `input` [n, h, w, c] and `filter` [kh, kw, c] in each window.
+    """Return the largest sum of `input` [n, h, w, c] and `filter` [kh, kw, c] in each window.
 
-    strides, rates (newer: `dilations`): how far windows, and their elements, are apart, as
-      [1, y, x, 1]. padding: "SAME" or "VALID"; what is outside does not count.
+    strides, rates (newer: `dilations`): the distance of windows, and of their elements, as
+      [1, y, x, 1]. padding: "SAME" or "VALID"; elements outside do not count.
 
-    It can be differentiated once. ValueError for other ranks and numbers of channels, and for
+    It can be differentiated once. Raises ValueError for other ranks, mismatched channels, and
     windows larger than the images.
     """
     return _dilation(
@@ -210,8 +210,10 @@ def dilation2d(
 def erosion2d(
     value: Any, kernel: Any, strides: Any, rates: Any, padding: str, name: str | None = None
 ) -> Tensor:
-    """The least difference of `value` [n, h, w, c] and `kernel` [kh, kw, c], rotated by
-    180 degrees, in each window: -dilation2d(-value, rotated). Arguments and errors as `dilation2d`.
+    """Return the smallest difference of `value` [n, h, w, c] and a rotated `kernel` in each window.
+
+    The kernel [kh, kw, c] is rotated by 180 degrees: -dilation2d(-value, rotated). Arguments and
+    errors are those of `dilation2d`.
     """
     with op_scope(name, "erosion2d", value, kernel) as scope:
         negated = negative(value)

@@ -1,7 +1,7 @@
-"""Laws by which candidate classes are drawn, and the random words that they use up in order.
+"""Distributions from which candidate classes are drawn, and the random words that they consume.
 
-Equal seeds give TensorFlow's candidates: each law takes as many words for a class as TensorFlow's
-does, and rejects the same ones.
+Equal seeds give TensorFlow's candidates: each distribution takes as many words per class as
+TensorFlow's, and rejects the same ones.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ _FRACTION = np.uint32(0x7FFFFF)
 
 
 class Words:
-    """The random words from a place on."""
+    """The random words from a position on."""
 
     def __init__(self, place: Philox) -> None:
         self._place = place
         self._left: Any = np.empty(0, np.uint32)
 
     def take(self, count: int) -> Any:
-        """The next `count` words, uint32."""
+        """Return the next `count` words, uint32."""
         missing = count - len(self._left)
         if missing > 0:
             blocks = max(16, -(-missing // 4))
@@ -36,28 +36,28 @@ class Words:
         return words
 
     def give_back(self, words: Any) -> None:
-        """Puts words that were taken in front of those to come."""
+        """Return unused words, which are the next to be taken."""
         self._left = np.concatenate([words, self._left])
 
     def longs(self, count: int) -> Any:
-        """Numbers of two words each, uint64."""
+        """Return numbers made of two words each, uint64."""
         return self.take(2 * count).copy().view(np.uint64)
 
 
 def _rejected_count(span: int, bits: int) -> int:
-    """The count of smallest numbers that are rejected: then [0, span) is equally likely."""
+    """Return how many of the smallest numbers are rejected, so that [0, span) is uniform."""
     return 0 if span & (span - 1) == 0 else (2**bits - 1) % span + 1
 
 
 def _below(words: Words, span: int, count: int, bits: int) -> Any:
-    """`count` numbers in [0, span), all equally likely."""
-    least = _rejected_count(span, bits)
+    """Return `count` uniform numbers in [0, span)."""
+    num_rejected = _rejected_count(span, bits)
     take = words.longs if bits == 64 else words.take
     numbers: list[Any] = []
     missing = count
     while missing:
         drawn = take(missing)
-        drawn = drawn[drawn >= least]
+        drawn = drawn[drawn >= num_rejected]
         numbers.append((drawn % drawn.dtype.type(span)).astype(np.int64))
         missing -= len(drawn)
     return np.concatenate([np.empty(0, np.int64), *numbers])
@@ -70,54 +70,54 @@ class Law(Protocol):
 
     @property
     def possible(self) -> int:
-        """How many classes have a probability above 0."""
+        """The number of classes with a probability above 0."""
 
     def draw(self, words: Words, count: int) -> Any:
-        """`count` classes, int64."""
+        """Return `count` classes, int64."""
 
     def probability(self, classes: Any) -> Any:
-        """float32, of each class."""
+        """Return the probability of each class, float32."""
 
     def learn(self, classes: Any) -> None:
-        """Counts classes that are true."""
+        """Count classes that are true."""
 
 
 class _FixedLaw:
-    """A law that stays as it is."""
+    """A distribution that does not change."""
 
     def __init__(self, range_max: int) -> None:
         self.range = self.possible = range_max
 
     def learn(self, classes: Any) -> None:
-        """Does nothing."""
+        """Do nothing."""
 
 
 class Uniform(_FixedLaw):
-    """All classes are equally likely."""
+    """The uniform distribution of classes."""
 
     def draw(self, words: Words, count: int) -> Any:
-        """As `Law.draw`."""
+        """See `Law.draw`."""
         return _below(words, self.range, count, 64)
 
     def probability(self, classes: Any) -> Any:
-        """As `Law.probability`."""
+        """See `Law.probability`."""
         return np.full(classes.shape, 1 / self.range, np.float32)
 
 
 class LogUniform(_FixedLaw):
-    """Class i with probability log((i + 2) / (i + 1)) / log(range + 1): Zipf's law, about."""
+    """Class i with probability log((i + 2) / (i + 1)) / log(range + 1): roughly Zipf's law."""
 
     def __init__(self, range_max: int) -> None:
         super().__init__(range_max)
         self.log_range = np.log1p(np.float64(range_max))
 
     def draw(self, words: Words, count: int) -> Any:
-        """As `Law.draw`."""
+        """See `Law.draw`."""
         drawn = doubles(words.longs(count))
         return (np.exp(drawn * self.log_range).astype(np.int64) - 1) % self.range
 
     def probability(self, classes: Any) -> Any:
-        """As `Law.probability`."""
+        """See `Law.probability`."""
         return (np.log((classes + 2.0) / (classes + 1.0)) / self.log_range).astype(np.float32)
 
 
@@ -129,22 +129,23 @@ class Learned:
         self.counts = np.ones(range_max, np.int64)
 
     def draw(self, words: Words, count: int) -> Any:
-        """As `Law.draw`."""
+        """See `Law.draw`."""
         places = _below(words, int(self.counts.sum()), count, 32)
         return np.searchsorted(np.cumsum(self.counts), places, side="right").astype(np.int64)
 
     def probability(self, classes: Any) -> Any:
-        """As `Law.probability`."""
+        """See `Law.probability`."""
         return self.counts[classes].astype(np.float32) / np.float32(self.counts.sum())
 
     def learn(self, classes: Any) -> None:
-        """Counts each class once more."""
+        """Count each class once more."""
         np.add.at(self.counts, classes, 1)
 
 
 class Weighted(_FixedLaw):
-    """By given weights: the alias method draws a class evenly, then it or its alias by shares.
+    """Classes by given weights, drawn by the alias method.
 
+    It draws a slot uniformly, then the slot's class or its alias by their shares.
     M. Vose, "A linear algorithm for generating random numbers with a given distribution", 1991.
     """
 
@@ -155,7 +156,7 @@ class Weighted(_FixedLaw):
             )
         super().__init__(range_max)
         self.weights = np.asarray(weights, np.float32)
-        self.total = np.cumsum(self.weights)[-1]  # added one after the other
+        self.total = np.cumsum(self.weights)[-1]  # added sequentially
         if not (self.weights >= 0).all() or not 0 < self.total < np.inf:
             raise invalid_argument(
                 f"weights must be at least 0, and their sum above it, not {weights}"
@@ -164,38 +165,38 @@ class Weighted(_FixedLaw):
         self.shares, self.others = _shares(self.weights)
 
     def draw(self, words: Words, count: int) -> Any:
-        """As `Law.draw`."""
+        """See `Law.draw`."""
         pairs = self._pairs(words, count)
         chances = (pairs[:, 0] & _FRACTION).astype(np.float32) / np.float32(2**23)
         places = (pairs[:, 1] % np.uint32(self.range)).astype(np.int64)
         return np.where(chances < self.shares[places], places, self.others[places])
 
     def _pairs(self, words: Words, count: int) -> Any:
-        """Two words a class, of which the second may have to be taken again."""
-        least, pieces = _rejected_count(self.range, 32), [np.empty((0, 2), np.uint32)]
+        """Return two words per class; a rejected second word is drawn again."""
+        num_rejected, pieces = _rejected_count(self.range, 32), [np.empty((0, 2), np.uint32)]
         missing = count
         while missing:
             pairs = words.take(2 * missing).reshape(-1, 2)
-            bad = np.flatnonzero(pairs[:, 1] < least)
+            bad = np.flatnonzero(pairs[:, 1] < num_rejected)
             if not bad.size:
                 pieces.append(pairs)
                 break
             first = int(bad[0])
             words.give_back(pairs.reshape(-1)[2 * first + 2 :])
             again = words.take(1)
-            while again[0] < least:
+            while again[0] < num_rejected:
                 again = words.take(1)
             pieces += [pairs[:first], np.array([[pairs[first, 0], again[0]]], np.uint32)]
             missing -= first + 1
         return np.concatenate(pieces)
 
     def probability(self, classes: Any) -> Any:
-        """As `Law.probability`."""
+        """See `Law.probability`."""
         return self.weights[classes] / self.total
 
 
 def _shares(weights: Any) -> tuple[Any, Any]:
-    """For each class its share of its slot, and the class that has the rest."""
+    """Return for each class its share of its slot, and the class that has the rest."""
     count = len(weights)
     total = np.cumsum(weights.astype(np.float64))[-1]
     shares = [float(share) for share in (weights * np.float32(count)).astype(np.float64) / total]
@@ -207,13 +208,13 @@ def _shares(weights: Any) -> tuple[Any, Any]:
         others[low] = high
         shares[high] -= 1 - shares[low]
         (small if shares[high] < 1 else large).append(high)
-    for index in (*small, *large):  # but for rounding, they fill their slots
+    for index in (*small, *large):  # up to rounding, they fill their slots
         shares[index], others[index] = 1.0, index
     return np.array(shares, np.float32), np.array(others, np.int64)
 
 
 class Candidates:
-    """Candidates, and how often they and true classes are expected among them."""
+    """Candidates, and the expected counts of them and of the true classes."""
 
     def __init__(self, law: Law, words: Words, count: int, unique: bool, true: Any) -> None:
         self.candidates, tries = _draw_classes(law, words, count, unique)
@@ -222,7 +223,7 @@ class Candidates:
 
 
 def _draw_classes(law: Law, words: Words, count: int, unique: bool) -> tuple[Any, int]:
-    """(classes, how many were drawn for them)."""
+    """Return the classes, and the number of draws that they took."""
     drawn = law.draw(words, count)
     if not unique or not count:
         return drawn, count
@@ -234,7 +235,7 @@ def _draw_classes(law: Law, words: Words, count: int, unique: bool) -> tuple[Any
 
 
 def _expected_counts(chance: Any, count: int, tries: int) -> Any:
-    """The expected count of a class; where candidates are unique, its probability to be one."""
+    """Return the expected count of a class; for unique candidates, its inclusion probability."""
     if tries == count:
         return chance * np.float32(count)
     return -np.expm1(np.float32(tries) * np.log1p(-chance))
@@ -243,9 +244,10 @@ def _expected_counts(chance: Any, count: int, tries: int) -> Any:
 def draw(
     law: Law, lock: threading.Lock, words: Words, count: int, unique: bool, true: Any
 ) -> Candidates:
-    """Draws `count` classes, and learns of the true ones.
+    """Draw `count` classes, and update the distribution with the true ones.
 
-    InvalidArgumentError for more different classes than there are, and for true classes outside.
+    Raises InvalidArgumentError if more unique classes are requested than exist, and for true
+    classes out of range.
     """
     if unique and count > law.possible:
         raise invalid_argument(

@@ -1,7 +1,8 @@
-"""Candidate sampling: a few drawn classes stand for all that are not true.
+"""Candidate sampling: a few drawn classes represent all classes that are not true.
 
-Each sampler gives (candidates [num_sampled], expected_true [batch, num_true], expected
-[num_sampled]): classes, and how often the true ones and the candidates are expected among them.
+Each sampler returns (candidates [num_sampled], expected_true [batch, num_true], expected
+[num_sampled]): the drawn classes, and the expected counts of the true classes and of the
+candidates.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from gpugraph.ops.nn.windows.window_geometry import text
 from gpugraph.ops.random.seeds_and_streams import SEED_ATTRS, Stream, seeds_of
 
 _RESERVED = 512
-"""Blocks of random words that are reserved per candidate, however many it takes."""
+"""The number of blocks of random words reserved per candidate, independent of its needs."""
 
 _COUNTS = {
     "num_true": Attr("int", required=True, minimum=1),
@@ -68,7 +69,7 @@ class _State(NamedTuple):
 
 
 def _sampler(name: str, law: Callable[[Any], Law], extra: dict[str, Any], doc: str) -> OpFunction:
-    """A sampler that draws by the law of its attrs, which `law` makes."""
+    """Declare a sampler; `law` builds its distribution from the attrs."""
 
     def bind(
         context: KernelContext, true: Any, candidates: Any, expected_true: Any, expected: Any
@@ -121,12 +122,12 @@ _learned_unigram = _sampler(
     "LearnedUnigramCandidateSampler",
     lambda attrs: Learned(attrs["range_max"]),
     _RANGE,
-    "Classes below range_max, as often as they were true in the session's runs so far.",
+    "Classes below range_max, in proportion to how often they were true in the session so far.",
 )
 
 
 def _weights(attrs: Any) -> Weighted:
-    """The weights of this shard's classes: those reserved, then the given ones, distorted."""
+    """Return the weights of this shard's classes: 0 for reserved ones, then the distorted ones."""
     reserved, shards, shard = (attrs[key] for key in ("num_reserved_ids", "num_shards", "shard"))
     file = text(attrs["vocab_file"])
     weights = _in_file(file) if file else [float(weight) for weight in attrs["unigrams"]]
@@ -137,7 +138,7 @@ def _weights(attrs: Any) -> Weighted:
 
 
 def _in_file(name: str) -> list[float]:
-    """The last of the numbers, divided by commas, of each line; NotFoundError without the file."""
+    """Return the last comma-separated number of each line; raise NotFoundError without the file."""
     with system_errors(name), open_to_read(name) as file:
         lines = file.read().decode().splitlines()
     weights = []
@@ -161,7 +162,7 @@ _fixed_unigram = _sampler(
         "shard": Attr("int", 0, minimum=0),
         "unigrams": Attr("list(float)", []),
     },
-    "Classes by given weights to the power of `distortion`, of a file or `unigrams`.",
+    "Classes by weights to the power of `distortion`, from a file or `unigrams`.",
 )
 
 
@@ -217,8 +218,8 @@ def _bind_hits(_: KernelContext, true: Any, candidates: Any) -> Callable[[], Any
         is_hit = last >= 0
         is_hit[is_hit] = ordered[last[is_hit]] == true[is_hit]
         rows = np.nonzero(is_hit)[0].astype(np.int32)
-        least = np.full(len(rows), -np.finfo(np.float32).max, np.float32)
-        return [rows, order[last[is_hit]].astype(np.int64), least]
+        lowest = np.full(len(rows), -np.finfo(np.float32).max, np.float32)
+        return [rows, order[last[is_hit]].astype(np.int64), lowest]
 
     return run
 
@@ -231,7 +232,7 @@ _hits = op(
     infer=_infer_hits,
     **numpy_kernels(Call(make=_bind_hits, dynamic=True)),
     grad=NO_GRADIENT,
-    doc="Rows of true classes, places of equal candidates, and -FLT_MAX for each such pair.",
+    doc="Rows of true classes, positions of equal candidates, and -FLT_MAX for each such pair.",
 )
 
 
@@ -239,7 +240,7 @@ _hits = op(
 
 
 def _public_sampler(name: str, function: OpFunction, doc: str) -> Callable[..., Any]:
-    """The public function `name` of a sampler of classes below `range_max`."""
+    """Return the public function `name` of a sampler of classes below `range_max`."""
 
     def sampler(
         true_classes: Any,
@@ -263,28 +264,28 @@ def _public_sampler(name: str, function: OpFunction, doc: str) -> Callable[..., 
 uniform_candidate_sampler = _public_sampler(
     "uniform_candidate_sampler",
     _uniform,
-    """Candidates below `range_max`, all equally likely.
+    """Draw candidates below `range_max` uniformly.
 
     true_classes: int64 [batch, num_true]. unique: whether all candidates are different.
     Returns (candidates int64 [num_sampled], expected_true float32 [batch, num_true], expected
     float32 [num_sampled]). Equal seeds give TensorFlow's candidates.
 
-    InvalidArgumentError in a run for true classes outside of the range, and for more different
+    A run raises InvalidArgumentError for true classes out of range, and for more unique
     candidates than there are classes.
     """,
 )
 log_uniform_candidate_sampler = _public_sampler(
     "log_uniform_candidate_sampler",
     _log_uniform,
-    """As `uniform_candidate_sampler`, but class i with probability log((i + 2) / (i + 1)) /
-    log(range_max + 1): for classes in descending order of how often they are.
+    """Draw like `uniform_candidate_sampler`, but class i with probability log((i + 2) / (i + 1)) /
+    log(range_max + 1): for classes in descending order of frequency.
     """,
 )
 learned_unigram_candidate_sampler = _public_sampler(
     "learned_unigram_candidate_sampler",
     _learned_unigram,
-    """As `uniform_candidate_sampler`, but each class as often as it was true in the runs of this
-    session so far, and once besides.
+    """Draw like `uniform_candidate_sampler`, but by how often each class was true in the runs
+    of this session so far, plus one.
     """,
 )
 
@@ -304,13 +305,14 @@ def fixed_unigram_candidate_sampler(
     seed: int | None = None,
     name: str | None = None,
 ) -> Any:
-    """As `uniform_candidate_sampler`, but by weights to the power of `distortion`.
+    """Draw candidates like `uniform_candidate_sampler`, but by weights.
 
+    The weights are raised to the power of `distortion`.
     The weights are `unigrams`, or the last number, after a comma, of each line of `vocab_file`.
-    The first `num_reserved_ids` classes are never drawn, the weights are those of the classes
-    after them. Of `num_shards` parts only the classes of `shard` are counted.
+    The first `num_reserved_ids` classes are never drawn; the weights are those of the classes
+    after them. Of `num_shards` parts, only the classes of `shard` are used.
 
-    InvalidArgumentError in a run unless there are `range_max` weights.
+    A run raises InvalidArgumentError unless there are `range_max` weights.
     """
     return _fixed_unigram(
         true_classes, num_true=num_true, num_sampled=num_sampled, unique=unique,
@@ -328,8 +330,9 @@ def all_candidate_sampler(
     seed: int | None = None,
     name: str | None = None,
 ) -> Any:
-    """All classes below `num_sampled`, in order, each expected once; see
-    `uniform_candidate_sampler`.
+    """Return all classes below `num_sampled`, in order, each expected once.
+
+    See `uniform_candidate_sampler`.
     """
     return _all(
         true_classes, num_true=num_true, num_sampled=num_sampled, unique=unique,
@@ -344,7 +347,9 @@ def compute_accidental_hits(
     seed: int | None = None,
     name: str | None = None,
 ) -> Any:
-    """(indices int32, ids int64, weights float32): for each of `true_classes` [batch, num_true]
-    that is among `sampled_candidates` its row, the candidate's place, and -FLT_MAX.
+    """Return (indices int32, ids int64, weights float32) of true classes among the candidates.
+
+    For each of `true_classes` [batch, num_true] that is in `sampled_candidates`, these are its row,
+    the candidate's position, and -FLT_MAX.
     """
     return _hits(true_classes, sampled_candidates, num_true=num_true, **seeds_of(seed), name=name)

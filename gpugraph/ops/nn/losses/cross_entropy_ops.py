@@ -42,7 +42,7 @@ def _infer_dense(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _start(rows: Rows, features: Any, shifted: Any, powers: Any) -> list[Callable[[], Any]]:
-    """shifted = features less their row's largest; powers = softmax; column = log(sum(exp))."""
+    """Return calls: shifted = features - row maximum; powers = softmax; column = log(sum(exp))."""
     return [
         *rows.shift(features, shifted),
         partial(np.exp, shifted, powers),
@@ -81,7 +81,7 @@ def _dense_terms(signature: Signature, features: Term, labels: Term) -> list[Ter
 
 
 def _is_zero(tensor: Any) -> bool:
-    """Whether a gradient is absent, or zeros for an output that nothing depends on."""
+    """Return whether a gradient is absent, or zeros for an unused output."""
     return tensor is None or tensor.op.type in ("ZerosLike", "Zeros")
 
 
@@ -90,7 +90,7 @@ def _row_times(loss_grad: Any, rows: Any) -> Any:
 
 
 def _logits_back(op: Any, dloss: Any, dbackprop: Any) -> Any:
-    """The gradient of the logits, through the loss and through `backprop` itself."""
+    """Return the gradient of the logits, through the loss and through `backprop` itself."""
     grad = _row_times(dloss, op.outputs[1])
     if _is_zero(dbackprop):
         return grad
@@ -101,7 +101,7 @@ def _logits_back(op: Any, dloss: Any, dbackprop: Any) -> Any:
 
 
 def _may_be_repeated(source: Tensor, other: Tensor) -> bool:
-    """Whether `source` is broadcast against `other`, or could be for all that is known."""
+    """Return whether `source` is, or may be, broadcast against `other`."""
     sizes, other_sizes = source.shape.sizes, other.shape.sizes
     if sizes is None or other_sizes is None or len(sizes) < len(other_sizes):
         return True
@@ -146,22 +146,24 @@ def _infer_sparse(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _label_sizes(shape: TensorShape) -> tuple[int | None, ...]:
-    """The sizes of the labels; a misfit unless they are a vector."""
+    """Return the sizes of the labels; raise a Misfit unless they are a vector."""
     return of_rank(shape, 1, "labels", f"labels must be 1-D, but got shape {shape}")
 
 
 def _check_labels(labels: Any, classes: int) -> None:
     if labels.size and (labels.min() < 0 or labels.max() >= classes):
         wrong = labels.min() if labels.min() < 0 else labels.max()
-        shown = " ".join(map(str, labels[:_MOST_LABELS])) + " ..." * (labels.size > _MOST_LABELS)
+        shown = " ".join(map(str, labels[:_MAX_SHOWN_LABELS])) + " ..." * (
+            labels.size > _MAX_SHOWN_LABELS
+        )
         raise invalid_argument(
             f"Received a label value of {wrong} which is outside the valid range of "
             f"[0, {classes}).  Label values: {shown}"
         )
 
 
-_MOST_LABELS = 100
-"""The labels that an error shows at most."""
+_MAX_SHOWN_LABELS = 100
+"""The maximum number of labels in an error message."""
 
 
 def _bind_sparse(
@@ -227,14 +229,14 @@ _NARROW = (dtypes.float16, dtypes.bfloat16)
 
 
 def _precise(logits: Tensor, narrow: Sequence[DType]) -> Any:
-    """Logits of narrow types as float32: sums of exponentials need the range."""
+    """Return logits of narrow types as float32, because sums of exponentials need the range."""
     if logits.dtype.base_dtype in narrow:
         return raw_ops.Cast(logits, DstT=dtypes.float32)
     return logits
 
 
 def _as_rows(tensor: Tensor) -> Any:
-    """`tensor` as a matrix of its last axis."""
+    """Return `tensor` as a matrix of rows along its last axis."""
     sizes = tensor.shape.sizes
     if sizes is not None and len(sizes) == 2:
         return tensor
@@ -261,10 +263,10 @@ def softmax_cross_entropy_with_logits_v2(
     name: str | None = None,
     dim: int | None = None,
 ) -> Tensor:
-    """-sum(labels * log(softmax(logits))) along `axis` (older: `dim`), by default the last.
+    """Return -sum(labels * log(softmax(logits))) along `axis` (older: `dim`), by default the last.
 
     labels: distributions of the shape and dtype of the logits. Shape: that of the logits without
-    `axis`. Gradients go to both. float16 and bfloat16 are computed in float32.
+    `axis`. Both have gradients. float16 and bfloat16 are computed in float32.
     """
     chosen = either(axis, dim, "axis", "dim")
     _need_names("softmax_cross_entropy_with_logits", None, labels, logits)
@@ -283,7 +285,7 @@ def softmax_cross_entropy_with_logits_v2(
 
 
 def _shaped_loss(source: Tensor, logits: Any, labels: Any, scope: str) -> Tensor:
-    """The loss of each row, in the shape of the logits without their last axis."""
+    """Return the loss of each row, in the shape of the logits without their last axis."""
     narrow = source.dtype.base_dtype in _NARROW
     flat = logits.shape.rank == 2
     loss: Tensor = _dense(
@@ -306,9 +308,9 @@ def softmax_cross_entropy_with_logits(
     name: str | None = None,
     axis: int | None = None,
 ) -> Tensor:
-    """`softmax_cross_entropy_with_logits_v2` with labels that count as constants to gradients.
+    """Call `softmax_cross_entropy_with_logits_v2` with labels that are constant for gradients.
 
-    ValueError unless `labels` and `logits` are given by name.
+    Raises ValueError unless `labels` and `logits` are passed by name.
     """
     _need_names("softmax_cross_entropy_with_logits", _sentinel, labels, logits)
     with op_scope(name, "softmax_cross_entropy_with_logits_sg", logits, labels) as scope:
@@ -321,11 +323,11 @@ def softmax_cross_entropy_with_logits(
 def sparse_softmax_cross_entropy_with_logits(
     _sentinel: Any = None, labels: Any = None, logits: Any = None, name: str | None = None
 ) -> Tensor:
-    """-log(softmax(logits)) of each row's label.
+    """Return -log(softmax(logits)) at each row's label.
 
     logits: (..., classes), floats; labels: the shape of the logits without the last axis, int32
-    or int64 in [0, classes). Shape: that of the labels. ValueError for shapes that do not fit and
-    unless both are given by name; InvalidArgumentError in a run for a label outside the range.
+    or int64 in [0, classes). Shape: that of the labels. Raises ValueError for mismatched shapes and
+    unless both are passed by name; a run raises InvalidArgumentError for a label out of range.
     float16 is computed in float32.
     """
     _need_names("sparse_softmax_cross_entropy_with_logits", _sentinel, labels, logits)
@@ -361,10 +363,10 @@ def _sparse_loss(labels: Tensor, logits: Tensor, name: str | None) -> Tensor:
 def sigmoid_cross_entropy_with_logits(
     _sentinel: Any = None, labels: Any = None, logits: Any = None, name: str | None = None
 ) -> Tensor:
-    """-labels * log(sigmoid(logits)) - (1 - labels) * log(1 - sigmoid(logits)), elementwise.
+    """Return -labels * log(sigmoid(logits)) - (1 - labels) * log(1 - sigmoid(logits)), elementwise.
 
-    Computed as max(x, 0) - x * z + log(1 + exp(-|x|)), which never overflows. ValueError when
-    the shapes differ and unless both are given by name.
+    It is computed as max(x, 0) - x * z + log(1 + exp(-|x|)), which never overflows. Raises
+    ValueError if the shapes differ and unless both are passed by name.
     """
     _need_names("sigmoid_cross_entropy_with_logits", _sentinel, labels, logits)
     with op_scope(name, "logistic_loss", logits, labels) as scope:

@@ -1,8 +1,8 @@
-"""The most likely sequences of labels, by a search in the tree of all of them.
+"""The most likely sequences of labels, by a search in the tree of all sequences.
 
-A. Graves 2006, prefix search. A node of the tree is a sequence, its parent the one without the last
-label; the beam holds the likeliest nodes. `ending in a blank` and `ending in a label` are counted
-apart, since a label after itself is another one only after a blank.
+A. Graves 2006, prefix search. A node of the tree is a sequence, its parent the same without the
+last label; the beam holds the most likely nodes. The probabilities that a path ends in a blank and
+that it ends in a label are kept separately, since a repeated label counts only after a blank.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ class Path(NamedTuple):
 
 
 def _either(one: float, other: float) -> float:
-    """log(exp(one) + exp(other))"""
+    """Return log(exp(one) + exp(other))."""
     if one < other:
         one, other = other, one
     return one if other == _NEVER else one + math.log1p(math.exp(other - one))
 
 
 class _Node:
-    """A sequence of labels: how likely it is now, and was the step before."""
+    """A sequence of labels, with its log probabilities at this step and the one before."""
 
     __slots__ = (
         "blank", "children", "label", "labelled", "old_blank", "old_total", "parent", "total",
@@ -46,15 +46,15 @@ class _Node:
         self.drop()
 
     def drop(self) -> None:
-        """Takes it out of the beam."""
+        """Remove the node from the beam."""
         self.blank = self.labelled = self.total = _NEVER
 
     def before(self, label: int) -> float:
-        """How likely it was before `label` follows."""
+        """Return the log probability, one step before, of the paths that `label` can extend."""
         return self.old_blank if label == self.label else self.old_total
 
     def sequence(self, merge: bool) -> list[int]:
-        """The labels; merge: equal ones in a row once."""
+        """Return the labels; with `merge`, equal ones in a row only once."""
         labels: list[int] = []
         node, last = self, -1
         while node.parent is not None:
@@ -69,7 +69,7 @@ def _likelihood(entry: tuple[float, int, _Node]) -> tuple[float, int]:
 
 
 class _Beam:
-    """The likeliest nodes, `width` at most, the least likely of them first."""
+    """The most likely nodes, at most `width`; the heap has the least likely one first."""
 
     def __init__(self, width: int) -> None:
         self.width = width
@@ -77,34 +77,34 @@ class _Beam:
         self.entries = 0
 
     def accepts(self, total: float) -> bool:
-        """Whether a node of this log probability enters."""
+        """Return whether a node of this log probability enters."""
         if total == _NEVER:
             return False
         return len(self.heap) < self.width or total > self.heap[0][0]
 
     @property
-    def least(self) -> float:
+    def threshold(self) -> float:
         """The log probability that a node must exceed to enter."""
         return self.heap[0][0] if len(self.heap) == self.width else _NEVER
 
     def add(self, node: _Node) -> None:
-        """Adds a node, and drops the least likely one where there are too many."""
+        """Add a node, and drop the least likely one if there are too many."""
         self.entries += 1
-        entry = (node.total, -self.entries, node)  # of equals the first stays
+        entry = (node.total, -self.entries, node)  # of equal ones the first stays
         if len(self.heap) < self.width:
             heapq.heappush(self.heap, entry)
         else:
             heapq.heapreplace(self.heap, entry)[2].drop()
 
     def empty(self) -> list[_Node]:
-        """All nodes, the likeliest first; none is left."""
+        """Remove and return all nodes, the most likely first."""
         nodes = [entry[2] for entry in sorted(self.heap, key=_likelihood, reverse=True)]
         self.heap = []
         return nodes
 
 
 def _continue(node: _Node, known: list[float], blank: int) -> None:
-    """The same sequence one step later."""
+    """Update a sequence that stays the same for one step."""
     parent = node.parent
     if parent is not None:
         if parent.total != _NEVER:
@@ -115,11 +115,11 @@ def _continue(node: _Node, known: list[float], blank: int) -> None:
 
 
 def _grow(node: _Node, known: Any, beam: _Beam) -> None:
-    """Adds sequences that are one label longer than the node's, label by label."""
+    """Add the sequences that extend the node's by one label, label by label."""
     likely = known + node.old_total
     if node.label >= 0:
         likely[node.label] = known[node.label] + node.old_blank
-    promising = np.flatnonzero(likely > beam.least).tolist()
+    promising = np.flatnonzero(likely > beam.threshold).tolist()
     for label in sorted({*promising, *node.children}):
         child, total = node.children.get(label), float(likely[label])
         if child is not None and child.total != _NEVER:
@@ -134,10 +134,10 @@ def _grow(node: _Node, known: Any, beam: _Beam) -> None:
 
 
 def search(logits: Any, width: int, paths: int, merge: bool) -> list[Path]:
-    """The `paths` likeliest sequences of one sequence of logits [time, classes].
+    """Return the `paths` most likely label sequences for logits [time, classes].
 
-    merge: whether equal labels in a row come out as one. InvalidArgumentError where the search
-    has found fewer than so many.
+    merge: whether equal labels in a row are merged. Raises InvalidArgumentError if the search
+    has found fewer than `paths` sequences.
     """
     blank = logits.shape[1] - 1
     beam, root = _Beam(width), _Node(None, -1)

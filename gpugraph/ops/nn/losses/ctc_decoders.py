@@ -1,6 +1,6 @@
-"""Labels decoded from logits: the likeliest label at each time, or the likeliest sequences.
+"""Labels decoded from logits: the most likely label at each time, or the most likely sequences.
 
-The last class is the blank, which separates a label from the same one after it.
+The last class is the blank, which separates equal labels in a row.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def _check_times(times: Any, steps: int) -> None:
 
 
 def _sparse(rows: Sequence[Sequence[int]]) -> tuple[Any, Any, Any]:
-    """(indices, values, shape) of rows of different lengths."""
+    """Return (indices, values, shape) of rows of different lengths."""
     lengths = [len(labels) for labels in rows]
     indices = [(row, place) for row, length in enumerate(lengths) for place in range(length)]
     return (
@@ -57,13 +57,13 @@ def _sparse(rows: Sequence[Sequence[int]]) -> tuple[Any, Any, Any]:
 
 
 def _batch(context: InferContext) -> int | None:
-    """The number of sequences; ValueError for other ranks."""
+    """Return the number of sequences; raise ValueError for other ranks."""
     batch = of_rank(context.shapes[0], 3, "inputs")[1]
     times = TensorShape.of(of_rank(context.shapes[1], 1, "sequence_length"))
     return of_rank(times.merge_with(TensorShape.of((batch,))), 1, "sequence_length")[0]
 
 
-# -- the likeliest label at each time
+# -- the most likely label at each time
 
 
 def _infer_greedy(context: InferContext) -> Sequence[TensorShape]:
@@ -103,19 +103,20 @@ _greedy = op(
 def ctc_greedy_decoder(
     inputs: Any, sequence_length: Any, merge_repeated: bool = True
 ) -> tuple[list[SparseTensor], Tensor]:
-    """([labels], minus the sum of the largest logits [batch, 1]): the likeliest class at each time,
-    without blanks.
+    """Decode the most likely class at each time, without blanks.
 
-    inputs: floats [time, batch, classes]. sequence_length: int32 [batch], times that count.
-    merge_repeated: whether a class that is there for several times is one label.
+    inputs: floats [time, batch, classes]. sequence_length: int32 [batch], the numbers of times to
+    use.
+    merge_repeated: whether a class at several times in a row is one label.
 
-    FailedPreconditionError in a run for times after the last one.
+    Returns ([labels], minus the sum of the largest logits [batch, 1]). A run raises
+    FailedPreconditionError for lengths beyond the last time.
     """
     indices, values, sizes, total = _greedy(inputs, sequence_length, merge_repeated=merge_repeated)
     return [SparseTensor(indices, values, sizes)], total
 
 
-# -- the likeliest sequences
+# -- the most likely sequences
 
 
 def _infer_beams(context: InferContext) -> Sequence[TensorShape]:
@@ -160,7 +161,7 @@ _beam_search = op(
     infer=_infer_beams,
     **numpy_kernels(Call(make=_bind_beams, dynamic=True)),
     grad=NO_GRADIENT,
-    doc="The likeliest sequences of labels of logits (time, batch, classes), by a beam search.",
+    doc="The most likely label sequences for logits (time, batch, classes), by a beam search.",
 )
 
 
@@ -171,14 +172,17 @@ def ctc_beam_search_decoder(
     top_paths: int = 1,
     merge_repeated: bool = True,
 ) -> tuple[list[SparseTensor], Tensor]:
-    """(labels, log probabilities [batch, top_paths]): the likeliest sequences of each, in order.
+    """Return the most likely label sequences of each example, in order, with log probabilities.
 
-    inputs: floats [time, batch, classes]. sequence_length: int32 [batch], times that count.
-    beam_width: how many sequences are kept at each time. labels: `top_paths` SparseTensors.
-    merge_repeated: whether equal labels in a row come out as one, though a blank was between them.
+    inputs: floats [time, batch, classes]. sequence_length: int32 [batch], the numbers of times to
+    use.
+    beam_width: the number of sequences kept at each time.
+    merge_repeated: whether equal labels in a row are merged, even if a blank separates them.
 
-    ValueError for a `beam_width` or `top_paths` below 1; in a run FailedPreconditionError for times
-    after the last one, InvalidArgumentError for more paths than the beam is wide, or were found.
+    Returns `top_paths` SparseTensors of labels, and log probabilities [batch, top_paths]. Raises
+    ValueError for a `beam_width` or `top_paths` below 1; a run raises FailedPreconditionError for
+    lengths beyond the last time, and InvalidArgumentError for more paths than the beam's width, or
+    than were found.
     """
     flat = _beam_search(
         inputs, sequence_length, beam_width=beam_width, top_paths=top_paths,
@@ -192,7 +196,7 @@ def ctc_beam_search_decoder(
 def ctc_beam_search_decoder_v2(
     inputs: Any, sequence_length: Any, beam_width: int = 100, top_paths: int = 1
 ) -> tuple[list[SparseTensor], Tensor]:
-    """`ctc_beam_search_decoder` with `merge_repeated` False, which is mostly wanted."""
+    """Call `ctc_beam_search_decoder` with `merge_repeated` False, the usual choice."""
     return ctc_beam_search_decoder(inputs, sequence_length, beam_width, top_paths, False)
 
 
@@ -202,10 +206,10 @@ def ctc_beam_search_decoder_v2(
 def collapse_repeated(
     labels: Any, seq_length: Any, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
-    """(labels [batch, longest], lengths [batch]): equal labels in a row become one.
+    """Merge equal labels in a row; return (labels [batch, longest], lengths [batch]).
 
-    labels: [batch, max], of which the first `seq_length` [batch] of each row count; 0 comes after
-    what is left.
+    labels: [batch, max], of which the first `seq_length` [batch] of each row count. The resulting
+    rows are padded with 0.
     """
     with op_scope(name, "collapse_repeated_labels", labels, seq_length):
         source = convert_to_tensor(labels, name="labels")

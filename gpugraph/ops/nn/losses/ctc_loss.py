@@ -1,7 +1,7 @@
-"""Connectionist temporal classification: the loss of a sequence of labels whose times are unknown.
+"""Connectionist temporal classification: the loss of a label sequence with unknown timing.
 
 A. Graves et al. 2006. With a blank before, between and after its labels, a sequence of L labels
-has U = 2 L + 1 places; a path goes through them in time, and may leave out a blank between two
+has U = 2 L + 1 places. A path visits them in time order, and may skip a blank between two
 different labels. All paths of all sequences of a batch are summed at once, step by step:
 
     ahead[u]  = log p(the inputs up to t, at place u at t)
@@ -41,7 +41,7 @@ _ATTRS = {
 
 
 def _rows(indices: Any, values: Any, count: int) -> list[list[int]]:
-    """The labels of each sequence; InvalidArgumentError for those of others or out of order."""
+    """Return the labels of each sequence; raise InvalidArgumentError if out of range or order."""
     try:
         shape = [count, int(indices[:, 1].max(initial=-1)) + 1]
         check_increasing(indices, positions(indices, shape))
@@ -54,7 +54,7 @@ def _rows(indices: Any, values: Any, count: int) -> list[list[int]]:
 
 
 def _effective_labels(row: list[int], number: int, blank: int, collapse: bool) -> list[int]:
-    """The labels of a sequence that count: those before the blanks at its end."""
+    """Return the labels of a sequence before the blanks at its end."""
     if not row:
         raise invalid_argument(f"Labels length is zero in batch {number}")
     labels = [
@@ -76,7 +76,10 @@ def _effective_labels(row: list[int], number: int, blank: int, collapse: bool) -
 
 
 def _labels(attrs: Any, indices: Any, values: Any, times: Any, blank: int) -> list[list[int]]:
-    """The labels of each sequence that count; InvalidArgumentError where time is too short."""
+    """Return the effective labels of each sequence.
+
+    Raises InvalidArgumentError if a sequence has more labels than times.
+    """
     collapse = attrs["preprocess_collapse_repeated"]
     labels = []
     for number, row in enumerate(_rows(indices, values, len(times))):
@@ -94,7 +97,7 @@ def _labels(attrs: Any, indices: Any, values: Any, times: Any, blank: int) -> li
 
 
 class _Paths:
-    """All places of all sequences, [batch, places], and which of them follow each other."""
+    """All places of all sequences, [batch, places], and the transitions between them."""
 
     def __init__(self, labels: list[list[int]], times: Any, blank: int, merge: bool) -> None:
         counts = np.array([len(row) for row in labels])
@@ -115,7 +118,7 @@ class _Paths:
         self.last = np.where(last, self.inside, -np.inf)
 
     def ahead(self, seen: Any) -> Any:
-        """`ahead` at each time, of the log probabilities of places at each time."""
+        """Return `ahead` at each time, given the log probabilities of places at each time."""
         totals = np.full(seen.shape, -np.inf)
         totals[0, :, :2] = seen[0, :, :2] + self.inside[:, :2]
         for t in range(1, len(seen)):
@@ -127,7 +130,7 @@ class _Paths:
         return totals
 
     def behind(self, seen: Any) -> Any:
-        """`behind` at each time; each sequence begins at its own last one."""
+        """Return `behind` at each time; each sequence starts at its own last time."""
         totals = np.full(seen.shape, -np.inf)
         for t in range(len(seen) - 1, -1, -1):
             if t + 1 < len(seen):
@@ -149,7 +152,10 @@ def _log_softmax(logits: Any) -> Any:
 
 
 def _loss_and_gradient(paths: _Paths, logits: Any, loss: Any, gradient: Any) -> None:
-    """loss = -log p(labels); its gradient: probabilities less what paths take of each class."""
+    """Compute loss = -log p(labels), and its gradient.
+
+    The gradient is the probability of each class minus its share in all paths.
+    """
     steps, batch, classes = logits.shape
     known = _log_softmax(logits)
     seen = np.take_along_axis(known, np.broadcast_to(paths.places, (steps, *paths.places.shape)), 2)
@@ -237,18 +243,19 @@ def ctc_loss(
     time_major: bool = True,
     logits: Any = None,
 ) -> Tensor:
-    """-log p(labels) [batch] by connectionist temporal classification.
+    """Return -log p(labels) [batch] by connectionist temporal classification.
 
-    labels: an int32 SparseTensor [batch, longest]: those of each sequence.
+    labels: an int32 SparseTensor [batch, longest]: the labels of each sequence.
     inputs (newer: `logits`): floats [time, batch, classes], with `time_major` False [batch, time,
-      classes]; the last class is the blank. sequence_length: int32 [batch], times that count.
+      classes]; the last class is the blank. sequence_length: int32 [batch], the numbers of times to
+      use.
     preprocess_collapse_repeated: whether equal labels in a row count as one.
     ctc_merge_repeated: whether a label may last for several times.
     ignore_longer_outputs_than_inputs: whether sequences with more labels than times have loss 0.
 
-    TypeError unless labels are sparse. InvalidArgumentError in a run for sequences without labels,
-    with negative ones, with too many for their time, and for times after the last one. A loss is
-    infinite where repeated labels leave no path. It can be differentiated once.
+    Raises TypeError unless labels are sparse. A run raises InvalidArgumentError for sequences
+    without labels, with negative ones, or with too many for their time, and for lengths beyond the
+    last time. A loss is infinite if repeated labels leave no path. It can be differentiated once.
     """
     if not isinstance(labels, (SparseTensor, SparseTensorValue)):
         raise TypeError(f"Expected labels (first argument) to be a SparseTensor, not {labels!r}")

@@ -1,6 +1,6 @@
-"""The loss of connectionist temporal classification by its newer name, of dense labels too.
+"""The newer form of the CTC loss, which also takes dense labels.
 
-The op wants sparse labels, and the blank as the last class: both are brought into that form.
+The op requires sparse labels, and the blank as the last class: both are brought into that form.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ _FIRST, _LAST = np.array(0, np.int32), np.array(2, np.int32)
 
 
 def _order(classes: int, blank: int) -> list[int]:
-    """The classes, the blank after all others."""
+    """Return the classes, with the blank after all others."""
     return [*range(blank), *range(blank + 1, classes), blank]
 
 
 def _renumber_labels(labels: Any, classes: int, blank: int) -> Any:
-    """The labels by the numbers that classes have where the blank is the last one."""
+    """Renumber the labels for classes with the blank last."""
     numbers = np.argsort(_order(classes, blank)).astype(np.int32)
     return raw_ops.GatherV2(numbers, labels, _FIRST)
 
 
 def _sparse(labels: Any, lengths: Any, classes: int, blank: int) -> SparseTensor:
-    """Each row's first labels; a blank where a row has none, since the op wants one at least."""
+    """Return each row's first labels; one blank for an empty row, since the op requires a label."""
     labels, lengths = convert_to_tensor(labels), cast(lengths, dtypes.int32)
     wide = raw_ops.PadV2(
         labels, np.array([[0, 0], [0, 1]], np.int32), cast(blank, labels.dtype.base_dtype)
@@ -59,17 +59,19 @@ def ctc_loss_v2(
     blank_index: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """-log p(labels) [batch] by connectionist temporal classification, the blank where you want it.
+    """Return -log p(labels) [batch] by connectionist temporal classification.
+
+    The blank may be any class.
 
     labels: integers [batch, longest], of which label_length [batch] count, or an int32 SparseTensor
-      (then label_length is not looked at). logits: floats [time, batch, classes], with
-      `logits_time_major` False [batch, time, classes]; logit_length: int32 [batch], times that
-      count. blank_index: the class of the blank, counted from the end where it is negative; 0 by
+      (then label_length is ignored). logits: floats [time, batch, classes], with
+      `logits_time_major` False [batch, time, classes]; logit_length: int32 [batch], the numbers of
+      times to use. blank_index: the class of the blank, counted from the end if negative; 0 by
       default for dense labels. unique: not needed here.
 
-    ValueError for sparse labels without `blank_index`, for a blank that is no class, and where the
-    number of classes is not known. InvalidArgumentError in a run for more labels than there are
-    times, and labels that are no class. It can be differentiated once.
+    Raises ValueError for sparse labels without `blank_index`, for a blank that is not a class, and
+    if the number of classes is not known. A run raises InvalidArgumentError for more labels than
+    times, and for labels that are not classes. It can be differentiated once.
     """
     del unique
     is_sparse = isinstance(labels, (SparseTensor, SparseTensorValue))
@@ -96,7 +98,7 @@ def ctc_loss_v2(
 
 
 def ctc_unique_labels(labels: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
-    """The distinct labels of each row, and where each label stands among them.
+    """Return the distinct labels of each row, and the position of each label among them.
 
     labels: integers [batch, longest]. Returns int64 [batch, longest], each row's labels in the
     order in which they first appear, then zeros, and int32 [batch, longest], their positions in it.
@@ -109,7 +111,7 @@ def ctc_unique_labels(labels: Any, name: str | None = None) -> tuple[Tensor, Ten
         places = raw_ops.Range(0, raw_ops.Shape(wanted)[1], 1)
         is_first = raw_ops.Cast(raw_ops.Equal(first, places), DstT=dtypes.int32)
         count = raw_ops.Cumsum(is_first, np.array(1, np.int32), exclusive=True)
-        # Of each row and place: whether the label there begins the slot of that number.
+        # For each row and place: whether the label there begins the slot with that number.
         begins = raw_ops.Equal(raw_ops.ExpandDims(count, 2), places)
         starts = raw_ops.Cast(begins, DstT=dtypes.int64) * raw_ops.Cast(
             raw_ops.ExpandDims(is_first, 2), DstT=dtypes.int64

@@ -1,7 +1,7 @@
 """Weights of losses and metrics: their shapes, and those of labels and predictions.
 
-Weights broadcast to values under stricter rules than operands: they are one number, or have the
-rank of the values with each size the same or 1.
+The broadcasting rules for weights are stricter than those for operands: weights are one number, or
+have the rank of the values, with each size equal or 1.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _WHY = "weights can not be broadcast to values."
 
 
 def assert_broadcastable(weights: Any, values: Any) -> Operation:
-    """An operation that fails, with InvalidArgumentError, unless `weights` may weigh `values`.
+    """Return an operation that raises InvalidArgumentError unless `weights` broadcast to `values`.
 
-    ValueError where that is known while the graph is built.
+    Raises ValueError if this is known at graph construction.
     """
     with op_scope(None, "assert_broadcastable", weights, values):
         with op_scope(None, "weights", weights) as inside:
@@ -53,7 +53,7 @@ def assert_broadcastable(weights: Any, values: Any) -> Operation:
 
 
 def _static_result(weights: Tensor, values: Tensor) -> str:
-    """The name of the static check that weights pass; empty where it is not known."""
+    """Return the name of the static check that the weights pass; empty if it is not known."""
     sizes, values_sizes = weights.shape.sizes, values.shape.sizes
     if sizes == ():
         return "static_scalar_check_success"
@@ -74,7 +74,7 @@ def _static_result(weights: Tensor, values: Tensor) -> str:
 
 
 def _sizes_fit(weights_shape: Any, values_shape: Any, weights_rank: Any) -> Any:
-    """Whether each size of the weights is 1 or that of the values, as many as there are."""
+    """Return whether each size of the weights is 1 or that of the values."""
     count = raw_ops.ExpandDims(weights_rank, 0)
     padded = raw_ops.ConcatV2([values_shape, raw_ops.Fill(count, -1)], 0)
     beside = raw_ops.Slice(padded, np.array([0], np.int32), count)
@@ -84,7 +84,7 @@ def _sizes_fit(weights_shape: Any, values_shape: Any, weights_rank: Any) -> Any:
 
 
 def broadcast_weights(weights: Any, values: Any) -> Tensor:
-    """The weight of each of `values`; ValueError and errors of a run as `assert_broadcastable`."""
+    """Broadcast the weights to `values`; errors are those of `assert_broadcastable`."""
     with op_scope(None, "broadcast_weights", weights, values) as scope:
         weighed = convert_to_tensor(values, name="values")
         weights_tensor = convert_to_tensor(weights, weighed.dtype.base_dtype, name="weights")
@@ -103,10 +103,10 @@ def broadcast_weights(weights: Any, values: Any) -> Tensor:
 def remove_squeezable_dimensions(
     labels: Any, predictions: Any, rank_difference: int = 0, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Labels and predictions, one of them without its last dimension where that is one too many.
+    """Return labels and predictions, with a superfluous last dimension of one of them dropped.
 
-    rank_difference: how many dimensions predictions have more. Unknown ranks are compared in the
-    run, where a last dimension that is not 1 is an InvalidArgumentError.
+    rank_difference: the rank of predictions minus that of labels. Unknown ranks are compared in the
+    run, which raises InvalidArgumentError for a last dimension that is not 1.
     """
     with op_scope(name, "remove_squeezable_dimensions", labels, predictions):
         target, prediction = convert_to_tensor(labels), convert_to_tensor(predictions)
@@ -127,7 +127,7 @@ def remove_squeezable_dimensions(
 
 
 def squeezed_weights(weights: Any, beside: Tensor) -> Tensor:
-    """Weights of the rank of `beside`, the values, where theirs is one more or one less.
+    """Return weights of the rank of `beside`, the values, if theirs is one more or one less.
 
     A last dimension of 1 is dropped or added; scalars stay. Unknown ranks are compared in the run.
     """
@@ -145,7 +145,7 @@ def squeezed_weights(weights: Any, beside: Tensor) -> Tensor:
 
 
 def _of_rank(tensor: Tensor, condition: Tensor, wanted: Any) -> Tensor:
-    """The tensor, of the rank wanted where the condition holds, by a last dimension of 1."""
+    """Return the tensor; if the condition holds, with rank `wanted` by a last dimension of 1."""
     if tensor.shape.rank and tensor.shape[-1].value not in (None, 1):
         return tensor
     sizes = raw_ops.ConcatV2([shape(tensor), np.ones(1, np.int32)], 0)

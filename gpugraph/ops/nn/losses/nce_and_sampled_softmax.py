@@ -46,15 +46,15 @@ def nce_loss(
     partition_strategy: str = "mod",
     name: str = "nce_loss",
 ) -> Tensor:
-    """The noise-contrastive loss [batch]: true classes against `num_sampled` drawn ones.
+    """Return the noise-contrastive loss [batch]: true classes against `num_sampled` drawn ones.
 
     weights: [num_classes, dim], or its parts. biases: [num_classes]. labels: int [batch,
     num_true], the true classes. inputs: [batch, dim].
-    sampled_values: what a candidate sampler gives; by default that of
-      `log_uniform_candidate_sampler`, all candidates different.
-    remove_accidental_hits: whether candidates that are true count for nothing.
+    sampled_values: the result of a candidate sampler; by default of
+      `log_uniform_candidate_sampler` with unique candidates.
+    remove_accidental_hits: whether to ignore candidates that are true.
 
-    Of any float dtype. ValueError for shapes that do not fit.
+    Any float dtype is supported. Raises ValueError for shapes that do not match.
     """
     logits, truth = _logits(
         weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values,
@@ -78,10 +78,10 @@ def sampled_softmax_loss(
     name: str = "sampled_softmax_loss",
     seed: int | None = None,
 ) -> Tensor:
-    """The softmax cross entropy [batch] over the true and `num_sampled` drawn classes alone.
+    """Return the softmax cross entropy [batch] over the true and `num_sampled` drawn classes only.
 
-    Arguments and errors as of `nce_loss`; seed: of the default sampler. It is for
-    training; the quality of a model is the loss over all classes.
+    Arguments and errors are those of `nce_loss`; seed: of the default sampler. This loss is for
+    training; evaluate a model by the loss over all classes.
     """
     logits, truth = _logits(
         weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values,
@@ -92,7 +92,7 @@ def sampled_softmax_loss(
 
 
 def _row_sums(x: Tensor) -> Tensor:
-    """The sums of a matrix's rows, by a product, whose gradient is one, too."""
+    """Return the sums of a matrix's rows, by a product, so that the gradient is a product too."""
     columns = ones(stack([shape(x)[1], 1]), x.dtype)
     return reshape(matmul(x, columns), [-1])
 
@@ -111,7 +111,7 @@ def _logits(
     name: str,
     seed: int | None,
 ) -> tuple[Tensor, Tensor]:
-    """(logits, labels), both [batch, num_true + num_sampled], the true classes first."""
+    """Return (logits, labels), both [batch, num_true + num_sampled], the true classes first."""
     parts = list(weights) if isinstance(weights, (list, tuple)) else [weights]
     with op_scope(name, "compute_sampled_logits", *parts, biases, inputs, labels):
         source, truth = convert_to_tensor(inputs), convert_to_tensor(labels)
@@ -156,7 +156,7 @@ def _log(counts: Tensor, dtype: Any) -> Tensor:
 
 
 def _true_logits(inputs: Tensor, rows: Tensor, num_true: int) -> Tensor:
-    """The products of each input with the rows of its true classes, [batch, num_true]."""
+    """Return the products of each input with the rows of its true classes, [batch, num_true]."""
     width = shape(rows)[1:2]
     by_example = concat([[-1, num_true], width], 0)
     products = multiply(expand_dims(inputs, 1), reshape(rows, by_example))
@@ -165,7 +165,7 @@ def _true_logits(inputs: Tensor, rows: Tensor, num_true: int) -> Tensor:
 
 
 def _hits(truth: Tensor, sampled: Tensor, num_true: int, num_sampled: int, dtype: Any) -> Tensor:
-    """-FLT_MAX for candidates that are true, else 0: added to logits [batch, num_sampled]."""
+    """Return -FLT_MAX for true candidates, else 0, to add to logits [batch, num_sampled]."""
     indices, ids, weights = compute_accidental_hits(truth, sampled, num_true)
     places = concat(
         [reshape(indices, [-1, 1]), reshape(cast(ids, int32), [-1, 1])], 1, "sparse_indices"

@@ -1,4 +1,4 @@
-"""The loss of counts, by the logarithm of the rate at which they come."""
+"""The loss of counts, given the logarithm of their rate."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 def log_poisson_loss(
     targets: Any, log_input: Any, compute_full_loss: bool = False, name: str | None = None
 ) -> Tensor:
-    """exp(log_input) - log_input * targets, elementwise.
+    """Return exp(log_input) - log_input * targets, elementwise.
 
     targets, log_input: floats of one shape. compute_full_loss: whether Stirling's approximation
     of log(targets!) is added, for targets above 1.
 
-    ValueError where the shapes differ.
+    Raises ValueError if the shapes differ.
     """
     with op_scope(name, "log_poisson_loss", log_input, targets):
         rate = convert_to_tensor(log_input, name="log_input")

@@ -1,12 +1,12 @@
-"""The gradients of batch normalization, and of these again, in sums by channel.
+"""The first and second gradients of batch normalization, in sums by channel.
 
-With d = x - mean, r = 1 / sqrt(variance + epsilon), q = r * r, n elements a channel, and means
-over these written E: the first gradients of y = d r scale + offset by dy are
+With d = x - mean, r = 1 / sqrt(variance + epsilon), q = r * r, n elements per channel, and means
+over these written E: the first gradients of y = d r scale + offset for an incoming dy are
 
     dx = scale r (dy - E[dy] - d q E[dy d])     dscale = r n E[dy d]     doffset = n E[dy]
 
-where mean and variance depend on the images; where they do not, dx is scale r dy. Their gradients
-take dy, x, scale, mean and variance as independent: that the last two are outputs that depend on x
+if mean and variance depend on the images; if they do not, dx is scale r dy. Their gradients
+treat dy, x, scale, mean and variance as independent: the dependence of the last two on x
 is in the gradient of these outputs.
 """
 
@@ -31,11 +31,11 @@ class _Layout(NamedTuple):
     is_last: bool
 
     def sum(self, value: Any) -> Any:
-        """The sum of each channel."""
+        """Return the sum of each channel."""
         return raw_ops.Sum(value, self.axes)
 
     def spread(self, vector: Any) -> Any:
-        """A vector by channel in a shape that broadcasts against images."""
+        """Return a vector by channel in a shape that broadcasts against images."""
         return vector if self.is_last else raw_ops.Reshape(vector, self.by_channel)
 
 
@@ -50,12 +50,12 @@ def _attrs_of(op: Any) -> dict[str, Any]:
 
 
 def _absent(grad: Any) -> bool:
-    """Whether a gradient is absent, or zeros for an output that nothing depends on."""
+    """Return whether a gradient is absent, or zeros for an unused output."""
     return grad is None or grad.op.type in ("ZerosLike", "Zeros")
 
 
 def _count(images: Tensor, channels: Any, like: Any) -> Any:
-    """The number of elements of a channel, in the dtype of `like`."""
+    """Return the number of elements of a channel, in the dtype of `like`."""
     sizes = images.shape.sizes
     dtype = like.dtype.base_dtype
     if sizes is not None and None not in sizes:
@@ -67,7 +67,7 @@ def _count(images: Tensor, channels: Any, like: Any) -> Any:
 
 
 def forward_gradient(backward: str, op: Any, dy: Any, *others: Any) -> list[Any]:
-    """The gradients of FusedBatchNorm; `backward` is the op type that computes them.
+    """Return the gradients of FusedBatchNorm; `backward` is the op type that computes them.
 
     others: the gradients of batch_mean, batch_variance, reserve_space_1 and _2 (and _3).
     """
@@ -82,7 +82,7 @@ def forward_gradient(backward: str, op: Any, dy: Any, *others: Any) -> list[Any]
 
 
 def _through_statistics(op: Any, grads: Any) -> Any:
-    """The gradient of x through the outputs mean and variance."""
+    """Return the gradient of x through the outputs mean and variance."""
     x, mean = op.inputs[0], op.outputs[3]
     layout = _layout(op)
     by_mean, by_sample, by_reserve, by_variance = grads[:4]
@@ -99,7 +99,7 @@ def _through_statistics(op: Any, grads: Any) -> Any:
 
 
 class _Values:
-    """Terms of the gradient's gradient, in the dtype of what varies by channel."""
+    """Terms of the second gradient, in the dtype of per-channel values."""
 
     def __init__(self, op: Any, grads: Any) -> None:
         dy, x, scale, mean, variance = op.inputs[:5]
@@ -107,7 +107,7 @@ class _Values:
         self.sum, self.spread = layout.sum, layout.spread
         self.image_type, dtype = x.dtype.base_dtype, mean.dtype.base_dtype
         self.dy, self.a = cast(dy, dtype), cast(grads[0], dtype)
-        self.b, self.c = grads[1], grads[2]  # those of dscale and doffset
+        self.b, self.c = grads[1], grads[2]  # the gradients of dscale and doffset
         self.scale = cast(scale, dtype)
         self.n = _count(x, layout, mean)
         self.d = raw_ops.Sub(cast(x, dtype), self.spread(mean))
@@ -125,7 +125,7 @@ def _product(first: Any, *others: Any) -> Any:
 
 
 def gradient_of_gradient(op: Any, *grads: Any) -> list[Any]:
-    """The gradients of FusedBatchNormGrad by dy, x, scale, mean and variance."""
+    """Return the gradients of FusedBatchNormGrad: by dy, x, scale, mean and variance."""
     v = _Values(op, grads)
     half = np.asarray(0.5, v.r.dtype.base_dtype.as_numpy_dtype)
     factor = raw_ops.Mul(v.scale, v.r)

@@ -1,4 +1,4 @@
-"""Compiled kernels of batch normalization: launches of the CUDA ones, functions in C.
+"""Compiled kernels of batch normalization: CUDA launches and functions in C.
 
 Sources: kernels/cuda/nn/batch_norm.cu, kernels/host/host_batch_norm.h.
 """
@@ -19,11 +19,11 @@ from gpugraph.ops.nn.windows.window_launches import place_type
 
 _BLOCKS = 1056
 _PARTS = 256
-"""The most parts that sums are cut in."""
+"""The maximum number of parts of a sum."""
 
 
 class _Work(NamedTuple):
-    """Images as (outer, channels, inner), and how their sums are cut."""
+    """Images as (outer, channels, inner), and the partition of their sums."""
 
     signature: Signature
     outer: int
@@ -38,24 +38,24 @@ class _Work(NamedTuple):
 
     @property
     def total(self) -> int:
-        """The elements of a channel."""
+        """The number of elements of a channel."""
         return self.outer * self.inner
 
     @property
     def pack(self) -> int:
-        """How many elements are loaded as one."""
+        """The number of elements per load."""
         size = self.channels if self.last else self.inner
         return 4 if size % 4 == 0 else 1
 
     @property
     def columns(self) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
-        """Grid and block where sums are cut in parts."""
+        """Grid and block for sums by parts."""
         grid = ceil(self.channels / self.width), self.parts, 1
         return grid, (self.width, THREADS // self.width, 1)
 
     @property
     def by_channel(self) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
-        """Grid and block where parts are merged."""
+        """Grid and block for merging the parts."""
         return (self.channels, 1, 1), (1, THREADS, 1)
 
     @property
@@ -64,7 +64,7 @@ class _Work(NamedTuple):
         return grid_of(self.total * self.channels // self.pack), (THREADS, 1, 1)
 
     def vector(self, name: str, times: int = 1) -> Scratch:
-        """Scratch memory for `times` numbers per channel."""
+        """Return scratch memory for `times` numbers per channel."""
         return Scratch(name, times * self.channels, self.dtype)
 
     def launch(
@@ -73,7 +73,7 @@ class _Work(NamedTuple):
         shape: tuple[tuple[int, int, int], tuple[int, int, int]],
         *arguments: Arg | Scratch | int | float,
     ) -> Launch:
-        """A launch of this grid and block, with the macros of batch_norm.cu."""
+        """Return a launch of this grid and block, with the macros of batch_norm.cu."""
         types = self.signature.input_types
         images, vectors = types[0].base_dtype, types[2].base_dtype
         macros: dict[str, str | int] = {
@@ -87,7 +87,7 @@ class _Work(NamedTuple):
 
 
 def _work(signature: Signature, index: int) -> _Work:
-    """The work on the images that are input `index`."""
+    """Return the work on the images, which are input `index`."""
     if not prod(signature.input_shapes[index]):
         raise NotImplementedError("there are no images")
     shape, last = signature.input_shapes[index], IMAGES.channels_last(signature.attrs)
@@ -98,8 +98,8 @@ def _work(signature: Signature, index: int) -> _Work:
     while width > 1 and width >= 2 * channels:
         width //= 2
     height, total = THREADS // width, outer * inner
-    most = max(1, min(_PARTS, ceil(_BLOCKS * width / channels), ceil(total / (8 * height))))
-    per_part = ceil(total / most)
+    max_parts = max(1, min(_PARTS, ceil(_BLOCKS * width / channels), ceil(total / (8 * height))))
+    per_part = ceil(total / max_parts)
     wide = float64 in (type.base_dtype for type in signature.input_types)
     dtype = float64 if wide else float32
     return _Work(
@@ -108,7 +108,7 @@ def _work(signature: Signature, index: int) -> _Work:
 
 
 def _forward(signature: Signature) -> list[Launch]:
-    """Inputs: x, scale, offset, mean, variance; outputs: y and four by channel."""
+    """Return launches. Inputs: x, scale, offset, mean, variance; outputs: y and four by channel."""
     work, epsilon = _work(signature, 0), float(signature.attrs["epsilon"])
     factor, channels, inner = work.vector("factor"), work.channels, work.inner
     outputs = Arg(6), Arg(7), Arg(8), Arg(9)
@@ -137,7 +137,7 @@ def _forward(signature: Signature) -> list[Launch]:
 
 
 def _backward(signature: Signature) -> list[Launch]:
-    """Inputs: dy, x, scale, mean, variance; outputs: dx, dscale, doffset."""
+    """Return launches. Inputs: dy, x, scale, mean, variance; outputs: dx, dscale, doffset."""
     work, epsilon = _work(signature, 1), float(signature.attrs["epsilon"])
     out, channels, inner = len(signature.input_types), work.channels, work.inner
     slopes, products = work.vector("slopes", work.parts), work.vector("products", work.parts)
@@ -165,18 +165,18 @@ def _backward(signature: Signature) -> list[Launch]:
 
 
 def norm_gpu(host: Call) -> Source:
-    """Batch normalization."""
+    """Return the kernel of batch normalization."""
     return Source("batch_norm.cu", _forward, host, optional=[3, 4, 10])
 
 
 def norm_back_gpu(host: Call, inputs: int) -> Source:
-    """The gradients of batch normalization, for an op with so many inputs; a sixth is empty."""
+    """Return the kernel of the gradients, for an op with `inputs` inputs; a sixth is empty."""
     empty = [*range(5, inputs), inputs + 3, inputs + 4]
     return Source("batch_norm.cu", _backward, host, optional=empty)
 
 
 def native(function: str, images: int, extra: Callable[[Signature], int]) -> RowSource:
-    """A function of host_batch_norm.h: images are input `images`; extra: its last integer."""
+    """Return a function of host_batch_norm.h. images: the input's number; extra: last integer."""
 
     def parameters(signature: Signature) -> list[int]:
         shape = signature.input_shapes[images]
@@ -194,7 +194,7 @@ def native(function: str, images: int, extra: Callable[[Signature], int]) -> Row
 
 
 def no_moments(signature: Signature) -> int:
-    """0. NotImplementedError where it trains and yet is elements moments, which NumPy refuses."""
+    """Return 0; raise NotImplementedError for nonempty moments in training, which NumPy refuses."""
     elements = prod(signature.input_shapes[3]) + prod(signature.input_shapes[4])
     if signature.attrs["is_training"] and elements:
         raise NotImplementedError("mean and variance are not empty")

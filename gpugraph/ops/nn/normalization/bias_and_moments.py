@@ -1,4 +1,4 @@
-"""Arithmetic of layers: a bias along the channels, mean and variance, normalization by them."""
+"""Arithmetic of layers: biases by channel, mean and variance, and normalization by them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from gpugraph.ops.reductions.reduction_ops import SUM
 
 
 def _channel_axis(attrs: Any, rank: int) -> int:
-    """The axis of the channels; ValueError for a rank without one."""
+    """Return the axis of the channels; raise ValueError for a rank without one."""
     if rank < 2:
         raise ValueError(f"Shape must be at least rank 2 but is rank {rank}")
     data_format = attrs["data_format"]
@@ -76,10 +76,10 @@ _bias_add = op(
     alias={0: 0},
     **numpy_kernels(Call(make=_bind_bias_add), decomposition(_bias_terms)),
     grad=_bias_add_back,
-    doc="value + bias, one bias a channel: the last axis (NHWC) or the second (NCHW).",
+    doc="value + bias, one bias per channel: the last axis (NHWC) or the second (NCHW).",
 )
 
-# Along the last axis it is broadcasting as in any addition, and can be fused.
+# Along the last axis it is an ordinary broadcasting addition, and can be fused.
 _LAST_AXIS: Any = {"data_format": ["NHWC", b"NHWC"]}
 add_kernel(
     "BiasAdd", "GPU", Elementwise("x + y", Call(make=_bind_bias_add)), types=_LAST_AXIS, priority=1
@@ -112,7 +112,7 @@ def _channel_sum_terms(signature: Signature, dy: Term) -> list[Term]:
 
 
 def _channels_then_ones(source: Tensor) -> Any:
-    """The shape (-1, 1, ..., 1) with as many dimensions as `source` has after the first."""
+    """Return the shape (-1, 1, ..., 1) with one dimension less than `source`."""
     rank = source.shape.rank
     if rank is not None:
         return np.array((-1, *(1,) * (rank - 2)), np.int32)
@@ -121,7 +121,7 @@ def _channels_then_ones(source: Tensor) -> Any:
 
 
 def _bias_grad_back(op: Any, ddy: Any) -> Any:
-    """The bias's gradient repeated along all axes but the channels'."""
+    """Broadcast the bias's gradient along all axes except that of the channels."""
     source, data_format = op.inputs[0], op.attrs["data_format"]
     if data_format in ("NCHW", b"NCHW"):
         ddy = raw_ops.Reshape(ddy, _channels_then_ones(source))
@@ -136,16 +136,16 @@ op(
     infer=_infer_bias_grad,
     **numpy_kernels(Call(make=_bind_bias_grad), decomposition(_channel_sum_terms)),
     grad=_bias_grad_back,
-    doc="The sum over all axes but the channels'.",
+    doc="The sum over all axes except that of the channels.",
 )
 
 
 def bias_add(value: Any, bias: Any, data_format: Any = None, name: str | None = None) -> Tensor:
-    """`value` + `bias`, a vector with an element for each channel of `value`.
+    """Return `value` + `bias`, a vector with an element for each channel of `value`.
 
     Channels are the last axis ("N...C", "NHWC", the default) or the second ("NC...", "NCHW").
-    ValueError for another `data_format`, for a value of rank 0 or 1, and for another number of
-    channels.
+    Raises ValueError for another `data_format`, for a value of rank 0 or 1, and for a different
+    number of channels.
     """
     if data_format is None or data_format in ("NHWC", "NWC", "NDHWC", "N...C"):
         layout = "NHWC"
@@ -157,13 +157,13 @@ def bias_add(value: Any, bias: Any, data_format: Any = None, name: str | None = 
 
 
 def xw_plus_b(x: Any, weights: Any, biases: Any, name: str | None = None) -> Tensor:
-    """matmul(x, weights) + biases, for matrices x and weights and a vector of biases."""
+    """Return matmul(x, weights) + biases, for two matrices and a vector of biases."""
     with op_scope(name, "xw_plus_b", x, weights, biases) as scope:
         return bias_add(matmul(x, weights), biases, name=scope)
 
 
 def relu_layer(x: Any, weights: Any, biases: Any, name: str | None = None) -> Tensor:
-    """relu(matmul(x, weights) + biases), for matrices x and weights and a vector of biases."""
+    """Return relu(matmul(x, weights) + biases), for two matrices and a vector of biases."""
     with op_scope(name, "relu_layer", x, weights, biases) as scope:
         source = convert_to_tensor(x, name="x")
         matrix = convert_to_tensor(weights, name="weights")
@@ -182,7 +182,7 @@ def moments(
     keep_dims: bool | None = None,
     keepdims: bool | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """(mean, variance) of `x` over `axes`; the variance is that of the population.
+    """Return (mean, variance) of `x` over `axes`; the variance is that of the population.
 
     float16 is averaged in float32. `shift` has no effect. With `keepdims` (older: `keep_dims`)
     the axes stay, with size 1.
@@ -205,7 +205,7 @@ def moments(
 
 
 def _without(value: Tensor, axes: Any) -> Any:
-    """`value` without the axes of size 1 that a reduction has left."""
+    """Return `value` without the axes of size 1 that a reduction has left."""
     if isinstance(axes, Tensor):
         return raw_ops.Sum(value, axes)  # over axes of size 1
     chosen = [int(axis) for axis in np.atleast_1d(np.asarray(axes, np.int64))]
@@ -221,9 +221,9 @@ def batch_normalization(
     variance_epsilon: float,
     name: str | None = None,
 ) -> Tensor:
-    """(x - mean) / sqrt(variance + variance_epsilon) * scale + offset.
+    """Return (x - mean) / sqrt(variance + variance_epsilon) * scale + offset.
 
-    Everything broadcasts against `x`; `offset` and `scale` may be None.
+    All arguments broadcast against `x`; `offset` and `scale` may be None.
     """
     with op_scope(name, "batchnorm", x, mean, variance, scale, offset):
         source = convert_to_tensor(x, name="x")

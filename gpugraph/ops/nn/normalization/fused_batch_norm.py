@@ -2,12 +2,12 @@
 
     y = (x - mean) / sqrt(variance + epsilon) * scale + offset
 
-Training, mean and variance are those of the images themselves, channel by channel, and are given
-as outputs; else they are inputs. All that varies by channel is float32 where images are float16.
+In training, mean and variance are computed from the images, channel by channel, and are outputs;
+otherwise they are inputs. Per-channel values are float32 for float16 images.
 TensorFlow has no float64 here; we do, so that gradients can be checked.
 
-Kernels lay out what varies by channel as one row, as long as an image, so that each NumPy call
-goes over images row by row, whatever the format.
+Kernels repeat per-channel values to a row as long as an image, so that each NumPy call
+processes images row by row, in any format.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from gpugraph.ops.nn.normalization.batch_norm_launches import (
 )
 from gpugraph.ops.nn.windows.window_geometry import IMAGES, check_equal
 
-_SMALLEST_EPSILON = 1.001e-5  # what cuDNN asks for
+_SMALLEST_EPSILON = 1.001e-5  # cuDNN's minimum
 _NOTHING = TensorShape.of((0,))
 
 Run = Callable[[], Any]
@@ -50,7 +50,7 @@ Run = Callable[[], Any]
 
 
 class _Images:
-    """Images of one shape and format: their channels' sums, and rows of what varies by channel."""
+    """Images of one shape and format: sums by channel, and rows of per-channel values."""
 
     def __init__(self, context: KernelContext, like: Any) -> None:
         self.context = context
@@ -65,16 +65,17 @@ class _Images:
         self.ones = np.ones(self.count, self.dtype.as_numpy_dtype, like=like)
 
     def vector(self) -> Any:
-        """Memory for a number per channel."""
+        """Allocate memory for a number per channel."""
         return self.context.scratch((self.channels,), self.dtype)
 
     def scratch(self) -> Any:
-        """Memory for the images, as rows."""
+        """Allocate memory for the images, as rows."""
         return self.context.scratch(self.shape, self.dtype)
 
     def rows(self, array: Any, is_written: bool = False) -> tuple[Any, list[Run]]:
-        """The images as rows in the dtype of the work, and the calls that copy from the array
-        before, or to it afterwards."""
+        """Return the images as rows in the dtype of the computation, and calls that copy them.
+
+        The calls copy from the array beforehand, or with `is_written` to it afterwards."""
         flat = array.reshape(self.shape)
         if np.dtype(array.dtype) == self.dtype.as_numpy_dtype:
             return flat, []
@@ -83,14 +84,14 @@ class _Images:
         return copy, [partial(np.copyto, *arrays, casting="same_kind")]
 
     def row(self, vector: Any) -> tuple[Any, Run]:
-        """A vector by channel repeated along a whole image, and the call that fills it."""
+        """Return a per-channel vector repeated over a whole image, and the call that fills it."""
         shape = (self.pixels, self.channels) if self.last else (self.channels, self.pixels)
         whole = self.context.scratch(shape, self.dtype)
         source = vector if self.last else vector[:, None]
         return whole.reshape(-1), partial(np.copyto, whole, source)
 
     def sums(self, rows: Any, out: Any) -> Run:
-        """The sum of each channel."""
+        """Return the call that computes the sum of each channel."""
         if self.last:
             return partial(np.matmul, self.ones, rows.reshape(self.count, self.channels), out)
         split = rows.reshape(self.batch, self.channels, self.pixels)
@@ -115,7 +116,10 @@ def _bind_forward(
     out: Any,
     *results: Any,
 ) -> Run:
-    """results: batch_mean, batch_variance, reserve_space_1 and _2, and an empty _3."""
+    """Bind the forward kernel.
+
+    results: batch_mean, batch_variance, reserve_space_1 and _2, and an empty _3.
+    """
     work = _Images(context, x)
     source, before = work.rows(x)
     target, after = work.rows(out, is_written=True)
@@ -145,7 +149,7 @@ def _bind_forward(
 
 
 def _quiet(run: Run) -> Run:
-    """The run without warnings: of no images there is no mean."""
+    """Return the run with warnings suppressed: the mean of no images is undefined."""
 
     def quiet() -> None:
         with np.errstate(all="ignore"):
@@ -155,7 +159,7 @@ def _quiet(run: Run) -> Run:
 
 
 def _statistics(work: _Images, source: Any, centered: Any, results: Sequence[Any]) -> list[Run]:
-    """The steps that compute mean and variance, and the images less their mean."""
+    """Return the steps that compute mean and variance, and the images minus their mean."""
     batch_mean, batch_variance, mean, variance = results[:4]
     squares = work.scratch()
     mean_row, lay_mean = work.row(mean)
@@ -176,7 +180,7 @@ def _statistics(work: _Images, source: Any, centered: Any, results: Sequence[Any
 
 
 def _inverse_deviation(context: KernelContext, variance: Any, out: Any) -> list[Run]:
-    """1 / sqrt(variance + epsilon)."""
+    """Return the steps that compute 1 / sqrt(variance + epsilon)."""
     return [
         partial(np.add, variance, out.dtype.type(context.attrs["epsilon"]), out),
         partial(np.sqrt, out, out),
@@ -187,7 +191,10 @@ def _inverse_deviation(context: KernelContext, variance: Any, out: Any) -> list[
 def _bind_backward(
     context: KernelContext, dy: Any, x: Any, scale: Any, mean: Any, variance: Any, *others: Any
 ) -> Run:
-    """others: reserve_space_3 where there is one; dx, dscale, doffset, and two that are empty."""
+    """Bind the gradient kernel.
+
+    others: reserve_space_3 if there is one; dx, dscale, doffset, and two that are empty.
+    """
     dx, dscale, doffset = others[-5:-2]
     work = _Images(context, x)
     if not work.count:
@@ -212,16 +219,18 @@ def _bind_backward(
     factor_row, lay_factor = work.row(factor)
     steps += [partial(np.multiply, inverse, scale, factor), lay_factor]
     if context.attrs["is_training"]:
-        steps += _less_what_moves(work, slope, centered, inverse, (dscale, doffset), target)
+        steps += _subtract_statistics_part(
+            work, slope, centered, inverse, (dscale, doffset), target
+        )
         slope = target
     steps.append(partial(np.multiply, slope, factor_row, target))
     return _quiet(run_all([*steps, *after]))
 
 
-def _less_what_moves(
+def _subtract_statistics_part(
     work: _Images, slope: Any, centered: Any, inverse: Any, sums: tuple[Any, Any], target: Any
 ) -> list[Run]:
-    """`slope` less its part that changes mean and variance."""
+    """Return steps that subtract from `slope` its part that acts through mean and variance."""
     dscale, doffset = sums
     part, share = work.vector(), work.dtype.as_numpy_dtype(1 / max(work.count, 1))
     row, lay = work.row(part)
@@ -241,10 +250,10 @@ def _less_what_moves(
 
 
 def _channel_count(context: InferContext, channels: int | None, vectors: Sequence[int]) -> Any:
-    """The channels of all these inputs; ValueError where they differ."""
+    """Return the number of channels of all these inputs; raise ValueError if they differ."""
     for index in vectors:
-        (size,) = of_rank(context.shapes[index], 1, "what varies by channel")
-        check_equal(channels, size, "the images' channels and what varies by channel")
+        (size,) = of_rank(context.shapes[index], 1, "the inputs by channel")
+        check_equal(channels, size, "the images' channels and the inputs by channel")
         channels = size if channels is None else channels
     return channels
 
@@ -307,7 +316,7 @@ _ATTRS = {
 
 
 def _declare(version: _Version) -> Any:
-    """The op and its gradient, in one version; returns the function of the op."""
+    """Declare one version of the op and its gradient; return the function of the op."""
     u = version.by_channel
     reserves = [f"reserve_space_{number}: {u}" for number in range(1, 4 if version.third else 3)]
     backward = f"FusedBatchNormGrad{version.suffix}"
@@ -355,15 +364,15 @@ def fused_batch_norm(
     is_training: bool = True,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """(y, mean, variance): `x` normalized channel by channel, times `scale`, plus `offset`.
+    """Normalize `x` by channel, times `scale`, plus `offset`; return (y, mean, variance).
 
-    x: images [n, h, w, c], or [n, c, h, w] with data_format "NCHW"; float16 or float32. All else
-      is a float32 vector of the channels.
-    is_training: whether to normalize by the mean and variance of `x` itself, which then are what
-      comes out (the variance that of the sample, over n - 1); else by `mean` and `variance`.
-    epsilon: 1.001e-5 at least.
+    x: images [n, h, w, c], or [n, c, h, w] with data_format "NCHW"; float16 or float32. All other
+      inputs are float32 vectors by channel.
+    is_training: whether to normalize by the mean and variance of `x` itself, which are then
+      returned (the variance is that of the sample, over n - 1); else by `mean` and `variance`.
+    epsilon: at least 1.001e-5.
 
-    ValueError for shapes that do not fit, and for `mean` or `variance` where it trains.
+    Raises ValueError for shapes that do not match, and for `mean` or `variance` in training.
     """
     images_in = convert_to_tensor(x, name="input")
     factor = convert_to_tensor(scale, name="scale")

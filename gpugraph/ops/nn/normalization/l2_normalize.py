@@ -1,4 +1,4 @@
-"""Normalization by lengths and moments, as compositions of other ops."""
+"""Normalization by norms and moments, composed of other ops."""
 
 from __future__ import annotations
 
@@ -40,7 +40,10 @@ from gpugraph.ops.reductions.reduction_functions import either, reduce_prod, red
 def l2_normalize(
     x: Any, axis: Any = None, epsilon: float = 1e-12, name: str | None = None, dim: Any = None
 ) -> Tensor:
-    """x / sqrt(max(sum(x ** 2), epsilon)), the sum over `axis` (older: `dim`), by default all."""
+    """Return x / sqrt(max(sum(x ** 2), epsilon)).
+
+    The sum is over `axis` (older: `dim`), by default over all.
+    """
     chosen = either(axis, dim, "axis", "dim")
     with op_scope(name, "l2_normalize", x) as scope:
         source = convert_to_tensor(x, name="x")
@@ -56,10 +59,11 @@ def sufficient_statistics(
     name: str | None = None,
     keepdims: bool | None = None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
-    """(count, sum, sum of squares, shift) of `x` over `axes`, both sums less `shift`.
+    """Return (count, sum, sum of squares, shift) of `x` over `axes`.
 
-    `normalize_moments` makes mean and variance of them. With `keepdims` (older: `keep_dims`) the
-    axes stay, with size 1.
+    Both sums are those of `x` minus `shift`.
+    `normalize_moments` computes mean and variance from them. With `keepdims` (older: `keep_dims`)
+    the axes stay, with size 1.
     """
     keep = bool(either(keepdims, keep_dims, "keepdims", "keep_dims"))
     over = sorted({whole_number("axes", axis) for axis in axes})
@@ -87,7 +91,7 @@ def sufficient_statistics(
 def normalize_moments(
     counts: Any, mean_ss: Any, variance_ss: Any, shift: Any, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
-    """(mean, variance) of what `sufficient_statistics` gives; `shift` may be None."""
+    """Return (mean, variance) from the result of `sufficient_statistics`; `shift` may be None."""
     with op_scope(name, "normalize", counts, mean_ss, variance_ss, shift):
         divisor = reciprocal(counts, name="divisor")
         label = "mean" if shift is None else "shifted_mean"
@@ -106,7 +110,7 @@ def weighted_moments(
     keep_dims: bool | None = None,
     keepdims: bool | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """(mean, variance) of `x` over `axes`, each element as often as its weight says.
+    """Return (mean, variance) of `x` over `axes`, with a weight for each element.
 
     frequency_weights: broadcast against `x`. float16 is computed in float32. With `keepdims`
     (older: `keep_dims`) the axes stay, with size 1.
@@ -147,8 +151,10 @@ def batch_norm_with_global_normalization(
     mean: Any = None,
     variance: Any = None,
 ) -> Tensor:
-    """`batch_normalization` of `t` by the mean `m` and variance `v`, with offset `beta`; times
-    `gamma` where `scale_after_normalization` says so. Newer names: `input`, `mean`, `variance`.
+    """Apply `batch_normalization` to `t` with mean `m`, variance `v` and offset `beta`.
+
+    With `scale_after_normalization`, the result is scaled by `gamma`. Newer names: `input`, `mean`,
+    `variance`.
     """
     return batch_normalization(
         either(input, t, "input", "t"),
@@ -168,10 +174,11 @@ def weighted_cross_entropy_with_logits(
     name: str | None = None,
     targets: Any = None,
 ) -> Tensor:
-    """`sigmoid_cross_entropy_with_logits` whose first term, of what is true, counts `pos_weight`.
+    """Return `sigmoid_cross_entropy_with_logits` with weight `pos_weight` on its first term.
 
-    -pos_weight * labels * log(sigmoid(logits)) - (1 - labels) * log(1 - sigmoid(logits)), which
-    never overflows. `targets` is an older name of `labels`. ValueError when the shapes differ.
+    It is -pos_weight * labels * log(sigmoid(logits)) - (1 - labels) * log(1 - sigmoid(logits)),
+    which never overflows. `targets` is an older name of `labels`. Raises ValueError if the shapes
+    differ.
     """
     chosen = either(labels, targets, "labels", "targets")
     with op_scope(name, "logistic_loss", logits, chosen) as scope:

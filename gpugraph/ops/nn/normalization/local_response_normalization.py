@@ -1,4 +1,4 @@
-"""Local response normalization: each channel is divided by a norm of the channels near it.
+"""Local response normalization: each channel is divided by a norm of the neighbouring channels.
 
     y = x / norm ** beta    norm = bias + alpha * (sum of x ** 2 over depth_radius to both sides)
 
@@ -36,7 +36,7 @@ _ATTRS = {
 
 
 class _Work:
-    """Scratch rows of channels, in float32 where images are float16."""
+    """Scratch rows of channels, in float32 for float16 images."""
 
     def __init__(self, context: KernelContext, like: Any) -> None:
         self.context, self.dtype = context, sum_dtype(context)
@@ -49,18 +49,18 @@ class _Work:
         )
 
     def scratch(self) -> Any:
-        """Memory for rows of channels."""
+        """Allocate memory for rows of channels."""
         return self.context.scratch((self.rows, self.shape[1]), self.dtype)
 
     def near(self, source: Any, out: Any) -> None:
-        """The sum over the channels near each channel."""
+        """Compute the sum over the neighbours of each channel."""
         np.copyto(out, source)
         for distance in range(1, min(self.radius, self.shape[1] - 1) + 1):
             np.add(out[:, distance:], source[:, :-distance], out[:, distance:])
             np.add(out[:, :-distance], source[:, distance:], out[:, :-distance])
 
     def norm(self, images: Any, squares: Any, out: Any) -> None:
-        """out = bias + alpha * the sum of squares near each channel."""
+        """Compute out = bias + alpha * the sum of squares near each channel."""
         np.multiply(images, images, squares)
         self.near(squares, out)
         np.multiply(out, self.alpha, out)
@@ -114,7 +114,7 @@ def _bind_backward(
 
 
 def _launch(signature: Signature, function: str, *arguments: Arg | Scratch | float) -> Launch:
-    """A launch over all elements, with their count, the channels and the radius as arguments."""
+    """Return a launch over all elements; their count, the channels and the radius are arguments."""
     shape, attrs = signature.output_shapes[0], signature.attrs
     count, depth = prod(shape), shape[-1]
     radius = min(int(attrs["depth_radius"]), depth - 1)
@@ -159,7 +159,7 @@ def _infer_backward(context: InferContext) -> list[TensorShape]:
 
 
 def _near(op: Any, images: Tensor) -> Callable[[Any], Any]:
-    """The sum over the channels near each channel, as a product with a matrix of 0 and 1."""
+    """Return the sum over the neighbours of each channel, as a product with a matrix of 0 and 1."""
     depth, dtype = size_at(images, -1), images.dtype.base_dtype
     numbers = raw_ops.Range(0, depth, 1)
     distances = raw_ops.Abs(raw_ops.Sub(raw_ops.ExpandDims(numbers, 1), numbers))
@@ -173,7 +173,7 @@ def _near(op: Any, images: Tensor) -> Callable[[Any], Any]:
 
 
 def _gradient_of_gradient(op: Any, g: Any) -> list[Any]:
-    """The gradients of dx = dy norm^-beta - 2 alpha beta x near(dy y / norm) by dy, x and y."""
+    """Return the gradients of dx = dy norm^-beta - 2 alpha beta x near(dy y / norm)."""
     dy, x, y = op.inputs
     near = _near(op, x)
     number = x.dtype.base_dtype.as_numpy_dtype
@@ -213,7 +213,7 @@ def _declare(
 _lrn = _declare(
     "LRN", "input: T", _infer, _bind_forward, _launch_forward,
     lambda op, dy: raw_ops.LRNGrad(dy, op.inputs[0], op.outputs[0], **attrs_of(op, _ATTRS)),
-    "input / (bias + alpha * (sum of input ** 2 over the channels near)) ** beta",
+    "input / (bias + alpha * (sum of input ** 2 over nearby channels)) ** beta",
 )  # fmt: skip
 _declare(
     "LRNGrad", "input_grads: T, input_image: T, output_image: T", _infer_backward, _bind_backward,
@@ -230,9 +230,10 @@ def local_response_normalization(
     beta: float = 0.5,
     name: str | None = None,
 ) -> Tensor:
-    """Each channel of images [n, h, w, c] by the squares of those near it.
+    """Divide each channel of images [n, h, w, c] by a norm of its neighbours.
 
-    input / (bias + alpha * sum) ** beta, where the sum is of the squares of the channels up to
-    `depth_radius` to both sides. ValueError for inputs that are not of rank 4.
+    The result is input / (bias + alpha * sum) ** beta, where the sum is of the squares of the
+    channels up to `depth_radius` to both sides. Raises ValueError for inputs that are not of rank
+    4.
     """
     return _lrn(input, depth_radius=depth_radius, bias=bias, alpha=alpha, beta=beta, name=name)

@@ -1,6 +1,6 @@
-"""The largest element of several channels of one pixel: pooling across depth.
+"""Max pooling across depth: the largest element of several channels of one pixel.
 
-The windows are groups of channels side by side: as wide as the stride, and a divisor of the
+The windows are adjacent groups of channels: as wide as the stride, and a divisor of the
 channels, which are last.
 """
 
@@ -23,7 +23,7 @@ def _refusal(message: str) -> Misfit:
 
 
 def pooled_channels(attrs: Any, channels: Size) -> Size:
-    """The channels that are left; UnimplementedError in the run for other windows."""
+    """Return the number of resulting channels; raise UnimplementedError for other windows."""
     if not IMAGES.channels_last(attrs):
         raise _refusal("Depthwise max pooling is not yet supported for NCHW: transpose the images")
     (batch, *window, depth), (first, *_, stride) = attrs["ksize"], attrs["strides"]
@@ -48,7 +48,7 @@ def pooled_channels(attrs: Any, channels: Size) -> Size:
 
 
 def infer_depth_pooling(context: InferContext) -> list[TensorShape]:
-    """The shape of input 0 with its groups of channels for channels."""
+    """Return the shape of input 0 with one channel per group of channels."""
     batch, spatial, channels = IMAGES.sizes(context.shapes[0], context.attrs)
     strides = context.attrs["strides"][1:3]
     out = [None if size is None else -(-size // step) for size, step in zip(spatial, strides)]
@@ -57,14 +57,14 @@ def infer_depth_pooling(context: InferContext) -> list[TensorShape]:
 
 
 def _groups(context: KernelContext, images: Any) -> Any:
-    """The windows of the pixels that strides leave, as a new last axis."""
+    """Return the windows of the pixels that strides leave, as a new last axis."""
     _, y, x, depth = context.attrs["strides"]
     seen = images[:, ::y, ::x]
     return seen.reshape(*seen.shape[:-1], -1, depth)
 
 
 def bind_depth_max(context: KernelContext, source: Any, out: Any) -> Callable[[], Any]:
-    """The largest of each group."""
+    """Return the call that computes the largest element of each group."""
 
     def run() -> None:
         np.max(_groups(context, source), axis=-1, out=out)
@@ -79,7 +79,7 @@ def _first_largest(context: KernelContext, source: Any) -> Any:
 def bind_depth_max_back(
     context: KernelContext, source: Any, largest: Any, dy: Any, out: Any
 ) -> Callable[[], Any]:
-    """The gradient of each group goes to its largest element, the first of equals."""
+    """Return the call that gives each group's gradient to its first largest element."""
     del largest
     _, y, x, _ = context.attrs["strides"]
 
@@ -95,7 +95,7 @@ def bind_depth_max_back(
 def bind_depth_max_back_back(
     context: KernelContext, source: Any, largest: Any, ddx: Any, out: Any
 ) -> Callable[[], Any]:
-    """What `ddx` holds where each group's largest element is."""
+    """Return the call that reads `ddx` at each group's largest element."""
     del largest
 
     def run() -> None:

@@ -1,4 +1,4 @@
-"""Pooling by a ratio that is no whole number: windows of two sizes, in random order.
+"""Pooling by a fractional ratio: windows of two sizes, in random order.
 
 B. Graham, "Fractional max-pooling", 2014. Equal seeds give TensorFlow's windows.
 """
@@ -32,16 +32,16 @@ _OVERLAPPING = {"overlapping": Attr("bool", False), "T": _TYPES}
 
 
 def _share(place: Philox) -> float:
-    """A number in [0, 1) of 52 bits, of the next two words."""
+    """Return a number in [0, 1) of 52 bits, from the next two words."""
     high, low = (int(word) for word in place.words(2))
     return float(((high & 0xFFFFF) << 32 | low) / 2**52)
 
 
 def _pseudo_random(size: int, count: int, stream: Stream) -> Any:
-    """The starts ceil(alpha (i + u)), u random: sizes differ by one at most."""
-    alpha, least = size / count, size // count
-    most = min((least + 2) / alpha - 1, (size + 1 - least) / alpha - (count - 1))
-    share = _share(stream.reserve(1)) * most
+    """Return window sizes that differ by at most 1; starts: ceil(alpha (i + u)), u random."""
+    alpha, smallest = size / count, size // count
+    largest_share = min((smallest + 2) / alpha - 1, (size + 1 - smallest) / alpha - (count - 1))
+    share = _share(stream.reserve(1)) * largest_share
     starts = [1, *(ceil(alpha * (index + share)) for index in range(1, count)), size + 1]
     return np.diff(starts)
 
@@ -56,7 +56,7 @@ def _in_random_order(size: int, count: int, stream: Stream) -> Any:
 
 
 def _starts(size: int, count: int, pseudo_random: bool, stream: Stream) -> Any:
-    """The starts of `count` windows, and the end of the last."""
+    """Return the starts of `count` windows, and the end of the last."""
     if size % count == 0:
         sizes: Any = np.full(count, size // count)
     else:
@@ -66,14 +66,14 @@ def _starts(size: int, count: int, pseudo_random: bool, stream: Stream) -> Any:
 
 
 def _windows(starts: Any, overlapping: bool, size: int) -> list[slice]:
-    """Each window along one dimension; overlapping ones share their edge with the next."""
+    """Return each window along one dimension; overlapping ones share their edge with the next."""
     return [slice(int(start), min(int(end) + overlapping, size)) for start, end in pairwise(starts)]
 
 
 def _places(rows: Any, columns: Any, overlapping: bool, image: Any) -> Any:
-    """((i, j), (rows, columns)) of each window of images [batch, height, width, depth].
+    """Yield ((i, j), (rows, columns)) of each window of images [batch, height, width, depth].
 
-    InvalidArgumentError for a window that is not inside the images, or empty.
+    Raises InvalidArgumentError for a window that is empty or not inside the images.
     """
     _check_starts("row_pooling_sequence", rows, image.shape[1])
     _check_starts("col_pooling_sequence", columns, image.shape[2])
@@ -125,7 +125,7 @@ def _infer_mean_grad(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _check_slopes(context: InferContext, image: TensorShape, names: Sequence[str]) -> None:
-    """Refuses, in a run, what has other sizes than the windows of `image` that are there."""
+    """Refuse, in a run, inputs whose sizes are not those of the windows of `image`."""
     sizes = image.sizes or ()
     if len(sizes) != 4:
         message = f"orig_input_tensor_shape must hold 4 sizes, got {shape_text(image)}"
@@ -264,7 +264,7 @@ _BACKWARD: tuple[dict[str, Any], ...] = (
         "inputs": "orig_input_tensor_shape: vector int64",
         "infer": _infer_mean_grad,
         "host": [0],
-        "doc": "in equal shares to the elements of each window.",
+        "doc": "equally to the elements of each window.",
         **numpy_kernels(Call(make=_mean_grad)),
     },
 )
@@ -291,17 +291,19 @@ def fractional_max_pool(
     seed2: int = 0,
     name: str | None = None,
 ) -> Any:
-    """(output, row_pooling_sequence, col_pooling_sequence) of images [batch, height, width, depth].
+    """Pool images [batch, height, width, depth] by windows of two sizes, in random order.
 
-    Each element of the output, of int(size / ratio) rows and columns, is the largest of a window;
-    windows have two sizes, in random order.
+    Each element of the output, of int(size / ratio) rows and columns, is the largest in a window.
 
     Args:
       pooling_ratio: [1, ratio of heights, ratio of widths, 1], each 1 or more.
       pseudo_random: whether the windows' sizes alternate by a rule with one random number.
       overlapping: whether neighbouring windows share the elements on their common edge.
       deterministic: whether each run has the same windows.
-      seed, seed2: those of the op; without them the windows are others in each session.
+      seed, seed2: those of the op; without them the windows differ between sessions.
+
+    Returns:
+      (output, row_pooling_sequence, col_pooling_sequence).
     """
     return _pooled(
         "FractionalMaxPool", value, pooling_ratio, seed, seed2, pseudo_random=pseudo_random,
@@ -319,7 +321,7 @@ def fractional_avg_pool(
     seed2: int = 0,
     name: str | None = None,
 ) -> Any:
-    """As `fractional_max_pool`, with the mean of each window in place of its largest element."""
+    """Pool like `fractional_max_pool`, by the mean of each window."""
     return _pooled(
         "FractionalAvgPool", value, pooling_ratio, seed, seed2, pseudo_random=pseudo_random,
         overlapping=overlapping, deterministic=deterministic, name=name,

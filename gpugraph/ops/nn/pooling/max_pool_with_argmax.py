@@ -1,7 +1,7 @@
-"""Max pooling with the place of each window's largest element, and its gradients.
+"""Max pooling with the position of each window's largest element, and its gradients.
 
-A place is (y * width + x) * channels + channel, with `include_batch_in_index` in the whole batch.
-Of equal elements it is the first one's; NaN is the largest only where a window begins with it.
+A position is (y * width + x) * channels + channel, with `include_batch_in_index` in the whole
+batch. Of equal elements the first counts; NaN is the largest only if a window begins with it.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ _ATTRS = {
 
 
 def _window_attrs(attrs: Any) -> dict[str, Any]:
-    """The attrs that other pooling ops have."""
+    """Return the attrs in the form of the other pooling ops."""
     return {"data_format": "NHWC", **{key: attrs[key] for key in _ATTRS}}
 
 
 def _batch_places(context: KernelContext, image: Any) -> Any:
-    """The number that is added to places in each image, [n, 1, 1, 1]."""
+    """Return the number that is added to positions in each image, [n, 1, 1, 1]."""
     count, size = image.shape[0], image.size // max(1, image.shape[0])
     step = size if context.attrs["include_batch_in_index"] else 0
     return (np.arange(count, dtype=np.int64) * step).reshape(-1, 1, 1, 1)
@@ -76,7 +76,10 @@ def _bind(context: KernelContext, image: Any, out: Any, where: Any) -> Callable[
 
 
 def _flat(context: KernelContext, image: Any, where: Any) -> Callable[[], Any]:
-    """A function that gives the flat places in the whole batch, or InvalidArgumentError."""
+    """Return a function that returns the flat positions in the whole batch.
+
+    It raises InvalidArgumentError for positions outside the images.
+    """
     step = 0 if context.attrs["include_batch_in_index"] else image.size // image.shape[0]
     first = (np.arange(image.shape[0], dtype=np.int64) * step).reshape(-1, 1, 1, 1)
     first = np.asarray(first, like=where)
@@ -121,7 +124,7 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _check_input(context: InferContext, index: int, shape: TensorShape, name: str) -> None:
-    """ValueError unless input `index` may have this shape; `name` has its name for messages."""
+    """Raise ValueError unless input `index` may have this shape; `name` is for messages."""
     sizes = of_rank(context.shapes[index], 4, name.split()[-1])
     check_all_equal(of_rank(shape, 4, "output"), sizes, name)
 
@@ -162,7 +165,7 @@ op(
     infer=_infer,
     **numpy_kernels(Call(make=_bind)),
     grad=_back,
-    doc="The largest element of each window of images (n, h, w, c), and where it is.",
+    doc="The largest element of each window of images (n, h, w, c), and its position.",
 )
 
 for _name, _inverse, _infer_one, _bind_one, _doc in (
@@ -171,14 +174,14 @@ for _name, _inverse, _infer_one, _bind_one, _doc in (
         "MaxPoolGradGradWithArgmax",
         _infer_back,
         _bind_back,
-        "The gradient of MaxPoolWithArgmax: each window's goes to where `argmax` says.",
+        "The gradient of MaxPoolWithArgmax: each window's goes to the position in `argmax`.",
     ),
     (
         "MaxPoolGradGradWithArgmax",
         "MaxPoolGradWithArgmax",
         _infer_back_back,
         _bind_back_back,
-        "What `grad` holds where `argmax` says, for each window.",
+        "The value of `grad` at the position in `argmax`, for each window.",
     ),
 ):
     op(

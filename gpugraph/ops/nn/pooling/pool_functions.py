@@ -1,4 +1,4 @@
-"""Pooling by its public names: of sequences, images and volumes, by rank, and by type.
+"""The public pooling functions: for sequences, images and volumes, by rank, and by type.
 
 Sequences are pooled as images that are one pixel high.
 """
@@ -41,7 +41,7 @@ def _pool(
     data_format: str,
     name: str | None,
 ) -> Tensor:
-    """Pooling along `count` dimensions, with sizes and strides in any form."""
+    """Pool along `count` dimensions, with sizes and strides in any form."""
     return function(
         source,
         ksize=whole_entries(ksize, count, data_format, "ksize"),
@@ -61,11 +61,11 @@ def max_pool(
     name: str | None = None,
     input: Any = None,
 ) -> Tensor:
-    """The largest element of each window of `value` [n, h, w, c], channel by channel.
+    """Return the largest element of each window of `value` [n, h, w, c], channel by channel.
 
-    ksize, strides: the windows' size, and how far they are apart. padding: "SAME" or "VALID".
+    ksize, strides: the size of the windows, and their distance. padding: "SAME" or "VALID".
 
-    ValueError for windows that are larger than the image, or over batch or channels.
+    Raises ValueError for windows that are larger than the image, or over batch or channels.
     """
     source, layout = one_of("value", value, "input", input), image_format(data_format)
     return _pool(max_pool_op, 2, source, ksize, strides, padding, layout, name or "MaxPool")
@@ -80,11 +80,11 @@ def avg_pool(
     name: str | None = None,
     input: Any = None,
 ) -> Tensor:
-    """The mean of each window of `value` [n, h, w, c]; what is outside the image does not count.
+    """Return the mean of each window of `value` [n, h, w, c], of the elements inside the image.
 
-    ksize, strides: the windows' size, and how far they are apart. padding: "SAME" or "VALID".
+    ksize, strides: the size of the windows, and their distance. padding: "SAME" or "VALID".
 
-    ValueError for windows that are larger than the image, or over batch or channels.
+    Raises ValueError for windows that are larger than the image, or over batch or channels.
     """
     source, layout = one_of("value", value, "input", input), image_format(data_format)
     return _pool(avg_pool_op, 2, source, ksize, strides, padding, layout, name or "AvgPool")
@@ -98,11 +98,11 @@ def max_pool3d(
     data_format: str = "NDHWC",
     name: str | None = None,
 ) -> Tensor:
-    """The largest element of each window of `input` [n, d, h, w, c], channel by channel.
+    """Return the largest element of each window of `input` [n, d, h, w, c], channel by channel.
 
-    ksize, strides: the windows' size, and how far they are apart. padding: "SAME" or "VALID".
+    ksize, strides: the size of the windows, and their distance. padding: "SAME" or "VALID".
 
-    ValueError for windows that are larger than the volume, or over batch or channels.
+    Raises ValueError for windows that are larger than the volume, or over batch or channels.
     """
     return _pool(max_pool3d_op, 3, input, ksize, strides, padding, data_format, name)
 
@@ -115,9 +115,9 @@ def avg_pool3d(
     data_format: str = "NDHWC",
     name: str | None = None,
 ) -> Tensor:
-    """The mean of each window of `input` [n, d, h, w, c]; what is outside does not count.
+    """Return the mean of each window of `input` [n, d, h, w, c], of the elements inside.
 
-    ksize, strides, padding, errors: as of `max_pool3d`.
+    Arguments and errors are those of `max_pool3d`.
     """
     return _pool(avg_pool3d_op, 3, input, ksize, strides, padding, data_format, name)
 
@@ -130,12 +130,12 @@ def max_pool1d(
     data_format: str | None = "NWC",
     name: str | None = None,
 ) -> Tensor:
-    """The largest element of each window of sequences [n, steps, c], channel by channel.
+    """Return the largest element of each window of sequences [n, steps, c], channel by channel.
 
-    ksize, strides: the windows' size, and how far they are apart: a number, or three.
+    ksize, strides: the size of the windows, and their distance: a number, or three.
     padding: "SAME" or "VALID". data_format: "NWC", or "NCW" for sequences [n, c, steps].
 
-    ValueError for another format, and for windows that are longer than the sequences.
+    Raises ValueError for another format, and for windows that are longer than the sequences.
     """
     return _of_sequences(max_pool, "MaxPool1d", input, ksize, strides, padding, data_format, name)
 
@@ -148,9 +148,9 @@ def avg_pool1d(
     data_format: str | None = "NWC",
     name: str | None = None,
 ) -> Tensor:
-    """The mean of each window of sequences [n, steps, c]; what is outside does not count.
+    """Return the mean of each window of sequences [n, steps, c], of the elements inside.
 
-    ksize, strides, padding, data_format, errors: as of `max_pool1d`.
+    Arguments and errors are those of `max_pool1d`.
     """
     return _of_sequences(avg_pool, "AvgPool1D", input, ksize, strides, padding, data_format, name)
 
@@ -186,7 +186,7 @@ def max_pool2d(
     data_format: str | None = "NHWC",
     name: str | None = None,
 ) -> Tensor:
-    """`max_pool`, by its newer name."""
+    """Call `max_pool`; this is the newer name."""
     with op_scope(name, "MaxPool2d", input) as scope:
         return max_pool(input, ksize, strides, padding, data_format or "NHWC", scope)
 
@@ -203,7 +203,7 @@ def max_pool_v2(
     data_format: str | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """`max_pool1d`, `max_pool` or `max_pool3d`, by the rank of `input`; else ValueError."""
+    """Call `max_pool1d`, `max_pool` or `max_pool3d`, by the rank of `input`; else ValueError."""
     return _by_rank(_MAX, input, ksize, strides, padding, data_format, name)
 
 
@@ -215,7 +215,7 @@ def avg_pool_v2(
     data_format: str | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """`avg_pool1d`, `avg_pool` or `avg_pool3d`, by the rank of `input`; else ValueError."""
+    """Call `avg_pool1d`, `avg_pool` or `avg_pool3d`, by the rank of `input`; else ValueError."""
     return _by_rank(_MEAN, input, ksize, strides, padding, data_format, name)
 
 
@@ -250,12 +250,13 @@ def max_pool_with_argmax(
     output_dtype: Any = None,
     include_batch_in_index: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """(largest, where) of each window of images [n, h, w, c], channel by channel.
+    """Return (largest, where) of each window of images [n, h, w, c], channel by channel.
 
-    where: (y * w + x) * c + channel, of the first of equals; with `include_batch_in_index` that of
-      the whole tensor. Of dtype `output_dtype` (older: `Targmax`), int64 by default, or int32.
+    where: (y * w + x) * c + channel, of the first of equals; with `include_batch_in_index` the
+      index in the whole tensor. Its dtype is `output_dtype` (older: `Targmax`), int64 by default,
+      or int32.
 
-    ValueError for another data format than "NHWC", and as `max_pool`.
+    Raises ValueError for a data format other than "NHWC", and as `max_pool` does.
     """
     if data_format != "NHWC":
         raise ValueError(f"Data formats other than 'NHWC' are not yet supported: {data_format!r}")
@@ -283,14 +284,14 @@ def pool(
     data_format: str | None = None,
     dilations: Sequence[int] | None = None,
 ) -> Tensor:
-    """The largest element ("MAX") or the mean ("AVG") of windows, by the rank of `input`.
+    """Return the largest element ("MAX") or the mean ("AVG") of windows, by the rank of `input`.
 
-    window_shape, strides: one for each dimension but batch and channels.
+    window_shape, strides: one for each dimension except batch and channels.
 
-    dilation_rate (newer: `dilations`): how far the elements of a window are apart.
+    dilation_rate (newer: `dilations`): the distance between the elements of a window.
 
-    ValueError for another type, for inputs of another rank, and for a rate of more than 1 with a
-    stride of more than 1 or padding "SAME".
+    Raises ValueError for another type, for inputs of another rank, and for a rate of more than 1
+    with a stride of more than 1 or padding "SAME".
     """
     if pooling_type not in ("MAX", "AVG"):
         raise ValueError(f"pooling_type must be either AVG or MAX, but it is {pooling_type!r}")

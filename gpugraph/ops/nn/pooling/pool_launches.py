@@ -14,7 +14,7 @@ Arguments = tuple[Arg | Scratch, ...]
 
 
 def _lowest(is_volume: bool, dtype: DType) -> str:
-    """The value at which the search for the largest starts, in C."""
+    """Return the initial value of the search for the maximum, in C."""
     if dtype.is_floating:
         return "-INFINITY" if is_volume else f"(T_VALUE)({float(dtype.min)!r})"
     low = int(np.iinfo(dtype.as_numpy_dtype).min)
@@ -22,14 +22,14 @@ def _lowest(is_volume: bool, dtype: DType) -> str:
 
 
 def _number(work: Geometry) -> DType:
-    """The dtype for numbers of a window's elements, and one more for none."""
+    """Return the dtype for the numbers of a window's elements, plus one for no element."""
     return uint8 if work.window < 255 else int32
 
 
 def _launch(
     function: str, work: Geometry, pixels: int, arguments: Arguments, dtype: DType
 ) -> Launch:
-    """A launch over `pixels`: those of the images or those of the results."""
+    """Return a launch over `pixels`: those of the images or those of the results."""
     pack = work.pack()
     count = pixels * work.channels // pack
     macros = {
@@ -47,13 +47,13 @@ def _dtype(signature: Signature) -> DType:
 
 
 def forward_launches(function: str, layout: Layout, signature: Signature) -> list[Launch]:
-    """Launches for the largest element, or the mean, of each window."""
+    """Return launches that compute the largest element, or the mean, of each window."""
     work = geometry_of(layout, signature, signature.input_shapes[0])
     return [_launch(function, work, work.places, (Arg(0), Arg(1)), _dtype(signature))]
 
 
 def max_gradient_launches(layout: Layout, signature: Signature) -> list[Launch]:
-    """Launches for the numbers of the largest elements first, then for a sum for each pixel."""
+    """Return launches that find the largest elements, then sum the gradients of each pixel."""
     work, dtype = geometry_of(layout, signature, signature.input_shapes[0]), _dtype(signature)
     numbers = Scratch("numbers", max(1, work.places * work.channels), _number(work))
     back = _launch("gg_max_pool_back", work, work.pixels, (numbers, Arg(2), Arg(3)), dtype)
@@ -63,13 +63,13 @@ def max_gradient_launches(layout: Layout, signature: Signature) -> list[Launch]:
 
 
 def max_gradient_gradient_launches(layout: Layout, signature: Signature) -> list[Launch]:
-    """Launches that read a gradient where each window's largest element is."""
+    """Return launches that read a gradient at each window's largest element."""
     work = geometry_of(layout, signature, signature.input_shapes[0])
     arrays = Arg(0), Arg(2), Arg(3)
     return [_launch("gg_max_pool_back_back", work, work.places, arrays, _dtype(signature))]
 
 
 def mean_gradient_launches(layout: Layout, signature: Signature) -> list[Launch]:
-    """Launches that give each window's gradient to its elements in equal parts."""
+    """Return launches that divide each window's gradient equally among its elements."""
     work = geometry_of(layout, signature, signature.output_shapes[0])
     return [_launch("gg_mean_pool_back", work, work.pixels, (Arg(0), Arg(1)), _dtype(signature))]

@@ -1,7 +1,7 @@
 """Pooling of images and volumes: the largest element of each window, or the mean of those inside.
 
-The largest element's place is the first one in the window that holds it; the gradient goes there.
-The ops over images and over volumes have the same kernels: `_declare_max` and `_declare_mean`
+The gradient goes to the first element of the window that holds the largest value.
+The ops for images and for volumes have the same kernels: `_declare_max` and `_declare_mean`
 declare those of one layout.
 """
 
@@ -55,7 +55,7 @@ Run = Callable[[], Any]
 
 
 def _steps(axes: Sequence[Axis], source: Any, *results: Any) -> list[tuple[Any, ...]]:
-    """(view of the source, of each of the results, number) for each element of the window."""
+    """Return (view of the source, of each result, number) for each element of the window."""
     batch = slice(None)
     return [
         (source[(batch, *pixels)], *(result[(batch, *windows)] for result in results), number)
@@ -64,21 +64,21 @@ def _steps(axes: Sequence[Axis], source: Any, *results: Any) -> list[tuple[Any, 
 
 
 def _axes(layout: Layout, context: KernelContext, source: Any) -> list[Axis]:
-    """The axes over `source`, whose channels are last."""
+    """Return the axes over `source`, whose channels are last."""
     return layout.axes(context.attrs, source.shape[1:-1])
 
 
 def _lowest(layout: Layout, dtype: Any) -> Any:
-    """The start of a search for the largest: of volumes an infinity, as in TensorFlow."""
+    """Return the initial value of a search for the maximum: -inf for volumes, as in TensorFlow."""
     return -np.inf if layout is VOLUMES and dtype.is_floating else dtype.min
 
 
 def _is_across_depth(layout: Layout, attrs: Any) -> bool:
-    """Whether the windows are over channels of an image's pixels."""
+    """Return whether the windows are over channels of an image's pixels."""
     return layout is IMAGES and layout.pools_depth(attrs)
 
 
-# -- the largest
+# -- the maximum
 
 
 def _bind_max(layout: Layout, context: KernelContext, source: Any, out: Any) -> Run:
@@ -86,7 +86,7 @@ def _bind_max(layout: Layout, context: KernelContext, source: Any, out: Any) -> 
         return bind_depth_max(context, source, out)
     source, out = layout.last_channels(context.attrs, source, out)
     dtype = context.output_types[0].base_dtype
-    larger = np.maximum if layout is VOLUMES else np.fmax  # images: NaN is passed over
+    larger = np.maximum if layout is VOLUMES else np.fmax  # images: NaN is skipped
     calls: list[Run] = [partial(out.fill, _lowest(layout, dtype))]
     for seen, into, _ in _steps(_axes(layout, context, source), source, out):
         calls.append(partial(larger, into, seen, out=into))
@@ -94,10 +94,10 @@ def _bind_max(layout: Layout, context: KernelContext, source: Any, out: Any) -> 
 
 
 class _Places:
-    """For each window the number of its largest element, which `calls` find at each run.
+    """The number of each window's largest element, which `calls` find in each run.
 
-    Of images the first element counts until a larger one comes, as in TensorFlow, also where it
-    is NaN; a window of volumes that has nothing but NaN and -inf has none.
+    As in TensorFlow, for images the first element counts until a larger one comes, also if it
+    is NaN; a volume's window with only NaN and -inf has none.
     """
 
     def __init__(self, layout: Layout, context: KernelContext, source: Any, shape: Any) -> None:
@@ -121,7 +121,7 @@ class _Places:
             ]
 
     def steps(self, source: Any, *results: Any) -> list[tuple[Any, ...]]:
-        """As `_steps`, with the views of `place` and `here`."""
+        """Return the same as `_steps`, with the views of `place` and `here`."""
         return _steps(self.axes, source, *results, self.place, self.here)
 
 
@@ -164,7 +164,7 @@ def _bind_max_back_back(
 
 
 def _shares(context: KernelContext, axes: Sequence[Axis], like: Any) -> Any:
-    """1 / (elements of the window that are inside), for each window: (..., 1)."""
+    """Return 1 / (number of elements inside) for each window: (..., 1)."""
     counts = []
     for axis in axes:
         inside = np.zeros(axis.out)
@@ -292,7 +292,7 @@ def _op(
     host: Sequence[int] = (),
     more_types: Mapping[str, Any] = MappingProxyType({}),
 ) -> OpFunction:
-    """Declares a pooling op or a gradient of one; only those over images have native kernels."""
+    """Declare a pooling op or a gradient of one; only those over images have native kernels."""
     kernel = Call(make=unless_empty(partial(bind, layout)))
     return op(
         name,
@@ -315,7 +315,7 @@ _GRADIENT_INPUTS = "orig_input: T, orig_output: T, grad: T"
 def _declare_max(
     layout: Layout, name: str, grad_name: str, grad_grad_name: str, types: Sequence[DType]
 ) -> OpFunction:
-    """Declares three ops, which are each other's gradients, and returns the first's function."""
+    """Declare three ops, which are each other's gradients, and return the first's function."""
     attrs = _attrs(layout)
 
     def gradient(op: Any, dy: Any) -> Any:
@@ -330,7 +330,7 @@ def _declare_max(
     max_pool = _op(
         layout, name, "input: T", types=types, infer=_infer_max, bind=_bind_max,
         launches=partial(forward_launches, "gg_max_pool"), native=("gg_max_pool", _forward_shapes),
-        grad=gradient, doc="The largest element of each window; padding counts for nothing.",
+        grad=gradient, doc="The largest element of each window; padding does not count.",
     )  # fmt: skip
     other = "T" if layout is IMAGES else "TInput"
     _op(
@@ -347,13 +347,13 @@ def _declare_max(
         bind=_bind_max_back_back, launches=max_gradient_gradient_launches,
         native=("gg_max_pool_back_back", _max_gradient_shapes),
         grad=partial(of_gradient, grad_name),
-        doc="What `grad` holds where each window's largest element is.",
+        doc="The value of `grad` at each window's largest element.",
     )  # fmt: skip
     return max_pool
 
 
 def _declare_mean(layout: Layout, name: str, grad_name: str, input_name: str) -> OpFunction:
-    """Declares two ops, which are each other's gradients, and returns the first's function."""
+    """Declare two ops, which are each other's gradients, and return the first's function."""
     attrs = _attrs(layout)
 
     def gradient(op: Any, dy: Any) -> Any:
@@ -372,7 +372,7 @@ def _declare_mean(layout: Layout, name: str, grad_name: str, input_name: str) ->
         layout, grad_name, "orig_input_shape: int32, grad: T", types=FLOATING,
         infer=_infer_mean_back, bind=_bind_mean_back, launches=mean_gradient_launches,
         native=("gg_mean_pool_back", _mean_gradient_shapes), grad=gradient_of_gradient,
-        doc=f"The gradient of {name}: each window's goes to its elements in equal parts.",
+        doc=f"The gradient of {name}: each window's is divided equally among its elements.",
         host=[0],
     )  # fmt: skip
     return avg_pool

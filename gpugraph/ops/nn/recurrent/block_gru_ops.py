@@ -24,7 +24,7 @@ _INPUTS = "x: T, h_prev: T, w_ru: T, w_c: T, b_ru: T, b_c: T"
 
 
 def _check(context: InferContext) -> tuple[int | None, int | None, int | None]:
-    """Batch, input and state sizes; ValueError where weights or biases don't fit them."""
+    """Return batch, input and state sizes; raise ValueError if weights or biases do not match."""
     x, state = (of_rank(context.shapes[index], 2, name) for index, name in enumerate(("x", "h")))
     batch = TensorShape.of((x[0],)).merge_with(TensorShape.of((state[0],))).sizes
     assert batch is not None
@@ -82,7 +82,7 @@ def _cell_grad(*arrays: Any) -> None:
 
 
 def _back(op: Any, *slopes: Any) -> list[Any]:
-    """As TensorFlow's: only the gradient of the new state counts."""
+    """Return the gradients. As in TensorFlow, only the gradient of the new state counts."""
     x, before, w_ru, w_c, b_ru, b_c = op.inputs
     reset, update, candidate, _ = op.outputs
     d_x, d_before, d_c_bar, d_gates = raw_ops.GRUBlockCellGrad(
@@ -110,7 +110,7 @@ for _name, _given, _outputs, _declared, _doc in (
         "GRUBlockCellGrad", f"{_INPUTS}, r: T, u: T, c: T, d_h: T",
         "d_x: T, d_h_prev: T, d_c_bar: T, d_r_bar_u_bar: T",
         {"infer": _infer_grad, "grad": NO_GRADIENT, **numpy_kernels(Call(_cell_grad))},
-        "The gradients of GRUBlockCell's inputs and of its gates before their functions.",
+        "The gradients of GRUBlockCell's inputs and of its gates before activation.",
     ),
 ):  # fmt: skip
     op(_name, inputs=_given, outputs=_outputs, attrs=_TYPES, doc=_doc, **_declared)

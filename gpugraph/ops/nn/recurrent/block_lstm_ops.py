@@ -25,7 +25,7 @@ _WEIGHTS = "cs_prev: T, h_prev: T, w: T, wci: T, wcf: T, wco: T, b: T"
 _GATES = "i: T, cs: T, f: T, o: T, ci: T, co: T"
 _PARTS = f"{_GATES}, h: T"
 _ORDERS = {"V1": (0, 1, 2, 3), "V2": (0, 2, 1, 3)}
-"""Where i, ci, f and o stand among the columns of the weights."""
+"""The positions of i, ci, f and o among the columns of the weights."""
 
 
 def _sigmoid(x: Any) -> Any:
@@ -34,7 +34,7 @@ def _sigmoid(x: Any) -> Any:
 
 
 def _step(x: Any, weights: Sequence[Any], attrs: Any, order: Sequence[int]) -> list[Any]:
-    """i, cs, f, o, ci, co and h of one step."""
+    """Return i, cs, f, o, ci, co and h of one step."""
     before, output, w, wci, wcf, wco, b = weights
     columns = np.split(np.concatenate([x, output], 1) @ w + b, 4, 1)
     i, ci, f, o = (columns[place] for place in order)
@@ -56,7 +56,7 @@ def _step(x: Any, weights: Sequence[Any], attrs: Any, order: Sequence[int]) -> l
 def _step_back(
     before: Any, peepholes: Sequence[Any], parts: Sequence[Any], slopes: Sequence[Any], peeps: bool
 ) -> tuple[Any, list[Any]]:
-    """The gradients of the state before, and of i, ci, f and o before their functions."""
+    """Return the gradients of the previous state, and of i, ci, f and o before activation."""
     i, _, f, o, ci, co = parts[:6]
     wci, wcf, wco = peepholes
     d_state, d_output = slopes
@@ -82,7 +82,10 @@ def _peephole_slopes(d_gates: Sequence[Any], before: Any, state: Any) -> list[An
 
 
 def _sizes(context: InferContext, first: int) -> tuple[list[int | None], int | None]:
-    """The sizes of x, whose last is the input's, and the state's; checks weights from `first`."""
+    """Check the inputs from `first` on; return the sizes of x and of the state.
+
+    The last size of x is the input's.
+    """
     x, state, output, w, *vectors = context.shapes[first : first + 8]
     whole = list(of_rank(x, 2 + first, "x"))
     states = state.merge_with(output).merge_with(TensorShape.of((whole[-2], None)))
@@ -155,7 +158,7 @@ def _bind_cell_grad(context: KernelContext, _: Any, *arrays: Any) -> Callable[[]
 
 
 def _cell_back(op: Any, *slopes: Any) -> list[Any]:
-    """As TensorFlow's: the gradients of cs and h count."""
+    """Return the gradients. As in TensorFlow, only the gradients of cs and h count."""
     x, _, output, w = op.inputs[:4]
     d_before, d_gates, *d_peepholes = raw_ops.LSTMBlockCellGrad(
         *op.inputs, *op.outputs[:6], slopes[1], slopes[6], use_peephole=op.attrs["use_peephole"]
@@ -193,7 +196,7 @@ op(
     infer=_infer_cell_grad,
     **numpy_kernels(Call(make=_bind_cell_grad)),
     grad=NO_GRADIENT,
-    doc="The gradients of LSTMBlockCell's state, gates (i, ci, f, o, before their functions) and "
+    doc="The gradients of LSTMBlockCell's state, gates (i, ci, f, o, before activation) and "
     "peepholes.",
 )
 
@@ -251,7 +254,7 @@ def _bind_sequence_grad(
 
 
 def _reordered(columns: Any, order: Sequence[int]) -> Any:
-    """Weights or biases with the four parts of their last dimension in this order."""
+    """Reorder the four parts of the last dimension of weights or biases."""
     if order == _ORDERS["V1"]:
         return columns
     axis = len(columns.shape) - 1
@@ -260,7 +263,7 @@ def _reordered(columns: Any, order: Sequence[int]) -> Any:
 
 
 def _sequence_back(order: Sequence[int]) -> Callable[..., list[Any]]:
-    """As TensorFlow's: the gradients of cs and h count."""
+    """Return the gradient function. As in TensorFlow, only the gradients of cs and h count."""
 
     def gradient(op: Any, *slopes: Any) -> list[Any]:
         *first, w, wci, wcf, wco, b = op.inputs

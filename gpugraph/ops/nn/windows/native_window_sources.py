@@ -1,4 +1,4 @@
-"""Native functions of windows over images, and the integers that they take: sizes and geometry.
+"""Native functions of windows over images, with their integer arguments: sizes and geometry.
 
 The functions are in host_convolution.h and host_depthwise.h, whose integers host_windows.h
 names, and in host_pooling.h.
@@ -18,7 +18,7 @@ Shapes = Callable[[Signature], Sequence[tuple[int, ...]]]
 
 
 def _check(signature: Signature) -> None:
-    """NotImplementedError for what has no native function."""
+    """Raise NotImplementedError for dtypes without a native function."""
     dtype = signature.output_types[0].base_dtype
     if dtype not in (float16, bfloat16, float32, float64):
         raise NotImplementedError(
@@ -26,15 +26,15 @@ def _check(signature: Signature) -> None:
         )
 
 
-def _turned(images: Sequence[int], signature: Signature) -> dict[int, tuple[int, ...]]:
-    """Arrays that are images, by their numbers, have their channels last."""
+def _transposes(images: Sequence[int], signature: Signature) -> dict[int, tuple[int, ...]]:
+    """Return the transposes of image arrays, by number, that put their channels last."""
     if IMAGES.channels_last(signature.attrs):
         return {}
     return dict.fromkeys(images, (0, 2, 3, 1))
 
 
 def _last(signature: Signature, shape: Sequence[int]) -> tuple[int, ...]:
-    """The shape of images with their channels last."""
+    """Return the shape of images with their channels last."""
     if IMAGES.channels_last(signature.attrs):
         return tuple(shape)
     batch, channels, *sizes = shape
@@ -42,44 +42,47 @@ def _last(signature: Signature, shape: Sequence[int]) -> tuple[int, ...]:
 
 
 def convolution_source(function: str, shapes: Shapes, images: Sequence[int]) -> CSource:
-    """A convolution or a gradient of it; `shapes` gives those of images, filter and results, and
-    `images` are the arrays that are images."""
+    """Return the source of a convolution or a gradient of it.
+
+    shapes: returns the shapes of images, filter and results. images: the arrays that are images."""
     parameters = partial(_convolution_parameters, shapes)
-    return CSource("host_convolution.h", function, parameters, partial(_turned, images))
+    return CSource("host_convolution.h", function, parameters, partial(_transposes, images))
 
 
 def biased_source(function: str, shapes: Shapes, activation: Callable[[Signature], int]) -> CSource:
-    """A convolution with a bias; `activation` gives the activation's number in host_product.h."""
+    """Return a convolution with a bias; `activation` returns its number in host_product.h."""
 
     def parameters(signature: Signature) -> list[int]:
         images, filter, results = shapes(signature)
         if signature.output_types[0].base_dtype in (float16, bfloat16):
-            raise NotImplementedError("between a convolution and its bias numbers are rounded")
+            raise NotImplementedError("numbers are rounded between a convolution and its bias")
         if prod(results) and not prod(images) * prod(filter):
             raise NotImplementedError(
                 "native convolutions with a bias need elements in images and filter"
             )
         return [*_convolution_parameters(shapes, signature), activation(signature)]
 
-    return CSource("host_convolution.h", function, parameters, partial(_turned, (0, 3)))
+    return CSource("host_convolution.h", function, parameters, partial(_transposes, (0, 3)))
 
 
 def depthwise_source(function: str, shapes: Shapes, images: Sequence[int]) -> CSource:
-    """The same of each channel by itself, with one filter a channel."""
+    """Return the source of a depthwise convolution, with one filter per channel."""
 
     def parameters(signature: Signature) -> list[int]:
         filters = shapes(signature)[1][3]
         if filters != 1:
-            raise NotImplementedError(f"native filters by channel are one a channel, not {filters}")
+            raise NotImplementedError(
+                f"native depthwise convolution has one filter per channel, not {filters}"
+            )
         return _parameters(shapes, signature)
 
-    return CSource("host_depthwise.h", function, parameters, partial(_turned, images))
+    return CSource("host_depthwise.h", function, parameters, partial(_transposes, images))
 
 
 def _convolution_parameters(shapes: Shapes, signature: Signature) -> list[int]:
-    """Those of `_parameters`, where an axis that one window covers is a part of the channels."""
+    """Return `_parameters`, with an axis that a single window covers folded into the channels."""
     numbers = _parameters(shapes, signature)
-    for axis in (1, 0):  # width, then height, between which and the channels nothing is left
+    for axis in (1, 0):  # width, then height: the next axis must be adjacent to the channels
         size, window, out, before = (numbers[start + axis] for start in (1, 4, 7, 13))
         if not (size == window and out == 1 and before == 0 and numbers[11 + axis] == 1):
             break
@@ -98,7 +101,7 @@ def _parameters(shapes: Shapes, signature: Signature) -> list[int]:
 
 
 def pooling_source(function: str, shapes: Shapes) -> CSource:
-    """Pooling or a gradient of it; `shapes` gives those of images and windows."""
+    """Return the source of pooling or a gradient; `shapes` returns those of images and windows."""
 
     def parameters(signature: Signature) -> list[int]:
         _check(signature)
@@ -109,4 +112,4 @@ def pooling_source(function: str, shapes: Shapes) -> CSource:
         sizes = [*images, y.window, x.window, windows[1], windows[2]]
         return [*sizes, y.stride, x.stride, y.before, x.before]
 
-    return CSource("host_pooling.h", function, parameters, partial(_turned, range(4)))
+    return CSource("host_pooling.h", function, parameters, partial(_transposes, range(4)))

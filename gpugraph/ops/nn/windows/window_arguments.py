@@ -14,7 +14,7 @@ _FIRST = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
 
 
 def one_of(name: str, value: Any, older: str, old_value: Any) -> Any:
-    """The argument by its name or its older one; ValueError for both, and for neither."""
+    """Return an argument by its name or its older one; raise ValueError for both, or neither."""
     if value is not None and old_value is not None:
         raise ValueError(f"Cannot specify both '{name}' and '{older}'")
     if value is None and old_value is None:
@@ -23,8 +23,9 @@ def one_of(name: str, value: Any, older: str, old_value: Any) -> Any:
 
 
 def whole_entries(value: Any, count: int, data_format: str, name: str) -> list[int]:
-    """`value` as an entry for each dimension, `count` of them spatial; ValueError unless it has
-    one entry, one for each spatial dimension, or all.
+    """Return `value` as one entry per dimension, of which `count` are spatial.
+
+    Raises ValueError unless it has one entry, one for each spatial dimension, or all.
     """
     entries = [1] if value is None else np.ravel(np.asarray(value))
     flat = [whole_number(name, entry) for entry in entries]
@@ -40,7 +41,7 @@ def whole_entries(value: Any, count: int, data_format: str, name: str) -> list[i
 
 
 def volume_attrs(strides: Any, padding: str, data_format: str, dilations: Any) -> dict[str, Any]:
-    """The attrs of windows of volumes."""
+    """Return the attrs of windows of volumes."""
     return {
         "strides": whole_entries(strides, 3, data_format, "strides"),
         "padding": padding,
@@ -50,15 +51,17 @@ def volume_attrs(strides: Any, padding: str, data_format: str, dilations: Any) -
 
 
 def spatial_entries(value: Any, count: int, name: str) -> list[int]:
-    """`value` as an entry for each of `count` dimensions, 1 by default; else ValueError."""
+    """Return `value` as one entry per dimension, 1 by default; else raise ValueError."""
     entries = [1] * count if value is None else [whole_number(name, entry) for entry in value]
     if len(entries) != count:
-        raise ValueError(f"{name} must have {count} entries, one a dimension, but it is {value!r}")
+        raise ValueError(
+            f"{name} must have {count} entries, one per dimension, but it is {value!r}"
+        )
     return entries
 
 
 def check_strides_and_rates(strides: list[int], rates: list[int]) -> None:
-    """ValueError for strides and dilation rates that both are more than 1."""
+    """Raise ValueError if strides and dilation rates are both more than 1."""
     if max(strides) > 1 and max(rates) > 1:
         raise ValueError(
             f"strides > 1 not supported in conjunction with dilation_rate > 1: {strides}"
@@ -66,7 +69,7 @@ def check_strides_and_rates(strides: list[int], rates: list[int]) -> None:
 
 
 def spatial_rank(source: Tensor) -> int:
-    """The number of dimensions beside batch and channels; ValueError unless it is 1 to 3."""
+    """Return the number of spatial dimensions; raise ValueError unless it is 1 to 3."""
     rank = source.shape.rank
     if rank is None or not 3 <= rank <= 5:
         raise ValueError(f"The input must be of rank 3, 4 or 5, but its shape is {source.shape}")
@@ -74,7 +77,7 @@ def spatial_rank(source: Tensor) -> int:
 
 
 def format_of_rank(data_format: str | None, count: int) -> str:
-    """The data format, with channels last by default; ValueError for one of another rank."""
+    """Return the data format, by default channels last; raise ValueError for another rank."""
     if data_format not in (None, _LAST[count], _FIRST[count]):
         raise ValueError(
             f"data_format must be {_LAST[count]} or {_FIRST[count]}, but it is {data_format!r}"
@@ -83,7 +86,7 @@ def format_of_rank(data_format: str | None, count: int) -> str:
 
 
 def image_format(data_format: str | None) -> str:
-    """The data format of images, "NHWC" by default; ValueError for another than "NCHW"."""
+    """Return the data format of images, "NHWC" by default; raise ValueError unless it or "NCHW"."""
     layout = data_format or "NHWC"
     if layout not in ("NHWC", "NCHW"):
         raise ValueError(f"data_format must be 'NHWC' or 'NCHW', but it is {data_format!r}")
@@ -97,14 +100,14 @@ class SequenceFormat(NamedTuple):
     data_format: str
 
     def entries(self, value: Any, name: str) -> list[int]:
-        """`value` (one number, or three) as an entry for each dimension of the images."""
+        """Return `value` (one number, or three) as an entry for each dimension of the images."""
         entries = whole_entries(value, 1, self.data_format, name)
         entries.insert(self.axis, 1)
         return entries
 
 
 def sequence_format(data_format: str | None) -> SequenceFormat:
-    """The format of sequences; ValueError for an unknown one."""
+    """Return the format of sequences; raise ValueError for an unknown one."""
     if data_format in (None, "NHWC", "NWC"):
         return SequenceFormat(1, "NHWC")
     if data_format in ("NCHW", "NCW"):

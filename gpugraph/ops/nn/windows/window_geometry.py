@@ -1,15 +1,15 @@
 """Windows that slide over images and volumes: their geometry, for convolution and pooling.
 
-An `Axis` says how windows lie along one spatial axis. Kernels loop over the elements of a window,
-not over the windows: for each element, `Axis.span` gives the windows that have this element inside
-the image, and the strided slice of the image that they see there. So each step is one NumPy call
-over slices, for all windows at once, and padding costs no copy.
+An `Axis` describes the windows along one spatial axis. Kernels loop over the elements of a window,
+not over the windows: for each element, `Axis.span` returns the windows that have this element
+inside the image, and the strided slice of the image under it. So each step is one NumPy call over
+slices, for all windows at once, and padding costs no copy.
 
     for i, rows_of_out, rows_of_in in y.elements():    # and j in x.elements()
         out[:, rows_of_out, ...] += image[:, rows_of_in, ...] * weight[i, ...]
 
-A `Layout` is what ops over images (`IMAGES`) and over volumes (`VOLUMES`, with a depth before
-height and width) differ in: the number of spatial axes, and the data formats.
+A `Layout` holds the differences between ops over images (`IMAGES`) and over volumes (`VOLUMES`,
+with a depth before height and width): the number of spatial axes, and the data formats.
 """
 
 from __future__ import annotations
@@ -46,18 +46,18 @@ Bind = Callable[..., Callable[[], Any]]
 
 
 def text(value: Any) -> str:
-    """A string attr, which may be bytes."""
+    """Return a string attr, which may be bytes, as a str."""
     return value.decode() if isinstance(value, bytes) else str(value)
 
 
 def check_equal(one: Size, other: Size, what: str) -> None:
-    """ValueError for two sizes that are known and differ; `what` names them."""
+    """Raise ValueError if two sizes are known and differ; `what` describes them."""
     if one is not None and other is not None and one != other:
         raise ValueError(f"Dimensions must be equal, but are {one} and {other}: {what}")
 
 
 def check_all_equal(sizes: Sequence[Size], others: Sequence[Size], what: str) -> None:
-    """ValueError unless all sizes may be equal, pair by pair."""
+    """Raise ValueError unless all sizes may be equal, pair by pair."""
     for size, other in zip(sizes, others):
         check_equal(size, other, what)
 
@@ -73,9 +73,9 @@ class Axis(NamedTuple):
     out: int
 
     def span(self, element: int, start: int = 0, stop: int | None = None) -> tuple[slice, slice]:
-        """(windows, positions): those of windows start to stop that have `element` inside.
+        """Return the windows from start to stop with `element` inside the image, and its positions.
 
-        Windows are counted from `start`. Both slices are of the same length.
+        Windows are counted from `start`. Both slices have the same length.
         """
         offset = element * self.dilation - self.before
         first = max(start, -(offset // self.stride))
@@ -87,7 +87,7 @@ class Axis(NamedTuple):
         return slice(first - start, last - start), slice(begin, end, self.stride)
 
     def elements(self, start: int = 0, stop: int | None = None) -> Iterator[tuple[int, Any, Any]]:
-        """(element, windows, positions) for all elements that some window has inside."""
+        """Yield (element, windows, positions) for the elements that some window has inside."""
         for element in range(self.window):
             windows, positions = self.span(element, start, stop)
             if windows.stop > windows.start:
@@ -103,7 +103,7 @@ class Axis(NamedTuple):
 def axis_of(
     size: int, window: int, stride: int, dilation: int, padding: str, explicit: tuple[int, int]
 ) -> Axis:
-    """The axis with windows of this size; ValueError where they are larger than it."""
+    """Return the axis with windows of this size; raise ValueError if they are larger than it."""
     reach = (window - 1) * dilation + 1
     if padding == "SAME":
         out = -(-size // stride)
@@ -121,22 +121,20 @@ def axis_of(
 
 
 def window_steps(axes: Sequence[Axis]) -> Iterator[tuple[tuple[int, ...], Any, Any]]:
-    """(element, windows, positions) for each element of the window, a tuple with one entry per
-    axis each.
-    """
+    """Yield (element, windows, positions) for each element of the window, as tuples by axis."""
     for parts in product(*(list(axis.elements()) for axis in axes)):
         element, windows, positions = zip(*parts)
         yield element, windows, positions
 
 
 def sum_dtype(context: KernelContext) -> DType:
-    """The dtype that sums are computed in: float32 for float16, else the output's."""
+    """Return the dtype that sums are computed in: float32 for float16, else the output's."""
     dtype = context.output_types[0].base_dtype
     return float32 if dtype is float16 else dtype
 
 
 def sum_target(context: KernelContext, array: Any) -> tuple[Any, list[Callable[[], Any]]]:
-    """The array that sums for `array` are added to, and the calls that copy it there, if any."""
+    """Return the accumulator for the sums of `array`, and the calls that copy it there, if any."""
     dtype = sum_dtype(context)
     if dtype is context.output_types[0].base_dtype:
         return array, []
@@ -145,7 +143,7 @@ def sum_target(context: KernelContext, array: Any) -> tuple[Any, list[Callable[[
 
 
 def unless_empty(bind: Bind) -> Bind:
-    """`bind` for arrays with elements: empty outputs need nothing, sums of empty inputs are 0."""
+    """Wrap `bind` for empty arrays: empty outputs need no call, sums of empty inputs are 0."""
 
     @wraps(bind)
     def bind_unless_empty(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
@@ -160,7 +158,7 @@ def unless_empty(bind: Bind) -> Bind:
 
 
 class Sizes(NamedTuple):
-    """The sizes of images or volumes, whatever their data format."""
+    """The sizes of images or volumes, independent of their data format."""
 
     batch: Size
     spatial: tuple[Size, ...]
@@ -168,7 +166,7 @@ class Sizes(NamedTuple):
 
 
 def _not_spatial(attrs: Attrs, key: str, entries: Sequence[int]) -> Misfit:
-    """The error of windows along batch or channels, which have these entries in attr `key`."""
+    """Return the error for windows along batch or channels, where attr `key` has `entries`."""
     given = f"{key} is {list(attrs[key])}, and is to be 1 in the batch and channel dimensions"
     if "ksize" not in attrs:
         what = f"Current implementation does not yet support {key} in the batch and depth"
@@ -189,16 +187,16 @@ class Layout(NamedTuple):
 
     @property
     def num_axes(self) -> int:
-        """How many spatial axes there are."""
+        """The number of spatial axes."""
         return len(self.last) - 2
 
     @property
     def format(self) -> Attr:
-        """The attr `data_format`, with channels last by default."""
+        """The attr `data_format`, by default channels last."""
         return Attr("string", self.last, allowed=(self.last, self.first))
 
     def channels_last(self, attrs: Attrs) -> bool:
-        """Whether the data format has channels last; ValueError for an unknown format."""
+        """Return whether the data format has channels last; raise ValueError if it is unknown."""
         data_format = text(attrs["data_format"])
         if data_format not in (self.last, self.first):
             raise ValueError(
@@ -207,17 +205,19 @@ class Layout(NamedTuple):
         return data_format == self.last
 
     def _cut(self, attrs: Attrs, entries: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """The spatial entries of a list with one per dimension, and those of batch and channels."""
+        """Split a list with one entry per dimension into spatial entries and the two others."""
         first = 1 if self.channels_last(attrs) else 2
         stop = first + self.num_axes
         return list(entries[first:stop]), [*entries[:first], *entries[stop:]]
 
     def spatial(self, attrs: Attrs, key: str) -> tuple[int, ...]:
-        """The spatial entries of a list attr; a misfit in the run where the others are not 1."""
+        """Return the spatial entries of a list attr; raise a Misfit unless the others are 1."""
         values = [int(value) for value in attrs[key]]
         rank = self.num_axes + 2
         if len(values) != rank:
-            raise ValueError(f"{key} must have {rank} entries, one a dimension, but it is {values}")
+            raise ValueError(
+                f"{key} must have {rank} entries, one per dimension, but it is {values}"
+            )
         spatial, others = self._cut(attrs, values)
         if others != [1, 1]:
             raise _not_spatial(attrs, key, others)
@@ -226,12 +226,12 @@ class Layout(NamedTuple):
         return tuple(spatial)
 
     def pools_depth(self, attrs: Attrs) -> bool:
-        """Whether windows of pooling are over several channels."""
+        """Return whether the windows of pooling are over several channels."""
         sizes = attrs["ksize"]
         return len(sizes) == self.num_axes + 2 and int(self._cut(attrs, sizes)[1][1]) != 1
 
     def _explicit(self, attrs: Attrs) -> list[tuple[int, int]]:
-        """(before, after) of each spatial axis."""
+        """Return (before, after) of each spatial axis."""
         flat = [int(padding) for padding in attrs["explicit_paddings"]]
         if len(flat) != 2 * self.num_axes + 4:
             raise ValueError(
@@ -248,9 +248,9 @@ class Layout(NamedTuple):
     def plan_axes(
         self, attrs: Attrs, sizes: Sequence[Size], window: Sequence[Size]
     ) -> list[Axis | None]:
-        """The axes of these windows over images of these sizes; None: not known.
+        """Return the axes of these windows over images of these sizes; None: not known.
 
-        ValueError for attrs that make no sense, and for windows that do not fit.
+        Raises ValueError for invalid attrs, and for windows that are too large.
         """
         padding = text(attrs["padding"])
         known = ("SAME", "VALID", "EXPLICIT") if "explicit_paddings" in attrs else ("SAME", "VALID")
@@ -275,7 +275,7 @@ class Layout(NamedTuple):
     def axes(
         self, attrs: Attrs, sizes: Sequence[Size], window: Sequence[Size] | None = None
     ) -> list[Axis]:
-        """The axes where all sizes are known; `window` is attr ksize by default."""
+        """Return the axes if all sizes are known; `window` is attr ksize by default."""
         planned = self.plan_axes(
             attrs, sizes, self.spatial(attrs, "ksize") if window is None else window
         )
@@ -285,9 +285,9 @@ class Layout(NamedTuple):
     def out_sizes(
         self, attrs: Attrs, sizes: Sequence[Size], window: Sequence[Size]
     ) -> tuple[Size, ...]:
-        """How many windows there are along each axis."""
+        """Return the number of windows along each axis."""
         axes = self.plan_axes(attrs, sizes, window)
-        if text(attrs["padding"]) == "SAME":  # whatever the windows' size
+        if text(attrs["padding"]) == "SAME":  # independent of the windows' size
             strides = self.spatial(attrs, "strides")
             return tuple(
                 None if size is None else -(-size // stride) for size, stride in zip(sizes, strides)
@@ -297,8 +297,9 @@ class Layout(NamedTuple):
     def check_gradient(
         self, context: Any, index: int, sizes: Sizes, window: Sequence[Size], name: str
     ) -> Sizes:
-        """The sizes of input `index`, the gradient of what windows over `sizes` give; ValueError
-        unless it is for the same batch and windows.
+        """Return the sizes of input `index`, the gradient of the windows' results over `sizes`.
+
+        Raises ValueError unless it is for the same batch and windows.
         """
         gradient = self.sizes(context.shapes[index], context.attrs, name)
         check_equal(sizes.batch, gradient.batch, f"the {self.noun} and the gradient's")
@@ -310,7 +311,7 @@ class Layout(NamedTuple):
         return gradient
 
     def sizes(self, shape: TensorShape, attrs: Attrs, what: str = "input") -> Sizes:
-        """The sizes of `shape`; ValueError for another rank."""
+        """Return the sizes of `shape`; raise ValueError for another rank."""
         sizes = of_rank(shape, self.num_axes + 2, what)
         spatial, (batch, channels) = self._cut(attrs, sizes)
         return Sizes(batch, tuple(spatial), channels)
@@ -318,13 +319,13 @@ class Layout(NamedTuple):
     def shape(
         self, attrs: Attrs, batch: Size, spatial: Sequence[Size], channels: Size
     ) -> TensorShape:
-        """The shape of images or volumes of these sizes."""
+        """Return the shape of images or volumes of these sizes."""
         if self.channels_last(attrs):
             return TensorShape.of((batch, *spatial, channels))
         return TensorShape.of((batch, channels, *spatial))
 
     def last_channels(self, attrs: Attrs, *arrays: Any) -> list[Any]:
-        """Views of images or volumes with their channels last."""
+        """Return views of images or volumes with their channels last."""
         if self.channels_last(attrs):
             return list(arrays)
         axes = (0, *range(2, self.num_axes + 2), 1)

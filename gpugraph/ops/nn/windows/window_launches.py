@@ -15,7 +15,7 @@ from gpugraph.kernel import Signature
 from gpugraph.ops.nn.windows.window_geometry import Axis, Layout
 
 _MANY = (1 << 31) - (1 << 24)
-"""Elements from which offsets need 64 bits."""
+"""The number of elements from which offsets need 64 bits."""
 _ONE = Axis(1, 1, 1, 1, 0, 1)
 
 Shape = tuple[int, ...]
@@ -37,12 +37,12 @@ class Geometry(NamedTuple):
 
     @property
     def places(self) -> int:
-        """How many windows there are in the batch."""
+        """The number of windows in the batch."""
         return self.batch * prod(axis.out for axis in self.axes)
 
     @property
     def pixels(self) -> int:
-        """How many pixels there are in the batch."""
+        """The number of pixels in the batch."""
         return self.batch * prod(axis.size for axis in self.axes)
 
     @property
@@ -51,7 +51,7 @@ class Geometry(NamedTuple):
         return prod(axis.window for axis in self.axes)
 
     def macros(self, *counts: int) -> dict[str, str | int]:
-        """The macros; `counts` are elements of arrays beside the images."""
+        """Return the macros; `counts` are the numbers of elements of other arrays."""
         large = max(self.pixels * self.channels, self.places * self.channels, *counts, 0)
         return {
             "GG_LAST": int(self.last),
@@ -59,25 +59,29 @@ class Geometry(NamedTuple):
             "PLACE": place_type(large),
         }
 
-    def pack(self, channels: int | None = None, most: int = 4) -> int:
-        """How many channels are loaded as one."""
-        return pack_width(self.channels if channels is None else channels, most) if self.last else 1
+    def pack(self, channels: int | None = None, max_width: int = 4) -> int:
+        """Return the number of channels per load."""
+        return (
+            pack_width(self.channels if channels is None else channels, max_width)
+            if self.last
+            else 1
+        )
 
 
 def place_type(count: int) -> str:
-    """The C type of offsets in arrays of so many elements, the macro PLACE."""
+    """Return the C type of offsets in arrays of `count` elements, the macro PLACE."""
     return "int64_t" if count >= _MANY else "int32_t"
 
 
-def pack_width(count: int, most: int) -> int:
-    """How many elements of `count` are loaded at once: 8 or 4, `most` at most, or 1."""
-    return next((width for width in (8, 4) if width <= most and count % width == 0), 1)
+def pack_width(count: int, max_width: int) -> int:
+    """Return the number of elements of `count` per load: 8 or 4, but at most `max_width`, or 1."""
+    return next((width for width in (8, 4) if width <= max_width and count % width == 0), 1)
 
 
 def geometry_of(
     layout: Layout, signature: Signature, shape: Shape, window: Sequence[int] | None = None
 ) -> Geometry:
-    """The geometry over images or volumes of this shape; `window` is attr ksize by default."""
+    """Return the geometry over images or volumes; `window` is attr ksize by default."""
     attrs = signature.attrs
     if window is None and layout.pools_depth(attrs):
         raise NotImplementedError("pooling across channels has no CUDA function")
@@ -89,15 +93,15 @@ def geometry_of(
 
 
 def forward_shapes(signature: Signature) -> Sequence[Shape]:
-    """The shapes of a convolution's images, filter and results."""
+    """Return the shapes of a convolution's images, filter and results."""
     return *signature.input_shapes[:2], signature.output_shapes[0]
 
 
 def input_gradient_shapes(signature: Signature) -> Sequence[Shape]:
-    """The shapes of images, filter and results, for the gradient by the images."""
+    """Return the shapes of images, filter and results, for the gradient of the images."""
     return signature.output_shapes[0], *signature.input_shapes[1:]
 
 
 def filter_gradient_shapes(signature: Signature) -> Sequence[Shape]:
-    """The shapes of images, filter and results, for the gradient by the filter."""
+    """Return the shapes of images, filter and results, for the gradient of the filter."""
     return signature.input_shapes[0], signature.output_shapes[0], signature.input_shapes[2]

@@ -32,7 +32,7 @@ from ...samples_of_windows import WINDOWED
 
 pytestmark = pytest.mark.skipif(bool(compiler().reason), reason=compiler().reason)
 
-REFUSED = ("floating-point numbers, not", "one a channel, not", "numbers are rounded")
+REFUSED = ("floating-point numbers, not", "one filter per channel, not", "numbers are rounded")
 POOLS = [op_type for op_type in WINDOWED if "Pool" in op_type]
 
 
