@@ -44,7 +44,11 @@ def _infer_pair(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _combine_pair(combine: Any, a: Sequence[Any], b: Sequence[Any]) -> tuple[Any, Any, Any]:
-    """(rows of either, in order; combined elements, 0 for missing ones; whether both have one)."""
+    """Combine two sparse tensors of one shape.
+
+    Returns (rows of indices that either has, in order; combined elements, with 0 for missing ones;
+    mask of the rows that both have).
+    """
     if a[2].tolist() != b[2].tolist():
         raise invalid_argument(
             f"Operands' shapes do not match: {a[2].tolist()} and {b[2].tolist()}"
@@ -141,7 +145,8 @@ def _infer_reduce(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _kept_axes(shape: Any, axes: Any) -> list[int]:
-    """The dimensions that stay; InvalidArgumentError for axes that are not there."""
+    """Return the dimensions that are not reduced; raise InvalidArgumentError for axes out of range.
+    """
     rank = len(shape)
     for axis in ints(axes):
         if not -rank <= axis < rank:
@@ -153,7 +158,9 @@ def _kept_axes(shape: Any, axes: Any) -> list[int]:
 
 
 def _groups(indices: Any, shape: Any, axes: Any) -> tuple[Any, list[int]]:
-    """The element of the result that each element belongs to, and the result's sizes."""
+    """Return the number of the result's element that each element belongs to, and the result's
+    sizes.
+    """
     positions(indices, shape)
     axes_left = _kept_axes(shape, axes)
     sizes = [int(shape[axis]) for axis in axes_left]
@@ -161,7 +168,7 @@ def _groups(indices: Any, shape: Any, axes: Any) -> tuple[Any, list[int]]:
 
 
 def _reduce_groups(combine: Any, values: Any, groups: Any) -> tuple[Any, Any]:
-    """The groups with elements, in order, and what their elements combine to."""
+    """Return the groups that have elements, in order, and the combined value of each."""
     distinct, back = np.unique(groups, return_inverse=True)
     order = np.argsort(back, kind="stable")
     starts = np.searchsorted(back[order], np.arange(distinct.size))
@@ -185,7 +192,7 @@ def _bind_reduce(
 
 
 def _sum_back(op: Any, dy: Any) -> list[Any]:
-    """Each element's gradient is read where the reduced dimensions have size 1."""
+    """Read each element's gradient from `dy` with the reduced dimensions kept at size 1."""
     indices, _, shape, axes = op.inputs
     rank = raw_ops.Shape(shape)[0]
     chosen = raw_ops.FloorMod(raw_ops.Reshape(axes, np.array([-1], np.int32)), rank)

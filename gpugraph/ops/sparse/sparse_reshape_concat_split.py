@@ -1,4 +1,4 @@
-"""Sparse tensors reordered, reshaped, sliced, joined, split, and with empty rows filled."""
+"""Sparse tensors reordered, reshaped, sliced, concatenated, split, and with empty rows filled."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _infer_reshape(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _resolve_sizes(shape: Sequence[int], wanted: Sequence[int]) -> list[int]:
-    """The new sizes, with -1 replaced by what remains."""
+    """Return the new sizes, with -1 replaced by the remaining size."""
     total, known = prod(shape), prod(size for size in wanted if size != -1)
     if list(wanted).count(-1) > 1:
         raise invalid_argument(f"Only one output dimension may be -1, but they are {list(wanted)}")
@@ -172,11 +172,11 @@ sparse_op(
     doc="The gradient of SparseSlice: those of the elements in the box, 0 for the others.",
 )  # fmt: skip
 
-# -- joined and split
+# -- concatenation and splits
 
 
 def _axis_of(function: str, axis: int, rank: int) -> int:
-    """The axis, counted from the front; InvalidArgumentError for one outside."""
+    """Return the axis, counted from the front; raise InvalidArgumentError if it is out of range."""
     if not -rank <= axis < rank:
         raise invalid_argument(
             f"{function} dimension must be in range [{-rank}, {rank}), got {axis}"
