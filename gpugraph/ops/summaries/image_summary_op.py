@@ -18,26 +18,27 @@ from gpugraph.ops.summaries.scalar_and_histogram_summary_ops import summary_op, 
 
 _TYPES = (dtypes.uint8, dtypes.float16, dtypes.float32, dtypes.float64)
 _DARKEST = 1e-6
-"""Images whose greatest magnitude is less are black (or grey, if they have negative values)."""
+"""Images of a smaller maximum magnitude are black (or grey, if they have negative values)."""
 
 
 def numbered_tags(tag: bytes, kind: bytes, count: int, most: int) -> list[bytes]:
-    """The tags of `count` parts of a batch; the number is left out where one is the most."""
+    """Return the tags of `count` parts of a batch, without numbers if the maximum is one part."""
     if most == 1:
         return [tag + b"/" + kind] * count
     return [b"%s/%s/%d" % (tag, kind, index) for index in range(count)]
 
 
 def _pixels(image: Any, bad_color: Any) -> Any:
-    """A float image as bytes: 0 is black if no value is negative, else 128 is 0.
+    """Convert a float image to bytes: 0 is black if no value is negative, otherwise 128 stands for
+    0.
 
-    A pixel that isn't finite has the colour `bad_color`.
+    A pixel that isn't finite gets the colour `bad_color`.
     """
     kind = image.dtype.type
     finite = np.isfinite(image).all(axis=2)
     known = image[finite]
     ends = (known.min(), known.max()) if known.size else (0, 0)
-    least, greatest = map(np.float32, ends)  # so for any dtype; the product is of the images'
+    least, greatest = map(np.float32, ends)  # float32 for any dtype; the product has the dtype of the images
     if least < 0:
         size, offset, span = max(abs(least), abs(greatest)), kind(128), np.float32(127)
     else:

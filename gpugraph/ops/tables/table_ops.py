@@ -1,6 +1,6 @@
-"""Tables as ops. A handle, in host memory, holds the table, which the session keeps.
+"""Tables as ops. A handle, in host memory, refers to the table, which the session keeps.
 
-Nodes that name the same `shared_name` in the same container have the same table.
+Nodes that name the same `shared_name` in the same container share a table.
 """
 
 from __future__ import annotations
@@ -118,14 +118,14 @@ _declare_table(
 )
 
 
-# -- what is done with a table
+# -- operations on a table
 
 
 def _table_of(context: KernelContext, handle: Any, keys: int | None, outputs: bool) -> MutableTable:
-    """The table behind a handle; InvalidArgumentError where an op has other dtypes than it.
+    """Return the table behind a handle; raise InvalidArgumentError if the op's dtypes differ.
 
-    keys: how many inputs after the handle have the dtypes of keys and values, from the first on.
-    outputs: whether the outputs have these.
+    keys: the number of inputs after the handle that have the dtypes of keys and values, in order.
+    outputs: whether the outputs have these dtypes too.
     """
     table = held_object(handle, MutableTable, "table")
     types = table.types[:2]
@@ -149,7 +149,7 @@ def _bind_export(context: KernelContext, handle: Any) -> Run:
 
 
 def _changing(method: str, count: int) -> Callable[..., Run]:
-    """What binds an op that hands its inputs to a method of the table."""
+    """Return the binding of an op that passes its inputs to a method of the table."""
 
     def bind(context: KernelContext, handle: Any, *arrays: Any) -> Run:
         return lambda: getattr(_table_of(context, handle, count, False), method)(*arrays)
@@ -174,7 +174,7 @@ def _bytes(text: Any) -> bytes:
 
 
 def _value_shape(context: InferContext) -> TensorShape | None:
-    """The shape of a value, None where it is not known."""
+    """Return the shape of a value, or None if it is unknown."""
     op_type, attrs = context.maker(0) or ("", {})
     return as_shape(attrs.get("value_shape", ())) if "HashTable" in op_type else None
 
@@ -182,7 +182,7 @@ def _value_shape(context: InferContext) -> TensorShape | None:
 def _infer_find(context: InferContext) -> Sequence[TensorShape]:
     op_type, _ = context.maker(0) or ("", {})
     shape = _value_shape(context)
-    if shape is None or "Dense" in op_type:  # whose keys may be rows
+    if shape is None or "Dense" in op_type:  # keys may be rows
         return [UNKNOWN]
     return [context.shapes[1].concatenate(shape)]
 
@@ -197,7 +197,7 @@ def _infer_export(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _infer_pairs(context: InferContext) -> Sequence[TensorShape]:
-    """Keys are a vector, but in a dense table; values are as many."""
+    """Check that keys are a vector, except in a dense table, and that there are as many values."""
     op_type, _ = context.maker(0) or ("", {})
     if "HashTable" in op_type and "Dense" not in op_type:
         (keys,) = of_rank(context.shapes[1], 1, "keys")
@@ -219,7 +219,7 @@ _FIND = {"Tin": ALL, "Tout": ALL}
 
 
 def _reading_op(op_type: str, bind: Callable[..., Run], signature: str, **declaration: Any) -> None:
-    """Declares an op that reads a table, whose outputs have sizes that the run finds."""
+    """Declare an op that reads a table and whose output sizes are known only in a run."""
     inputs, _, outputs = signature.partition(" -> ")
     kernel = Call(make=bind, late=True, dynamic=True, direct=True)
     host = tuple(range(inputs.count(":")))

@@ -49,7 +49,7 @@ apply_centered_rms_prop = declare_update(
 
 
 def _shrunk(values: Term, distance: Term, if_positive: Term) -> Term:
-    """`values` nearer to 0 by `distance`, if the third number is above 0."""
+    """Shrink `values` towards 0 by `distance`, if `if_positive` is above 0."""
     magnitude = (values.apply("fabs(x)") - distance).apply(NOT_NEGATIVE)
     return (values.apply(SIGN) * magnitude).apply(IF_POSITIVE, values, if_positive)
 
