@@ -56,10 +56,10 @@ host_op(
 def string_format(
     template: str, inputs: Any, placeholder: str = "{}", summarize: int = 3, name: str | None = None
 ) -> Tensor:
-    """`template` with its placeholders replaced by the text of `inputs`, a tensor or a list.
+    """Replace the placeholders of `template` by the text of `inputs`, a tensor or a list.
 
-    Of each axis the first and last `summarize` elements are shown (-1: all). A scalar string.
-    ValueError where there are more or fewer placeholders than inputs.
+    Of each axis the first and last `summarize` elements are shown (-1: all). Returns a scalar
+    string. Raises ValueError if there are more or fewer placeholders than inputs.
     """
     tensors = convert_n_to_tensor(inputs if isinstance(inputs, (list, tuple)) else [inputs])
     template, placeholder = text_of("template", template), text_of("placeholder", placeholder)

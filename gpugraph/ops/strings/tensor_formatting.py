@@ -11,11 +11,12 @@ from gpugraph.ops.debugging.assert_kernel import element_text
 
 
 def formatted(array: Any, summarize: int) -> str:
-    """All of `array`, or the first and last `summarize` elements of each axis (below 0: all).
+    """Format all of `array`, or the first and last `summarize` elements of each axis (below 0:
+    all).
 
-    An axis is written in brackets, its elements separated by spaces, rows by as many new lines as
-    there are axes within, less one. Strings are quoted; bools are 0 and 1. Bytes that are not valid
-    UTF-8 become lone surrogates, as with "surrogateescape".
+    An axis is written in brackets, its elements separated by spaces; rows are separated by one new
+    line fewer than there are axes within them. Strings are quoted; bools are 0 and 1. Bytes that
+    are not valid UTF-8 become lone surrogates, as with "surrogateescape".
     """
     values = np.asarray(array)
     size = int(values.size)
