@@ -1,4 +1,4 @@
-"""Ops that make lists of tensors: of nothing, of a tensor, of other lists."""
+"""Ops that make lists of tensors: empty ones, or from a tensor or other lists."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@
 
 The handle, in host memory, holds the `ElementArray`; the flow is a scalar, always 0, that
 orders the ops. Arrays live as long as their run. The sizes of elements are often known only then:
-inference asks the array that the handle holds.
+inference reads them from the array that the handle holds.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from gpugraph.ops.tensor_arrays.gradient_arrays import read_gradient, write_grad
 
 
 def container(context: InferContext) -> ElementArray | None:
-    """The array behind the handle; None before the run."""
+    """Return the array behind the handle, or None before the run."""
     handle = context.value(0)
     return None if handle is None else handle.item(0)
 
