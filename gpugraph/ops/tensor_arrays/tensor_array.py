@@ -111,7 +111,7 @@ class TensorArray:
 
     @property
     def flow(self) -> Tensor:
-        """A scalar that is computed after all writes that this TensorArray knows of."""
+        """A scalar that is computed after all writes on which this TensorArray depends."""
         return self._flow
 
     @property

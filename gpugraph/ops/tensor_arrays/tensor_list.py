@@ -131,7 +131,7 @@ class TensorList:
         return zeros
 
     def __add__(self, other: TensorList) -> TensorList:
-        """Return the list of the sums of elements; those that are not set count as zeros."""
+        """Return the list of the sums of elements; unset elements count as zeros."""
         if len(self.items) != len(other.items):
             raise invalid_argument(
                 "Trying to add two lists of tensors with different lengths. One is "

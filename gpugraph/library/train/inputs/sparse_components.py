@@ -1,4 +1,4 @@
-"""SparseTensors as components of a queue's elements: three strings each, as long as they wait."""
+"""SparseTensors as components of a queue's elements, stored as three strings each."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 
 
 def without_sparse(tensors: Sequence[Any]) -> list[Any]:
-    """The tensors, with the values of SparseTensors in their place."""
+    """Return the tensors, with SparseTensors replaced by their values."""
     return [item.values if isinstance(item, SparseTensor) else item for item in tensors]
 
 
 def sparse_components(lists: Sequence[Sequence[Any]]) -> dict[int, SparseTensor]:
-    """Components that are SparseTensors, by position. ValueError where they are not in all lists,
-    TypeError for other dtypes there."""
+    """Return the components that are SparseTensors, by position.
+
+    Raises ValueError if they are not in all lists, TypeError if their dtypes differ."""
     found = [
         {index: item for index, item in enumerate(tensors) if isinstance(item, SparseTensor)}
         for tensors in lists
@@ -43,14 +44,17 @@ def sparse_components(lists: Sequence[Sequence[Any]]) -> dict[int, SparseTensor]
 
 
 def storable(tensor: Any, many: bool) -> Tensor:
-    """A tensor; a SparseTensor, or each of its rows, as three strings, which a queue can hold."""
+    """Convert to a tensor that a queue can hold.
+
+    A SparseTensor, or with `many` each of its rows, becomes three strings.
+    """
     if not isinstance(tensor, SparseTensor):
         return convert_to_tensor(tensor)
     return serialize_many_sparse(tensor) if many else serialize_sparse(tensor)
 
 
 def with_sparse(batch: Any, sparse: Mapping[int, SparseTensor], many: bool) -> Any:
-    """A batch whose sparse components are SparseTensors again, with a row for each element."""
+    """Restore the sparse components of a batch as SparseTensors, with a row for each element."""
     if not sparse:
         return batch
     components = list(batch) if isinstance(batch, list) else [batch]
