@@ -99,8 +99,7 @@ def global_step_read(graph: Graph | None = None) -> Any:
 
 
 def global_step_for(hook: str) -> Any:
-    """Return `global_step_read` of the default graph; raise RuntimeError naming the hook if None.
-    """
+    """Return `global_step_read` of the default graph; raise RuntimeError naming the hook."""
     step = global_step_read()
     if step is None:
         raise RuntimeError(f"Global step should be created to use {hook}.")

@@ -44,8 +44,7 @@ def _decay(
 def _decay_by_rate(
     type_name: str, default: str, doc: str, decay: Callable[[Tensor, Tensor, Tensor, str], Tensor]
 ) -> Callable[..., Tensor]:
-    """Make a public function that returns `decay(learning_rate, decay_rate, periods passed, name)`.
-    """
+    """Make a public function of `decay(learning_rate, decay_rate, periods passed, name)`."""
 
     @named(type_name, doc)
     def function(
@@ -173,8 +172,7 @@ def cosine_decay(
     alpha: Any = 0.0,
     name: str | None = None,
 ) -> Tensor:
-    """Decay from learning_rate to alpha * learning_rate along half a cosine, in `decay_steps`
-    steps.
+    """Decay from learning_rate to alpha * learning_rate along half a cosine.
 
     Source: Loshchilov and Hutter, arXiv:1608.03983.
     """

@@ -149,8 +149,7 @@ def _infer_operation(context: InferContext) -> Sequence[TensorShape]:
 def _combine_sets(
     operation: str, ones: Sets, others: Sets, sizes: tuple[int, ...], dtype: Any
 ) -> list[Any]:
-    """Apply `operation` to each pair of sets, and return the result as indices, values and shape.
-    """
+    """Apply `operation` to each pair of sets; return the result as indices, values and shape."""
     combine = _OPERATIONS[operation]
     rows: list[tuple[int, ...]] = []
     values: list[Any] = []
@@ -254,8 +253,7 @@ def _operate(a: Any, b: Any, operation: str, validate: bool) -> SparseTensor:
 
 
 def set_size(a: Any, validate_indices: bool = True) -> Tensor:
-    """Count the distinct elements of each set along the last axis of the SparseTensor `a`, as
-    int32.
+    """Count the distinct elements of each set along the last axis of `a`, as int32.
 
     Shape: that of `a` without the last axis. Raises TypeError if `a` is no SparseTensor or holds
     floats. A run raises InvalidArgumentError for indices out of bounds and, with
@@ -281,8 +279,7 @@ def set_intersection(a: Any, b: Any, validate_indices: bool = True) -> SparseTen
 def set_difference(
     a: Any, b: Any, aminusb: bool = True, validate_indices: bool = True
 ) -> SparseTensor:
-    """Return the elements of the sets of `a` that `b` lacks; without `aminusb`, those of `b` not in
-    `a`.
+    """Return the elements of `a` that `b` lacks; without `aminusb`, those of `b` that `a` lacks.
 
     See `set_intersection` for the arguments.
     """

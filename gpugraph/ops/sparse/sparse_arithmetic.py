@@ -145,8 +145,7 @@ def _infer_reduce(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _kept_axes(shape: Any, axes: Any) -> list[int]:
-    """Return the dimensions that are not reduced; raise InvalidArgumentError for axes out of range.
-    """
+    """Return the dimensions that are kept; raise InvalidArgumentError for axes out of range."""
     rank = len(shape)
     for axis in ints(axes):
         if not -rank <= axis < rank:
@@ -158,9 +157,7 @@ def _kept_axes(shape: Any, axes: Any) -> list[int]:
 
 
 def _groups(indices: Any, shape: Any, axes: Any) -> tuple[Any, list[int]]:
-    """Return the number of the result's element that each element belongs to, and the result's
-    sizes.
-    """
+    """Return, for each element, its element of the result; also return the result's sizes."""
     positions(indices, shape)
     axes_left = _kept_axes(shape, axes)
     sizes = [int(shape[axis]) for axis in axes_left]

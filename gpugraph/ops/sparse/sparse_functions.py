@@ -33,8 +33,7 @@ def sparse_to_dense(
     validate_indices: bool = True,
     name: str | None = None,
 ) -> Tensor:
-    """Return a tensor of `output_shape` with the values at the indices and `default_value`
-    elsewhere.
+    """Return a tensor of `output_shape` with the values at the indices, else `default_value`.
 
     sparse_indices: shape (n, rank); for a vector also (n,) or a scalar. sparse_values: shape (n,),
     or one value for all. A run raises InvalidArgumentError for indices out of bounds, and with
@@ -53,8 +52,7 @@ def sparse_to_dense(
 def sparse_tensor_to_dense(
     sp_input: Any, default_value: Any = None, validate_indices: bool = True, name: str | None = None
 ) -> Tensor:
-    """Convert a SparseTensor to a tensor, with `default_value` (0, or "" for strings) where it is
-    empty.
+    """Convert a SparseTensor to a tensor, filled with `default_value` (0, or "" for strings).
 
     A run raises InvalidArgumentError for indices out of bounds, and with `validate_indices` for
     indices that are out of order or repeated.
@@ -124,8 +122,7 @@ def sparse_tensor_dense_matmul(
 
 
 def sparse_add(a: Any, b: Any, threshold: Any = None, thresh: Any = None) -> Any:
-    """Add two tensors of one shape, at least one of them sparse; two sparse ones give a
-    SparseTensor.
+    """Add two tensors of one shape, at least one sparse; two sparse ones give a SparseTensor.
 
     threshold (older name: thresh): a sparse sum omits sums of two elements whose magnitude is
     smaller; elements that only one operand has always stay.
@@ -205,8 +202,7 @@ def sparse_concat(
 
 
 def _joined_shape(inputs: Sequence[SparseTensor], axis: int, shape: Tensor) -> Any:
-    """Return the result's shape: a constant if all shapes are known and of one rank, else `shape`.
-    """
+    """Return the result's shape, a constant if all shapes are known and of one rank."""
     known = [tensor.shape for tensor in inputs]
     rank = known[0].rank
     if rank is None or not all(shape.is_fully_defined() and shape.rank == rank for shape in known):
@@ -220,8 +216,7 @@ def _joined_shape(inputs: Sequence[SparseTensor], axis: int, shape: Tensor) -> A
 
 
 def _widen_shapes(shapes: Sequence[Any], axis: int) -> list[Any]:
-    """Return each shape with every size except the one along the axis raised to the largest of all.
-    """
+    """Return each shape with all sizes raised to the largest ones, except along the axis."""
     largest = raw_ops.Max(raw_ops.Pack(list(shapes)), np.array(0, np.int32))
     rank = shapes[0].shape.as_list()[0]
     if rank is None:
@@ -262,9 +257,7 @@ def sparse_reshape(sp_input: Any, shape: Any, name: str | None = None) -> Sparse
 
 
 def _complete_sizes(count: int, sizes: Any) -> Any:
-    """Return the sizes with a -1 replaced by the remaining count; raise ValueError if they don't
-    fit.
-    """
+    """Return the sizes with -1 replaced by the remaining count; raise ValueError on a misfit."""
     completed = sizes.astype(np.int64)
     product = int(np.prod(completed[completed >= 0]))
     open_sizes = int((completed < 0).sum())

@@ -122,8 +122,7 @@ def _refuse_smaller(sizes: Sequence[Any], wanted: Any) -> None:
 
 
 def _check_in_run(sizes: Tensor, wanted: Tensor) -> Tensor:
-    """Return `wanted` after a check that its rank is that of `sizes` and that no size is smaller.
-    """
+    """Return `wanted` after a check that it has the rank of `sizes` and no smaller size."""
     all_axes = np.array([0], np.int32)
     ranks = raw_ops.Equal(raw_ops.Shape(sizes), raw_ops.Shape(wanted))
     what = "new_shape must be of sp_input's rank", raw_ops.Shape(sizes), raw_ops.Shape(wanted)
@@ -144,8 +143,7 @@ def sparse_merge(
     name: str | None = None,
     already_sorted: bool = False,
 ) -> SparseTensor:
-    """Place values by ids: the ids of one or more tensors replace the last dimension of
-    `sp_values`.
+    """Place values by ids: the ids of one or more tensors replace the values' last dimension.
 
     sp_ids: a SparseTensor of int32 or int64, or a list of them with the indices of the values;
     vocab_size: the number of ids, for a list one number per tensor. already_sorted: the result

@@ -26,8 +26,7 @@ PARTS = "{0}_indices: matrix int64, {0}_values: vector T, {0}_shape: vector int6
 def sparse_op(
     name: str, infer: InferFunction, cpu: Call, grad: Any = NO_GRADIENT, **declared: Any
 ) -> OpFunction:
-    """Declare an op on sparse tensors, as `op` does; its NumPy kernel serves GPUs too, on the host.
-    """
+    """Declare an op on sparse tensors, as `op` does; its NumPy kernel also serves GPUs."""
     gpu = _BY_VALUE if cpu.dynamic else _COMPUTED
     return op(name, infer=infer, cpu=cpu, gpu=gpu, grad=grad, **declared)
 
@@ -102,8 +101,7 @@ def same_size(one: int | None, other: int | None, what: str) -> int | None:
 
 
 def copy_by_row(source: Any, source_rows: Any, rows: Any, out: Any) -> None:
-    """Set out[i] to the element of `source` whose row of indices is `rows[i]`, or to 0 without one.
-    """
+    """Set out[i] to the element of `source` at the indices `rows[i]`, or to 0 without one."""
     number_by_row = {tuple(row): number for number, row in enumerate(source_rows.tolist())}
     numbers = np.array([number_by_row.get(tuple(row), -1) for row in rows.tolist()], np.int64)
     is_there = numbers >= 0
@@ -120,8 +118,6 @@ def ranks_of(values: Any) -> Any:
 
 
 def add_by_rank(gradient: Any, ranks: Any, values: Any) -> Any:
-    """Return the gradient of `values`, given the ranks (see `ranks_of`; 0 for none) at their
-    targets.
-    """
+    """Return the gradient of `values`, whose ranks (see `ranks_of`; 0 for none) are `ranks`."""
     places = raw_ops.Sub(ranks, np.array(1, np.int32))
     return raw_ops.UnsortedSegmentSum(gradient, places, raw_ops.Shape(values)[0])

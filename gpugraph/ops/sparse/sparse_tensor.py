@@ -49,9 +49,7 @@ class SparseTensor(Composite):
 
     @classmethod
     def from_value(cls, sparse_tensor_value: Any) -> SparseTensor:
-        """Make a SparseTensor from the parts of another or of a SparseTensorValue; else raise
-        TypeError.
-        """
+        """Make a SparseTensor from the parts of another, or of a SparseTensorValue."""
         if not isinstance(sparse_tensor_value, (SparseTensor, SparseTensorValue)):
             raise TypeError(f"Neither a SparseTensor nor SparseTensorValue: {sparse_tensor_value}.")
         value = sparse_tensor_value

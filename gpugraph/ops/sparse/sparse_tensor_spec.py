@@ -25,9 +25,7 @@ class SparseTensorSpec(ShapedTypeSpec):
 
     @classmethod
     def from_value(cls, value: Any) -> SparseTensorSpec:
-        """Return the spec of a SparseTensor or SparseTensorValue; raise TypeError for anything
-        else.
-        """
+        """Return the spec of a SparseTensor or SparseTensorValue; else raise TypeError."""
         if isinstance(value, SparseTensor):
             return cls(value.shape, value.dtype)
         if isinstance(value, SparseTensorValue):

@@ -156,9 +156,7 @@ def _lower_slope(a: Array, x: Array) -> Array:
 
 
 def _sample_slope(alpha: Array, sample: Array) -> Array:
-    """Return the derivative of a gamma sample by alpha at constant probability: - dP / da over dP /
-    dx.
-    """
+    """Return dx / da at constant probability, for gamma samples x: - dP / da over dP / dx."""
     return _by_half(
         alpha,
         sample,

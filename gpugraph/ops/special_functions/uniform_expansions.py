@@ -118,9 +118,7 @@ def lower(a: Array, x: Array) -> Array:
 
 
 def _slope(a: Array, near: _Near) -> Array:
-    """Return the derivative of P by a over `bell`: de / da = -(m / e) / a, d(a e^2 / 2) / da =
-    -log.
-    """
+    """Return dP / da over `bell`, with de / da = -(m / e) / a and d(a e^2 / 2) / da = -log."""
     ratio = _series(_RATIO[1:], near.e)
     log_over_e = ratio - near.e / 2
     by_e = [_series(np.arange(1, len(c)) * c[1:], near.e) for c in _C]

@@ -33,8 +33,7 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _bind(context: KernelContext, ref: Any, *others: Any) -> Callable[[], Any]:
-    """Bind the assignment, with checks before the write; values for an empty slice are not checked.
-    """
+    """Bind the assignment after its checks; values for an empty slice are not checked."""
     value = others[-2]
     begin, end, strides = (ints(context.value(index)) for index in (1, 2, 3))
     target = ref[numpy_index(context.attrs, ref.shape, begin, end, strides)]

@@ -198,8 +198,7 @@ def with_initialized_reads(
 
 
 def _producers(tensor: Tensor) -> list[Operation] | None:
-    """Return all operations that compute `tensor`, producers first, or None if they form a cycle.
-    """
+    """Return all operations that compute `tensor`, producers first; None if they form a cycle."""
     order: dict[Operation, None] = {}
     path: set[Operation] = set()
     stack = [(tensor.op, False)]

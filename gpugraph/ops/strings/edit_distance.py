@@ -114,8 +114,7 @@ _edit_distance = op(
 def edit_distance(
     hypothesis: Any, truth: Any, normalize: bool = True, name: str = "edit_distance"
 ) -> Tensor:
-    """Count the insertions, deletions and replacements from each hypothesis to its truth, as
-    float32.
+    """Count the insertions, deletions and replacements from hypotheses to truths, as float32.
 
     hypothesis, truth: SparseTensors of one rank and dtype, in row-major order, whose last dimension
     holds the sequences; the result has the other dimensions. normalize: divide by the length of the

@@ -217,8 +217,7 @@ class _Literal:
 
 
 def _format_inputs(inputs: Sequence[Any], sep: str, summarize: int, name: str | None) -> Tensor:
-    """Build one StringFormat of all inputs: tensors at its placeholders, the rest in its template.
-    """
+    """Build one StringFormat of all inputs: tensors at placeholders, the rest in its template."""
     leaves = [leaf for structure in inputs for leaf in flatten(structure)]
     place = _placeholder([*(str(leaf) for leaf in leaves if not _tensors_of(leaf)), sep])
     tensors = [convert_to_tensor(tensor) for leaf in leaves for tensor in _tensors_of(leaf)]

@@ -72,8 +72,7 @@ def _replacer(pattern: bytes, rewrite: bytes, everywhere: bool) -> Callable[[byt
 
 
 def _pieces(compiled: Pattern, text: Any, parts: Sequence[Any], everywhere: bool) -> list[Any]:
-    """Return the new text in pieces: the text between the matches, and the rewrite for each match.
-    """
+    """Return the new text in pieces: text between matches, and the rewrite for each match."""
     pieces, start = [], 0
     for spans in _matches(compiled, text):
         first, end = spans[0]

@@ -37,8 +37,7 @@ class Pattern(Protocol):
     groups: int
 
     def prepared(self, data: bytes) -> Any:
-        """Return the text in the form that `search` takes, str or bytes; spans refer to that form.
-        """
+        """Return the text in the form for `search`, str or bytes; spans refer to that form."""
 
     def search(self, text: Any, start: int) -> Spans | None:
         """Return the spans of the first match in the text from `start` on."""
@@ -133,8 +132,7 @@ def _re2() -> Any:
 
 
 def _of_re2(module: Any, pattern: bytes, captures: bool) -> _Re2Pattern | None:
-    """Compile the pattern for RE2; return None if the places of its groups could fill the memory.
-    """
+    """Compile the pattern for RE2; return None if its groups could fill the memory."""
     options = module.Options()
     options.log_errors = False
     options.never_capture = not captures

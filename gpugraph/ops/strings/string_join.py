@@ -74,9 +74,7 @@ def string_join(inputs: Any, separator: str = "", name: str | None = None) -> Te
 
 
 def _axes(value: Any, rank: int) -> list[int]:
-    """Return the axes in the order in which they are joined; raise ValueError if one is out of
-    range.
-    """
+    """Return the axes in the order of their joining; raise ValueError if one is out of range."""
     for axis in ints(value):
         if not -rank <= axis < rank:
             words = f"Invalid reduction dimension {axis} for input with {rank} dimension"
@@ -253,8 +251,7 @@ host_op(
 def unsorted_segment_join(
     inputs: Any, segment_ids: Any, num_segments: Any, separator: str = "", name: str | None = None
 ) -> Tensor:
-    """Join, for each segment i, the strings of `inputs` whose `segment_ids` are i, with
-    `separator`.
+    """Join, for each segment i, the strings whose `segment_ids` are i, with `separator`.
 
     `segment_ids` has the shape of the first axes of `inputs`. Shape of the result: [num_segments]
     and the other axes. A run raises InvalidArgumentError for an id outside [0, num_segments).

@@ -95,8 +95,7 @@ def as_string(
     fill: str = "",
     name: str | None = None,
 ) -> Tensor:
-    """Write each element as text: numbers in decimal, complex ones as (1,2), bools as true and
-    false.
+    """Write each element as text: decimal numbers, complex ones as (1,2), bools as true, false.
 
     precision: digits after the point, of floats and complex numbers; 6 by default.
     scientific, shortest: in the form 1.5e+00, or in the shorter of both.
@@ -209,8 +208,7 @@ def string_to_number(
     name: str | None = None,
     input: Any = None,
 ) -> Tensor:
-    """Parse each string as a number of `out_type`: float32, float64, int32, int64, uint32 or
-    uint64.
+    """Parse strings as numbers: float32, float64, int32, int64, uint32 or uint64.
 
     White space at both ends is ignored. A run raises InvalidArgumentError for a string that is not
     a number, or not an integer in the type's range; floats out of range become infinite. Raises

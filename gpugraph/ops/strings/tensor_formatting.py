@@ -11,8 +11,7 @@ from gpugraph.ops.debugging.assert_kernel import element_text
 
 
 def formatted(array: Any, summarize: int) -> str:
-    """Format all of `array`, or the first and last `summarize` elements of each axis (below 0:
-    all).
+    """Format `array`, or the first and last `summarize` elements of each axis (below 0: all).
 
     An axis is written in brackets, its elements separated by spaces; rows are separated by one new
     line fewer than there are axes within them. Strings are quoted; bools are 0 and 1. Bytes that

@@ -16,9 +16,7 @@ _CHUNK = 1 << 20
 
 @functools.cache
 def bucket_limits() -> Any:
-    """Return the upper limits of all buckets, ascending; a value equal to one is in the next
-    bucket.
-    """
+    """Return the buckets' upper limits, ascending; a value equal to one is in the next bucket."""
     ends = []
     end = _SMALLEST
     while end < _LARGEST:

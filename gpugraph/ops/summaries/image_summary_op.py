@@ -29,8 +29,7 @@ def numbered_tags(tag: bytes, kind: bytes, count: int, most: int) -> list[bytes]
 
 
 def _pixels(image: Any, bad_color: Any) -> Any:
-    """Convert a float image to bytes: 0 is black if no value is negative, otherwise 128 stands for
-    0.
+    """Convert a float image to bytes: 0 is black, or 128 stands for 0 if there are negatives.
 
     A pixel that isn't finite gets the colour `bad_color`.
     """

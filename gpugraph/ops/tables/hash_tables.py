@@ -69,10 +69,9 @@ class MutableTable:
         return len(self._places)
 
     def find(self, keys: Any, default: Any) -> Any:
-        """Return the values of keys, [*shape of the keys, *value_shape]; `default` for unknown
-        keys.
+        """Return the values of keys, [*shape of the keys, *value_shape], or defaults.
 
-        default: of the shape of one value, or of the whole result.
+        default: the values of unknown keys, of the shape of one value or of the whole result.
         """
         listed, shape = self._keys_of(keys)
         value_shape = self.types.value_shape
@@ -160,8 +159,7 @@ class StaticTable(MutableTable):
     _is_initialized = False
 
     def find(self, keys: Any, default: Any) -> Any:
-        """Look up as in any table; raise FailedPreconditionError before the table is initialized.
-        """
+        """Look up as in any table; raise FailedPreconditionError before the initialization."""
         if not self._is_initialized:
             raise FailedPreconditionError(
                 None, None, "Table not initialized. Run tf.tables_initializer() first."

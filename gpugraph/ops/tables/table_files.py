@@ -60,8 +60,7 @@ def read_columns(
 
 
 def _lines(path: str, vocab_size: int) -> Iterator[tuple[int, bytes]]:
-    """Yield the first `vocab_size` lines (-1: all), without their line breaks, and their numbers.
-    """
+    """Yield the first `vocab_size` lines (-1: all) without line breaks, and their numbers."""
     count = offset = 0
     with system_errors(path), open_to_read(path) as file:
         for line in file:

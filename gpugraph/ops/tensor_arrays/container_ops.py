@@ -1,6 +1,4 @@
-"""Declarations of ops on containers (TensorArrays and stacks), and the common code of their
-kernels.
-"""
+"""Declarations of ops on containers (TensorArrays and stacks), and their kernels' common code."""
 
 from __future__ import annotations
 
@@ -22,8 +20,7 @@ Run = Callable[[], Any]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Access:
-    """A step that pushes, pops, writes (`put`) or reads (`take`) one element, or finds the array of
-    gradients.
+    """A step that pushes, pops, writes (`put`), reads (`take`) an element, or finds gradients.
 
     `run` performs the step. The other fields describe it, so that native loops can perform it
     themselves: it goes to or from `value`, of `kind`, at `index` of an array. copy: a second
@@ -102,8 +99,7 @@ HANDLE_SHAPE = TensorShape.of((2,))
 
 
 def infer_scalar(index: int, what: str) -> InferFunction:
-    """Return inference for a scalar output; input `index`, named `what` in errors, is a scalar too.
-    """
+    """Return inference for a scalar output; input `index`, called `what`, is a scalar too."""
 
     def infer(context: InferContext) -> Sequence[TensorShape]:
         of_rank(context.shapes[index], 0, what)
@@ -118,8 +114,7 @@ def element_kind(shape: Sequence[int], dtype: DType) -> Kind:
 
 
 def pass_flow(run: Run, flow_in: Any, flow_out: Any) -> Run:
-    """Return `run` followed by the output of the flow, which is omitted if both flows share memory.
-    """
+    """Return `run` followed by the output of the flow, unless both flows share memory."""
     if flow_out is flow_in:
         return run
 

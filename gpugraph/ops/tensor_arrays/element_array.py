@@ -32,9 +32,7 @@ _NO_ZEROS = (dtypes.string, dtypes.resource)
 
 
 class Rules(NamedTuple):
-    """The limits of an array: shapes of elements, growth, whether reads clear, whether shapes are
-    alike.
-    """
+    """The limits of an array: elements' shapes, growth, clearing reads, one shape for all."""
 
     element_shape: TensorShape
     dynamic: bool = False
@@ -126,9 +124,7 @@ class ElementArray(ElementStore):
             self.free_if_cleared()
 
     def shape_at(self, index: int) -> tuple[int, ...]:
-        """Return the shape that a read of element `index` yields; raise its error if it can't be
-        read.
-        """
+        """Return the shape that a read of element `index` yields; raise if it can't be read."""
         self.check_open()
         if not 0 <= index < len(self.states):
             raise self.refusal(
@@ -194,9 +190,7 @@ class ElementArray(ElementStore):
     # -- checks
 
     def accept(self, index: int, shape: tuple[int, ...]) -> None:
-        """Raise unless an element may have this shape; if all are alike, it becomes the shape of
-        all.
-        """
+        """Raise unless an element may have this shape; if all are alike, all then have it."""
         if not self.allowed.is_compatible_with(shape):
             raise self.refusal(
                 f"Could not write to TensorArray index {index} because the value shape is "
@@ -257,8 +251,7 @@ class GradientArray(ElementArray):
         }
 
     def accept(self, index: int, shape: tuple[int, ...]) -> None:
-        """Raise unless an element may have this shape, which must be that of earlier writes to it.
-        """
+        """Raise unless an element may have this shape, that of earlier writes to it."""
         super().accept(index, shape)
         wanted = self.written_shape(index)
         if wanted is None:

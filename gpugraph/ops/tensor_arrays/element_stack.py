@@ -144,10 +144,7 @@ class ElementStack:
         return chunk
 
     def _room(self, size: int, top: _Chunk | None) -> int:
-        """Return the number of elements of `size` bytes for the next chunk, above the chunk `top`
-        of
-        these.
-        """
+        """Return the number of elements, of `size` bytes each, for the chunk after `top`."""
         room = 1
         if top is not None:
             room = 2 * top.room if top.room * size < SMALL_CHUNK else self.size() // 4

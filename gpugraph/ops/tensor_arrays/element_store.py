@@ -104,9 +104,7 @@ class ElementStore:
             self._note_states()
 
     def _note_states(self) -> None:
-        """Update the record: the address of the states, and the number of elements with state and
-        row.
-        """
+        """Update the address of the states, and the number of elements with state and row."""
         self.record[SIZE] = min(len(self.states), 0 if self.rows is None else len(self.rows))
         if self.states:
             self.record[STATES] = ctypes.addressof(ctypes.c_char.from_buffer(self.states))
@@ -203,8 +201,7 @@ class ElementStore:
 
 
 def as_slice(indices: Any) -> slice | None:
-    """Return `indices` as a slice if they are consecutive, not empty and not negative, else None.
-    """
+    """Return `indices` as a slice if they are consecutive and not negative, else None."""
     count = len(indices)
     if count == 0:
         return None

@@ -45,8 +45,7 @@ def _source(op: Operation) -> str:
 
 
 def _write(op: Operation, op_type: str, *values: Any) -> Tensor:
-    """Write `values` to the gradient array of the array that `op` reads; return the flow after it.
-    """
+    """Write `values` to the gradient array of the array that `op` reads; return the new flow."""
     array = gradient_handle(op.inputs[0], op.inputs[-1], _source(op))
     with op.graph.name_scope(op_type):
         return getattr(raw_ops, f"{op_type}V3")(array.handle, *values, array.flow)

@@ -133,13 +133,11 @@ class TensorArray:
         return f"<tf.TensorArray {self._handle.name} of {self._dtype.name}, flow {self._flow.name}>"
 
     def identity(self) -> TensorArray:
-        """Return the same elements, after the control inputs of an Identity that is created here.
-        """
+        """Return the same elements after the control inputs of an Identity created here."""
         return self._with_flow(identity(self._flow))
 
     def grad(self, source: str, flow: Tensor | None = None, name: str | None = None) -> TensorArray:
-        """Return the TensorArray of gradients of the elements, for the backward pass named
-        `source`.
+        """Return the TensorArray of the elements' gradients for the backward pass `source`.
 
         A run creates it at its first use; from then on this TensorArray can't grow. Repeated writes
         to one of its elements are added up.
@@ -243,8 +241,7 @@ class TensorArray:
             return self.scatter(range_of(0, count), value, name=name)
 
     def scatter(self, indices: Any, value: Any, name: str | None = None) -> TensorArray:
-        """Return a TensorArray whose elements `indices` are the slices of `value` along its first
-        axis.
+        """Return a TensorArray with the slices of `value` along axis 0 as elements `indices`.
 
         Raises ValueError if the shape of the slices does not fit.
         """
@@ -254,8 +251,7 @@ class TensorArray:
             return self._write("TensorArrayScatterV3", indices, elements, name)
 
     def split(self, value: Any, lengths: Any, name: str | None = None) -> TensorArray:
-        """Return a TensorArray whose elements are parts of `value` along its first axis, of
-        `lengths`.
+        """Return a TensorArray of parts of `value` along its first axis, of `lengths`.
 
         `lengths`, an int vector, has as many elements as the TensorArray. Raises ValueError if the
         shape of the parts does not fit.
@@ -292,9 +288,7 @@ class TensorArray:
         return None if size is None else int(size)
 
     def _check_element_shape(self, shape: TensorShape) -> None:
-        """Raise ValueError unless an element may have this shape; with infer_shape, all then have
-        it.
-        """
+        """Raise ValueError unless an element may have this shape, which may fix that of all."""
         known = self.element_shape
         if not known.is_compatible_with(shape):
             raise ValueError(

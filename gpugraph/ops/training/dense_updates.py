@@ -51,8 +51,7 @@ def _bind(
     context: KernelContext,
     *values: Any,
 ) -> Callable[[], Any]:
-    """Return the update of the whole variable: all its pieces, with scalars that are computed once.
-    """
+    """Return the update of the whole variable: all pieces, with scalars computed once."""
     *inputs, _ = values  # the output is the variable
     scalars = [value for index, value in enumerate(inputs) if index not in arrays]
     flat = [inputs[index].reshape(-1) for index in arrays]

@@ -65,8 +65,7 @@ class _Operation(NamedTuple):
 
 
 class _Trace(Builder):
-    """The operations of a formula on numbered values, all of one dtype; equal operations are
-    merged.
+    """The operations of a formula on numbered values of one dtype; equal ones are merged.
 
     is_array: for each input; the others are scalars. is_positive: the case of IF_POSITIVE that is
       traced; `condition` becomes the number of the value that it depends on.

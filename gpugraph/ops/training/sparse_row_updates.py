@@ -47,9 +47,7 @@ assert apply_ftrl  # its module fills UPDATES
 
 
 def _infer(refs: int, grad: int, indices: int) -> Callable[[InferContext], Sequence[TensorShape]]:
-    """Return inference for `refs` first inputs of one shape and a gradient with a row for each
-    index.
-    """
+    """Return inference for `refs` inputs of one shape and a gradient row for each index."""
 
     def infer(context: InferContext) -> Sequence[TensorShape]:
         whole = context.shapes[0]
@@ -132,8 +130,7 @@ def _scalar_inputs(slots: tuple[int, int, int], count: int) -> list[int]:
 
 
 def _unique_groups(indices: Any) -> Iterator[Any]:
-    """Yield the positions at which each row occurs for the first time, for the second, and so on.
-    """
+    """Yield the positions at which each row occurs for the first time, the second, and so on."""
     order = np.argsort(indices, kind="stable")
     numbers = np.arange(order.size)
     is_first = np.r_[True, np.diff(indices[order]) != 0]
@@ -198,9 +195,7 @@ def _native(name: str, slots: tuple[int, int, int]) -> RowSource:
 
 
 def _update_statements(name: str, signature: Signature, names: Mapping[int, str], refs: int) -> str:
-    """Return the statements that change one element of each array; `names` has an expression per
-    input.
-    """
+    """Return the statements that change an element of each array; `names` are the inputs'."""
     native = DECLARATIONS[f"Apply{name}"].native
     assert isinstance(native, Decomposition)
     inputs = [(names[index], signature.input_types[index].base_dtype) for index in sorted(names)]

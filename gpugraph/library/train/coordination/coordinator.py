@@ -87,8 +87,7 @@ class Coordinator:
 
     @contextmanager
     def stop_on_exception(self) -> Iterator[None]:
-        """Return a context manager that turns an exception into a stop request and suppresses it.
-        """
+        """Return a context manager that suppresses exceptions and requests a stop for them."""
         try:
             yield
         except BaseException:

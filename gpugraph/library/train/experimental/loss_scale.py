@@ -22,8 +22,7 @@ _Scale = TypeVar("_Scale", bound="LossScale")
 
 
 class LossScale(Trackable, ABC):
-    """Base class of the scales: `__call__` returns the scale, `update` adapts it to the gradients.
-    """
+    """Base class of the scales: `__call__` returns the scale, `update` adapts it to gradients."""
 
     def __init__(self) -> None:
         self._weights: dict[str, Variable] = {}
@@ -129,9 +128,7 @@ class DynamicLossScale(LossScale):
         return convert_to_tensor(self._scale)
 
     def update(self, grads: Any) -> tuple[Operation, Tensor]:
-        """Return an operation that counts the step and updates the scale, and whether all are
-        finite.
-        """
+        """Return an operation that updates the scale, and whether all gradients are finite."""
         is_finite = _are_finite(nest.flatten(grads))
         return cond(is_finite, self._after_good_step, self._after_bad_step), is_finite
 

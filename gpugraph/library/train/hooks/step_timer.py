@@ -25,9 +25,7 @@ class SecondOrStepTimer:
         self._last_triggered_time: float | None = None
 
     def should_trigger_for_step(self, step: int) -> bool:
-        """Return whether to act at this step: at the first step, and later when the interval is
-        over.
-        """
+        """Return whether to act at this step: the first one, and later after the interval."""
         last, moment = self._last_triggered_step, self._last_triggered_time
         if last is None or moment is None:
             return True
@@ -38,8 +36,7 @@ class SecondOrStepTimer:
         return time.time() >= moment + (self._every_secs or 0)
 
     def update_last_triggered_step(self, step: int) -> tuple[float | None, int | None]:
-        """Record an action at this step; return seconds and steps since the previous one, or Nones.
-        """
+        """Record an action at this step; return seconds and steps since the last, or Nones."""
         now, moment, last = time.time(), self._last_triggered_time, self._last_triggered_step
         self._last_triggered_time, self._last_triggered_step = now, step
         if moment is None or last is None:

@@ -56,8 +56,7 @@ class StopAtStepHook(SessionRunHook):
 
 
 class GlobalStepWaiterHook(SessionRunHook):
-    """Delays the first run until the global step, which other workers count, is `wait_until_step`.
-    """
+    """Delays the first run until the global step, counted by other workers, is high enough."""
 
     def __init__(self, wait_until_step: int) -> None:
         self._wait_until_step = wait_until_step
@@ -96,9 +95,7 @@ class FinalOpsHook(SessionRunHook):
         return self._values
 
     def end(self, session: Any) -> None:
-        """Run the final ops; OutOfRangeError and StopIteration, from ops that read input,
-        propagate.
-        """
+        """Run the final ops; OutOfRangeError and StopIteration of their inputs propagate."""
         if self._final_ops is None:
             return
         try:

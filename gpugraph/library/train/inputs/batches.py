@@ -122,8 +122,7 @@ def structured_as(tensors: Any, batch: Any) -> Any:
 
 
 def keep_condition(keep_input: Any, enqueue_many: bool) -> Tensor:
-    """Return the condition for enqueueing elements; raise ValueError unless it is scalar or vector.
-    """
+    """Return the condition for enqueueing; raise ValueError unless it is scalar or vector."""
     keep = convert_to_tensor(keep_input, dtype=dtypes.bool)
     rank = keep.get_shape().rank
     if rank is None:

@@ -154,9 +154,7 @@ class BaseMonitoredSession:
         return self
 
     def __exit__(self, kind: Any, value: Any, trace: Any) -> bool:
-        """Close the session; OutOfRangeError and StopIteration, the end of the input, end it
-        cleanly.
-        """
+        """Close the session; OutOfRangeError and StopIteration, from the input, end it cleanly."""
         if kind in (OutOfRangeError, StopIteration):
             kind = None
         self._close(kind)

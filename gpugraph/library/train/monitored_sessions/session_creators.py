@@ -67,8 +67,7 @@ class ChiefSessionCreator(_ScaffoldedCreator):
         }
 
     def create_session(self) -> Session:
-        """Create a session and finalize the graph. Raises as `SessionManager.prepare_session` does.
-        """
+        """Create a session, finalize the graph; raises as `SessionManager.prepare_session` does."""
         manager, scaffold = self._get_session_manager(), self._scaffold
         return manager.prepare_session(
             self._master,

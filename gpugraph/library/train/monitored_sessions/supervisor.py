@@ -228,8 +228,7 @@ class Supervisor:
     def start_queue_runners(
         self, sess: Session, queue_runners: Sequence[Any] | None = None
     ) -> list[threading.Thread]:
-        """Start the threads of the queue runners, by default those of the graph, and return them.
-        """
+        """Start the threads of queue runners, by default those of the graph, and return them."""
         runners = queue_runners
         if runners is None:
             runners = self._graph.get_collection(GraphKeys.QUEUE_RUNNERS)
@@ -245,8 +244,7 @@ class Supervisor:
         args: Any = None,
         kwargs: Any = None,
     ) -> LooperThread:
-        """Start a thread that calls a function every `timer_interval_secs` seconds, until the stop.
-        """
+        """Start a thread that calls a function every so often until the stop, and return it."""
         return LooperThread.loop(self.coord, timer_interval_secs, target, args, kwargs)
 
     def summary_computed(self, sess: Session, summary: Any, global_step: Any = None) -> None:
@@ -266,8 +264,7 @@ class Supervisor:
         return bool(self.coord.should_stop())
 
     def stop_on_exception(self) -> contextlib.AbstractContextManager[Any]:
-        """Return a context manager that turns an exception into a stop request and suppresses it.
-        """
+        """Return a context manager that suppresses exceptions and requests a stop for them."""
         return self.coord.stop_on_exception()
 
     def wait_for_stop(self) -> None:
