@@ -67,16 +67,16 @@ def _decay_by_rate(
 exponential_decay = _decay_by_rate(
     "exponential_decay",
     "ExponentialDecay",
-    """learning_rate * decay_rate ** (global_step / decay_steps), a scalar.
+    """Return learning_rate * decay_rate ** (global_step / decay_steps), a scalar.
 
-    staircase: the quotient is floored, so that the rate changes every `decay_steps` steps.
+    staircase: floor the quotient, so that the rate changes every `decay_steps` steps.
     """,
     lambda first, rate, periods, name: multiply(first, pow(rate, periods), name=name),
 )
 inverse_time_decay = _decay_by_rate(
     "inverse_time_decay",
     "InverseTimeDecay",
-    "learning_rate / (1 + decay_rate * global_step / decay_steps); see `exponential_decay`.",
+    "Return learning_rate / (1 + decay_rate * global_step / decay_steps); see `exponential_decay`.",
     lambda first, rate, periods, name: truediv(first, plus(1.0, multiply(rate, periods)), name),
 )
 
@@ -178,8 +178,8 @@ def cosine_decay(
     """
     numbers = decay_steps, alpha
     with _decay(name, "CosineDecay", learning_rate, global_step, *numbers) as decay:
-        _, first, step, (steps, least) = decay
-        part = (1.0 - least) * _wave(truediv(minimum(step, steps), steps)) + least
+        _, first, step, (steps, lowest) = decay
+        part = (1.0 - lowest) * _wave(truediv(minimum(step, steps), steps)) + lowest
         return multiply(first, part)
 
 
@@ -199,12 +199,12 @@ def cosine_decay_restarts(
     """
     numbers = first_decay_steps, alpha, t_mul, m_mul
     with _decay(name, "SGDRDecay", learning_rate, global_step, *numbers) as decay:
-        scope, first, step, (steps, least, longer, factor) = decay
+        scope, first, step, (steps, lowest, longer, factor) = decay
         passed = truediv(step, steps)
         period, fraction = cond(
             equal(longer, 1.0), lambda: _equal_period(passed), lambda: _growing(passed, longer)
         )
-        part = (1.0 - least) * (pow(factor, period) * _wave(fraction)) + least
+        part = (1.0 - lowest) * (pow(factor, period) * _wave(fraction)) + lowest
         return multiply(first, part, name=scope)
 
 

@@ -96,7 +96,7 @@ class SyncReplicasOptimizer(Optimizer):
         self.local_step_init_op = assign(local_step, global_step)
         self.ready_for_local_init_op = report_uninitialized_variables(global_variables())
         inits: list[Any] = [self.local_step_init_op]
-        additions, taken, closes = [], [], []
+        additions, averages, closes = [], [], []
         for gradient, variable in pairs:
             average = None
             if gradient is not None:
@@ -104,9 +104,9 @@ class SyncReplicasOptimizer(Optimizer):
                 additions.append(add)
                 inits.append(init)
                 closes.append(close)
-            taken.append((average, variable))
+            averages.append((average, variable))
         with device(global_step.device):  # where all workers find the queue
-            update = self._opt.apply_gradients(taken, global_step)
+            update = self._opt.apply_gradients(averages, global_step)
             self._tokens = FIFOQueue(
                 -1, dtype, shapes=(), name="sync_token_q", shared_name="sync_token_q"
             )

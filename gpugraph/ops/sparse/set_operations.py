@@ -120,7 +120,7 @@ _set_size = op(
     infer=_infer_size,
     **numpy_kernels(Call(make=_sizes, dynamic=True)),
     grad=NO_GRADIENT,
-    doc="How many different elements each set along the last axis of a sparse tensor has.",
+    doc="The number of distinct elements of each set along the last axis of a sparse tensor.",
 )
 
 # -- operations
@@ -165,7 +165,7 @@ def _combine_sets(
     return [indices, elements, np.array([*sizes, longest], np.int64)]
 
 
-def _agree(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
+def _common_sizes(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
     """Return the sizes of all axes except the last, which both shapes must share."""
     for sizes in (one, other):
         if len(sizes) < 2:
@@ -194,7 +194,7 @@ def _bind(dense: int) -> Callable[..., Callable[[], Any]]:
                 sets.append(
                     _sparse_sets(arrays[start], arrays[start + 1], arrays[start + 2], validate)
                 )
-            return _combine_sets(operation, sets[0], sets[1], _agree(*shapes), dtype)
+            return _combine_sets(operation, sets[0], sets[1], _common_sizes(*shapes), dtype)
 
         return run
 
@@ -215,8 +215,8 @@ def _declare(kinds: str, dense: int, inputs: str) -> Any:
         infer=_infer_operation,
         **numpy_kernels(kernel),
         grad=NO_GRADIENT,
-        doc="What set_operation (a-b, b-a, intersection, union) makes of the sets along the last "
-        "axes of two tensors. InvalidArgumentError where the other axes differ.",
+        doc="The result of set_operation (a-b, b-a, intersection, union) for the sets along the "
+        "last axes of two tensors. InvalidArgumentError if the other axes differ.",
     )
 
 

@@ -63,9 +63,9 @@ def _combine_pair(combine: Any, a: Sequence[Any], b: Sequence[Any]) -> tuple[Any
 
 
 def _add(*arrays: Any) -> list[Any]:
-    a, b, least = arrays[:3], arrays[3:6], arrays[6]
+    a, b, threshold = arrays[:3], arrays[3:6], arrays[6]
     rows, sums, both = _combine_pair(np.add, a, b)
-    is_kept = ~both | (np.abs(sums) >= least)
+    is_kept = ~both | (np.abs(sums) >= threshold)
     return [rows[is_kept], sums[is_kept], a[2].copy()]
 
 
@@ -81,8 +81,8 @@ sparse_op(
     inputs=f"{_PAIR}, thresh: Treal",
     outputs="sum_indices: int64, sum_values: T, sum_shape: int64",
     attrs={"T": NUMERIC, "Treal": REAL},
-    doc="The sum of two sparse tensors of one shape; of elements that both have, only sums of a "
-    "magnitude of thresh or more.",
+    doc="The sum of two sparse tensors of one shape; sums of elements that both have are kept "
+    "only if their magnitude is at least thresh.",
 )  # fmt: skip
 
 
@@ -109,7 +109,7 @@ sparse_op(
     "sum_indices: matrix int64",
     outputs="a_val_grad: T, b_val_grad: T",
     attrs={"T": NUMERIC},
-    doc="The gradient of SparseAdd: of each element that of its sum, 0 where that is not there.",
+    doc="The gradient of SparseAdd: for each element that of its sum, 0 if the sum is missing.",
 )  # fmt: skip
 
 
@@ -233,13 +233,13 @@ for _name, _reduction, _types, _back, _what in (
         "inputs": f"{PARTS.format('input')}, reduction_axes: int32",
         "attrs": {"keep_dims": Attr("bool", False), "T": _types},
     }
-    _doc = f"The {_what} of the elements that are there along axes (of none: as they are), "
+    _doc = f"The {_what} of the elements present along axes (without axes: the elements), "
     sparse_op(
         f"SparseReduce{_name}", _infer_reduce, Call(make=partial(_bind_reduce, _reduction)), _back,
         **_declared,
         outputs="output: T",
         host=[2, 3],
-        doc=f"{_doc}dense; 0 where there is none.",
+        doc=f"{_doc}dense; 0 without elements.",
     )  # fmt: skip
     sparse_op(
         f"SparseReduce{_name}Sparse", _infer_reduce_sparse,
@@ -295,5 +295,5 @@ sparse_op(
     inputs=PARTS.format("sp"),
     outputs="output: T",
     attrs={"T": (float64, float32)},
-    doc="exp(value) / sum(exp(values)) over the elements that are there of each row.",
+    doc="exp(value) / sum(exp(values)) over the elements present in each row.",
 )  # fmt: skip

@@ -291,11 +291,11 @@ def sparse_transpose(sp_input: Any, perm: Any = None, name: str | None = None) -
         if perm is None:
             rank = source.shape.rank
             if rank is None:
-                raise TypeError("The rank must be known, or perm be given, to transpose")
+                raise TypeError("sparse_transpose needs a known rank or perm")
             perm = np.arange(rank, dtype=np.int32)[::-1].copy()
         order = constant_value(convert_to_tensor(perm))
         if order is None:
-            raise TypeError("perm must be known when the graph is made")
+            raise TypeError("perm must be known when the graph is built")
         columns = transpose(gather(transpose(source.indices), order.astype(np.int32)))
         sizes = gather(source.dense_shape, order.astype(np.int32))
         return sparse_reorder(SparseTensor(columns, source.values, sizes))

@@ -91,15 +91,15 @@ def _size(value: Any, name: str) -> Tensor:
 def sparse_reset_shape(sp_input: Any, new_shape: Any = None) -> SparseTensor:
     """Return the same elements with the shape `new_shape`, or by default the smallest that fits.
 
-    new_shape: int64, of the same rank, and at least as large in each dimension. Otherwise raises
+    new_shape: int64, of the same rank, and at zero as large in each dimension. Otherwise raises
     ValueError, or in a run InvalidArgumentError.
     """
     source = expect_sparse(sp_input)
     indices, values, sizes = (identity(part) for part in source._parts())
     if new_shape is None:
         largest = raw_ops.Max(indices, np.array(0, np.int32))
-        least = np.array(0, np.int64)
-        wanted = raw_ops.Maximum(least, raw_ops.AddV2(largest, np.array(1, np.int64), name="Add"))
+        zero = np.array(0, np.int64)
+        wanted = raw_ops.Maximum(zero, raw_ops.AddV2(largest, np.array(1, np.int64), name="Add"))
         return SparseTensor(indices, values, wanted)
     wanted = cast(convert_to_tensor(new_shape, name="output_shape_tensor"), dtypes.int64)
     wanted.shape.assert_has_rank(1)
@@ -155,9 +155,7 @@ def sparse_merge(
     ids = [expect_sparse(value) for value in id_tensors]
     counts = [vocab_size] if is_single else list(vocab_size)
     if isinstance(sp_ids, list) == is_single:
-        raise TypeError(
-            "vocab_size has to be a list of sizes where sp_ids is a list, and only then"
-        )
+        raise TypeError("vocab_size must be a list of sizes if and only if sp_ids is a list")
     if len(ids) != len(counts):
         raise ValueError(f"{len(counts)} sizes of vocabularies for {len(ids)} sp_ids")
     values = expect_sparse(sp_values)

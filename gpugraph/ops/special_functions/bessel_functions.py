@@ -62,7 +62,7 @@ def _function(order: int, scaled: bool) -> Callable[[Array], Array]:
     return compute
 
 
-def _but_at_zero(x: Any, other: Any, number: float) -> Any:
+def _except_at_zero(x: Any, other: Any, number: float) -> Any:
     """Return `other`, with `number` where x is 0."""
     zero = raw_ops.Equal(x, raw_ops.ZerosLike(x))
     return raw_ops.SelectV2(zero, raw_ops.Mul(raw_ops.OnesLike(x), number), other)
@@ -70,7 +70,7 @@ def _but_at_zero(x: Any, other: Any, number: float) -> Any:
 
 def _nonzero(x: Any) -> Any:
     """Return x with 1 in place of 0, so that a division by it has gradients."""
-    return _but_at_zero(x, x, 1.0)
+    return _except_at_zero(x, x, 1.0)
 
 
 def _i0_gradient(op: Any, dy: Any) -> Any:
@@ -87,7 +87,7 @@ def _i1_gradient(op: Any, dy: Any) -> Any:
     """Multiply dy by I0(x) - y / x."""
     x, y = op.inputs[0], op.outputs[0]
     slope = raw_ops.Sub(raw_ops.BesselI0(x), raw_ops.RealDiv(y, _nonzero(x)))
-    return raw_ops.Mul(dy, _but_at_zero(x, slope, 0.5))
+    return raw_ops.Mul(dy, _except_at_zero(x, slope, 0.5))
 
 
 def _i1e_gradient(op: Any, dy: Any) -> Any:
@@ -95,7 +95,7 @@ def _i1e_gradient(op: Any, dy: Any) -> Any:
     x, y = op.inputs[0], op.outputs[0]
     lost = raw_ops.AddV2(raw_ops.Sign(x), raw_ops.Reciprocal(_nonzero(x)))
     slope = raw_ops.Sub(raw_ops.BesselI0e(x), raw_ops.Mul(y, lost))
-    return raw_ops.Mul(dy, _but_at_zero(x, slope, 0.5))
+    return raw_ops.Mul(dy, _except_at_zero(x, slope, 0.5))
 
 
 def _declare(op_type: str, order: int, scaled: bool, grad: Any, doc: str) -> UnaryFunction:
@@ -110,11 +110,11 @@ bessel_i0 = _declare(
     "BesselI0", 0, False, _i0_gradient, "The modified Bessel function of order 0, elementwise."
 )
 bessel_i0e = _declare(
-    "BesselI0e", 0, True, _i0e_gradient, "exp(-|x|) bessel_i0(x), elementwise: nothing overflows."
+    "BesselI0e", 0, True, _i0e_gradient, "exp(-|x|) bessel_i0(x), elementwise, without overflow."
 )
 bessel_i1 = _declare(
     "BesselI1", 1, False, _i1_gradient, "The modified Bessel function of order 1, elementwise."
 )
 bessel_i1e = _declare(
-    "BesselI1e", 1, True, _i1e_gradient, "exp(-|x|) bessel_i1(x), elementwise: nothing overflows."
+    "BesselI1e", 1, True, _i1e_gradient, "exp(-|x|) bessel_i1(x), elementwise, without overflow."
 )

@@ -37,14 +37,14 @@ if TYPE_CHECKING:
 
 
 _DOUBLE = (dtypes.float32, dtypes.float64)
-_MOST = 20000
+_MAX_TERMS = 20000
 """The maximum number of terms: enough for parameters of beta up to ten million."""
 
 
 def _terms(*parameters: Array) -> int:
     """Return the number of terms of a fraction that matter for parameters of this size."""
     largest = max((float(parameter.max(initial=0.0)) for parameter in parameters), default=0.0)
-    return int(min(_MOST, 120 + 6 * np.sqrt(min(largest, 1e12))))
+    return int(min(_MAX_TERMS, 120 + 6 * np.sqrt(min(largest, 1e12))))
 
 
 # -- gamma
@@ -54,7 +54,7 @@ def _series(a: Array, x: Array) -> tuple[Array, Array]:
     """Sum x^n / ((a + 1) ... (a + n)) over n >= 0, and its derivative by a; for x < a + 1."""
     term, slope = np.ones_like(a), np.zeros_like(a)
     total, change = term.copy(), slope.copy()
-    for n in range(1, _MOST):
+    for n in range(1, _MAX_TERMS):
         ratio = x / (a + n)
         slope = slope * ratio - term * ratio / (a + n)
         term = term * ratio
@@ -117,8 +117,8 @@ def _edges(a: Array, x: Array, inner: Array, at_zero: float) -> Array:
     """
     a, x = np.broadcast_arrays(a, x)
     inner = np.where((a > 0) & (x == np.inf), (1 - at_zero) * np.isfinite(a), inner)
-    least = (x == 0) | ((a == np.inf) & (x > 0) & (x < np.inf))
-    return np.where(((a > 0) | (at_zero == 0)) & least, at_zero, inner)
+    is_edge = (x == 0) | ((a == np.inf) & (x > 0) & (x < np.inf))
+    return np.where(((a > 0) | (at_zero == 0)) & is_edge, at_zero, inner)
 
 
 def _lower(a: Array, x: Array) -> Array:
@@ -216,7 +216,7 @@ _declare(
     "RandomGammaGrad",
     _sample_slope,
     _refuse,
-    "The derivative by alpha of a gamma number whose probability stays, elementwise.",
+    "The derivative by alpha of a gamma sample at constant probability, elementwise.",
     inputs="alpha: T, sample: T",
     outputs="output: T",
 )
@@ -280,7 +280,7 @@ betainc: Callable[..., Tensor] = public_function(
         """The regularized incomplete beta function I(a, b; x), elementwise: the integral of
     t^(a - 1) (1 - t)^(b - 1) from 0 to x over that to 1, of float32 or float64.
 
-    All have one shape (ValueError), or are numbers. NaN where a or b is not above 0, and for x
+    All have one shape (else ValueError), or are scalars. NaN where a or b is not above 0, and for x
     outside of [0, 1]. Its gradient is by x only, as in TensorFlow.""",
         inputs="a: T, b: T, x: T",
         infer=_infer_beta,

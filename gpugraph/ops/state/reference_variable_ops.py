@@ -29,7 +29,7 @@ from gpugraph.ops.state.change_by_handle import CHANGES_REFERENCE, change_variab
 _UNFIT_VALUES = (
     "Assign requires shapes of both tensors to match. lhs shape= {} rhs shape= {}",
     "Trying to assign to variable with tensor with wrong shape. Expected {} got {}: a resource "
-    "variable that is made with shape=tf.TensorShape(None) takes any",
+    "variable created with shape=tf.TensorShape(None) accepts any shape",
 )
 """A run's message for a value of another shape: for a reference variable, for a resource variable.
 """

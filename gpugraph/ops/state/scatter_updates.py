@@ -247,54 +247,59 @@ def _scatter_function(name: str, doc: str, locking: bool = False) -> Callable[..
 
 scatter_update = _scatter_function(
     "scatter_update",
-    """ref[indices[i]] = updates[i] for each i; returns the same as `tf.assign`.
+    """Set ref[indices[i]] = updates[i] for each i; return the same as `tf.assign`.
 
     ref: a variable of rank 1 or more. indices: ints of any shape. updates: of shape
-      indices.shape + ref.shape[1:], or a scalar. Of several updates of a row the last one stays.
+      indices.shape + ref.shape[1:], or a scalar. The last of several updates of a row wins.
 
-    ValueError for other shapes, TypeError if `ref` is no variable. InvalidArgumentError in a run
-    for an index outside [0, ref.shape[0]); then nothing is written. So do all scatter functions.
+    Raises ValueError for other shapes, TypeError if `ref` is no variable. A run raises
+    InvalidArgumentError for an index outside [0, ref.shape[0]), and writes nothing. All scatter
+    functions do so.
     """,
     locking=True,
 )
 scatter_add = _scatter_function(
-    "scatter_add", "ref[indices[i]] += updates[i] for each i, in order; see `scatter_update`."
+    "scatter_add", "Add updates[i] to ref[indices[i]] for each i, in order; see `scatter_update`."
 )
 scatter_sub = _scatter_function(
-    "scatter_sub", "ref[indices[i]] -= updates[i] for each i, in order; see `scatter_update`."
+    "scatter_sub",
+    "Subtract updates[i] from ref[indices[i]] for each i, in order; see `scatter_update`.",
 )
 scatter_mul = _scatter_function(
-    "scatter_mul", "ref[indices[i]] *= updates[i] for each i, in order; see `scatter_update`."
+    "scatter_mul",
+    "Multiply ref[indices[i]] by updates[i] for each i, in order; see `scatter_update`.",
 )
 scatter_div = _scatter_function(
     "scatter_div",
-    """ref[indices[i]] /= updates[i] for each i, in order; integers are truncated.
+    """Divide ref[indices[i]] by updates[i] for each i, in order; integers are truncated.
 
-    InvalidArgumentError in a run for integers divided by zero; else see `scatter_update`.
+    A run raises InvalidArgumentError for integers divided by zero. See also `scatter_update`.
     """,
 )
 scatter_min = _scatter_function(
     "scatter_min",
-    "ref[indices[i]] = min(ref[indices[i]], updates[i]) for each i; see `scatter_update`.",
+    "Set ref[indices[i]] = min(ref[indices[i]], updates[i]) for each i; see `scatter_update`.",
 )
 scatter_max = _scatter_function(
     "scatter_max",
-    "ref[indices[i]] = max(ref[indices[i]], updates[i]) for each i; see `scatter_update`.",
+    "Set ref[indices[i]] = max(ref[indices[i]], updates[i]) for each i; see `scatter_update`.",
 )
 scatter_nd_update = _scatter_function(
     "scatter_nd_update",
-    """ref[indices[i]] = updates[i], where the last dimension of `indices` holds coordinates.
+    """Set ref[indices[i]] = updates[i], where the last dimension of `indices` holds coordinates.
 
-    updates: of shape indices.shape[:-1] + ref.shape[indices.shape[-1]:]. ValueError for other
-    shapes. InvalidArgumentError in a run for coordinates outside; then nothing is written.
+    updates: of shape indices.shape[:-1] + ref.shape[indices.shape[-1]:]. Raises ValueError for
+    other shapes. A run raises InvalidArgumentError for coordinates out of bounds, and writes
+    nothing.
     """,
     locking=True,
 )
 scatter_nd_add = _scatter_function(
-    "scatter_nd_add", "ref[indices[i]] += updates[i] by coordinates; see `scatter_nd_update`."
+    "scatter_nd_add", "Add updates[i] to ref[indices[i]] by coordinates; see `scatter_nd_update`."
 )
 scatter_nd_sub = _scatter_function(
-    "scatter_nd_sub", "ref[indices[i]] -= updates[i] by coordinates; see `scatter_nd_update`."
+    "scatter_nd_sub",
+    "Subtract updates[i] from ref[indices[i]] by coordinates; see `scatter_nd_update`.",
 )
 
 

@@ -74,7 +74,7 @@ def _session_op(op_type: str, kernel: Call, doc: str, **declaration: Any) -> Non
 _session_op(
     "GetSessionHandle",
     Call(make=_bind_handle, direct=True),
-    "Keeps the value in the session, on its device, if the handle is fetched: its handle.",
+    "The handle of the value; a fetch of it keeps the value in the session, on its device.",
     inputs="value: T",
     outputs="handle: string",
     attrs={"T": ALL},
@@ -91,7 +91,7 @@ _session_op(
 _session_op(
     "DeleteSessionTensor",
     Call(make=_bind_deletion, direct=True),
-    "Gives back the memory of the tensor that the session keeps under the handle.",
+    "Frees the memory of the tensor that the session keeps under the handle.",
     **_BY_HANDLE,
     infer=no_outputs,
 )

@@ -17,7 +17,7 @@ from typing import Any
 from gpugraph.ops.strings.regex_fragments import Assertion, Fragment, Instruction, Op
 from gpugraph.plan import check_run
 
-MOST_ENTRIES = 100_000  # threads and transitions that are kept, about 30 MB
+MAX_ENTRIES = 100_000  # threads and transitions that are kept, about 30 MB
 _BLOCK = 1 << 16  # bytes between two checks of the time limit
 _END = -1  # the class of the position before the first byte and after the last one
 _WORD = frozenset(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz")
@@ -155,7 +155,7 @@ class Automaton:
         )
 
     def _state(self, key: tuple[Any, ...]) -> _State:
-        if self.entries > MOST_ENTRIES:
+        if self.entries > MAX_ENTRIES:
             self._forget()
         if (state := self._states.get(key)) is None:
             state = self._states[key] = _State(self, key)

@@ -81,8 +81,8 @@ def _is_sound(file: CompiledFile, name: str) -> bool:
         _SOUND[key] = numbers.tolist() == [_ALGORITHMS[name](text) for text in _SAMPLE]
         if not _SOUND[key]:
             warnings.warn(
-                f"native code is not used: {name} gives other hashes than Python: the C compiler "
-                "is not sound",
+                f"native code is not used: {name} returns other hashes than Python. The C "
+                "compiler is not reliable",
                 RuntimeWarning,
                 stacklevel=stack_level(),
             )

@@ -39,7 +39,7 @@ _FILE = "file://"
 def _bind_print(context: KernelContext, source: Any, *others: Any) -> Callable[[], Any]:
     *data, out = others
     attrs = context.attrs
-    message, first, most = attrs["message"], attrs["first_n"], attrs["summarize"]
+    message, first, limit = attrs["message"], attrs["first_n"], attrs["summarize"]
     count = context.state(lambda: [0])
 
     def show() -> None:
@@ -49,7 +49,7 @@ def _bind_print(context: KernelContext, source: Any, *others: Any) -> Callable[[
             if count[0] >= first:
                 return
             count[0] += 1
-        text = "".join(summary(array, most) for array in data)
+        text = "".join(summary(array, limit) for array in data)
         _write(sys.stderr, f"{message}{text}\n")
 
     return show
@@ -200,7 +200,7 @@ def _stream_name(output_stream: Any) -> str:
         if output_stream is stream:
             return name
     raise ValueError(
-        f"Unsupported output stream, logging level, or file: {output_stream!r}. There are "
+        f"Unsupported output stream, logging level, or file: {output_stream!r}. Supported are "
         "sys.stdout, sys.stderr, tf.logging.info, tf.logging.warning, tf.logging.error, and "
         "'file://<path>'."
     )

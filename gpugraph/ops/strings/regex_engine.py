@@ -25,7 +25,7 @@ Spans = Sequence[tuple[int, int]]
 FEW_STEPS = 10**6
 FEW_STEPS_PER_BYTE = 1000
 
-MOST_CAPTURES = 4 << 20
+MAX_CAPTURES = 4 << 20
 """The maximum of instructions times groups of a pattern for RE2, which may keep the places of all
 groups for each instruction: 64 MiB. TensorFlow requests at most ten groups, the package always all.
 """
@@ -65,7 +65,7 @@ class _Re2Pattern:
         return self._compiled.fullmatch(data) is not None
 
 
-class _OwnPattern:
+class _FallbackPattern:
     """Runs `re` on text that it matches in few steps, and the automaton on bytes otherwise."""
 
     def __init__(self, pattern: Parsed) -> None:
@@ -137,7 +137,7 @@ def _of_re2(module: Any, pattern: bytes, captures: bool) -> _Re2Pattern | None:
     options.log_errors = False
     options.never_capture = not captures
     compiled = module.compile(pattern, options)
-    few = compiled.programsize * compiled.groups <= MOST_CAPTURES
+    few = compiled.programsize * compiled.groups <= MAX_CAPTURES
     return _Re2Pattern(compiled) if few else None
 
 
@@ -165,7 +165,7 @@ def compiled_pattern(pattern: bytes, captures: bool = True) -> Pattern:
             )
             raise _refusal(pattern, text) from error
     try:
-        return _OwnPattern(parsed(pattern.decode()))
+        return _FallbackPattern(parsed(pattern.decode()))
     except UnicodeDecodeError:
         raise _refusal(pattern, "invalid UTF-8") from None
     except SyntaxRefusal as error:

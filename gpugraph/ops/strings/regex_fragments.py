@@ -13,7 +13,7 @@ from math import inf, prod
 from typing import Any, NamedTuple
 
 LAST = 0x10FFFF
-MOST_INSTRUCTIONS = 400_000
+MAX_INSTRUCTIONS = 400_000
 
 Ranges = tuple[tuple[int, int], ...]
 """Code points: the first and the last of each range; the ranges are sorted and disjoint."""
@@ -217,7 +217,7 @@ def group(part: Fragment, index: int) -> Fragment:
 def repeat(part: Fragment, low: int, high: int | None, greedy: bool) -> Fragment:
     """Match the part `low` to `high` times; None means any number of times."""
     rest = 0 if high is None else high - low
-    if len(part.code) * max(high or low, 1) > MOST_INSTRUCTIONS:
+    if len(part.code) * max(high or low, 1) > MAX_INSTRUCTIONS:
         raise TooLargeError
     source = f"(?:{part.source}){{{low},{'' if high is None else high}}}{'' if greedy else '?'}"
     optional = (low, high) == (0, 1)
@@ -255,6 +255,6 @@ def _copies(code: list[Instruction], low: int, rest: int, greedy: bool) -> list[
 
 
 def _checked(code: list[Instruction]) -> list[Instruction]:
-    if len(code) > MOST_INSTRUCTIONS:
+    if len(code) > MAX_INSTRUCTIONS:
         raise TooLargeError
     return code

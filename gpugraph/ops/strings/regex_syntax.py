@@ -33,7 +33,7 @@ from gpugraph.ops.strings.regex_fragments import (
 )
 from gpugraph.plan import check_run
 
-MOST_COPIES = 1000
+MAX_COPIES = 1000
 _NOT_NEWLINE = complement(((10, 10),))
 _ESCAPES = {"a": 7, "f": 12, "t": 9, "n": 10, "r": 13, "v": 11}
 _NUMBER = re.compile(r"\\(?:([1-7][0-7]{1,2}|0[0-7]{0,2})|x([0-9A-Fa-f]{2})|x\{([0-9A-Fa-f]+)\})")
@@ -131,9 +131,9 @@ class _Parser:
             raise SyntaxRefusal(f"bad repetition operator: {self.repeated}{text}")
         if not parts:
             raise SyntaxRefusal(f"no argument for repetition operator: {text}")
-        most = max(low, high or 0)
-        copies = parts[-1].copies * max(most if text[0] == "{" else 1, 1)
-        if most > MOST_COPIES or copies > MOST_COPIES or (high is not None and high < low):
+        largest = max(low, high or 0)
+        copies = parts[-1].copies * max(largest if text[0] == "{" else 1, 1)
+        if largest > MAX_COPIES or copies > MAX_COPIES or (high is not None and high < low):
             raise SyntaxRefusal(f"invalid repetition size: {text}")
         part = repeat(parts[-1], low, high, greedy != ("U" in self.flags))
         parts[-1] = part._replace(copies=copies)

@@ -29,12 +29,12 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 def _bind(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
     *inputs, out = arrays
     parts = context.attrs["template"].split(context.attrs["placeholder"])
-    most = context.attrs["summarize"]
+    summarize = context.attrs["summarize"]
 
     def write() -> None:
         text = parts[0]
         for array, part in zip(inputs, parts[1:]):
-            text += formatted(array, most) + part
+            text += formatted(array, summarize) + part
         out[()] = text.encode("utf-8", "surrogateescape")
 
     return write

@@ -227,7 +227,7 @@ def _by_segments(source: Any, segments: Any, number: int, separator: bytes) -> A
         if not 0 <= segment < number:
             raise _refusal(
                 "segment_ids are not allowed to exceed num_segments or to have negative values: "
-                f"there is {segment}, and num_segments is {number}"
+                f"one is {segment}, and num_segments is {number}"
             )
         for column, text in enumerate(row):
             before = texts[segment, column]

@@ -110,7 +110,7 @@ string_strip: InputFunction = public_function(
     string_op(
         "StringStrip",
         lambda _: bytes.strip,
-        "Each string without the ASCII white space at its ends.",
+        "Strip ASCII white space from both ends of each string.",
     )
 )
 
@@ -181,12 +181,12 @@ def _bind_substr(
     return run
 
 
-def _first(text: bytes, most: int, start: int, index: Any, may_be_negative: bool) -> int:
+def _first(text: bytes, length: int, start: int, index: Any, may_be_negative: bool) -> int:
     """Return the start of a part, from 0; raise InvalidArgumentError if it is out of range."""
-    if not (-most if may_be_negative else 0) <= start <= most:
+    if not (-length if may_be_negative else 0) <= start <= length:
         where = index[0] if len(index) == 1 else index or 0
         raise invalid_argument(f"pos {start} out of range for string {text!r} at index {where}")
-    return start if start >= 0 else most + start
+    return start if start >= 0 else length + start
 
 
 _substr = host_op(
@@ -239,15 +239,15 @@ def _decode(text: bytes) -> bytes:
 _encode_base64 = string_op(
     "EncodeBase64",
     _encode,
-    "Each string in the base64 of web addresses (- and _), with = at the end if `pad`.",
+    "Each string in web-safe base64 (- and _), with = at the end if `pad`.",
     pad=Attr("bool", False),
 )
 decode_base64: InputFunction = public_function(
     string_op(
         "DecodeBase64",
         lambda _: _decode,
-        "The bytes that each string, in the base64 of web addresses, padded or not, encodes. "
-        "InvalidArgumentError, in a run, for other strings.",
+        "Decode each string from web-safe base64, padded or not. "
+        "A run raises InvalidArgumentError for other strings.",
     )
 )
 

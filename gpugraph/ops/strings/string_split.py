@@ -83,12 +83,12 @@ def _at_each(attrs: Any, separator: bytes) -> Cut:
 
     Without a separator it cuts at white space, and strips white space from both ends.
     """
-    most = attrs["maxsplit"]
+    max_cuts = attrs["maxsplit"]
 
     def cut(text: bytes) -> Sequence[bytes]:
         if separator:
-            return text.split(separator, most)
-        return text.lstrip(_SPACE).split(None, most) if most else [text]
+            return text.split(separator, max_cuts)
+        return text.lstrip(_SPACE).split(None, max_cuts) if max_cuts else [text]
 
     return cut
 
@@ -119,7 +119,7 @@ host_op(
 
 def _refuse_ragged(result_type: Any) -> None:
     if result_type == "RaggedTensor":
-        raise NotImplementedError("There are no ragged tensors here; ask for a SparseTensor")
+        raise NotImplementedError("Ragged tensors are not supported; use 'SparseTensor'")
     if result_type != "SparseTensor":
         raise ValueError(f"result_type must be 'RaggedTensor' or 'SparseTensor', not {result_type}")
 

@@ -39,7 +39,7 @@ def _writer(context: KernelContext) -> Callable[[Any], bytes]:
     if precision > -1:
         form += f".{precision}"
     form += "e" if attrs["scientific"] else "g" if attrs["shortest"] else "f"
-    plain = form.replace("%0", "%", 1) if fill == "0" else form  # an infinity is not padded with zeros
+    plain = form.replace("%0", "%", 1) if fill == "0" else form  # inf is not zero-padded
     if dtype.is_complex:
         return lambda value: (
             f"({_float(form, plain, value.real)},{_float(form, plain, value.imag)})".encode()
@@ -124,7 +124,7 @@ _FLOAT = re.compile(
 )
 _HEX = re.compile(r"[+-]?0x(?:[0-9a-f]+\.?[0-9a-f]*|\.[0-9a-f]+)(?:p[+-]?[0-9]+)?", re.IGNORECASE)
 _DIGITS, _DECIMALS = b"0123456789", b"0123456789+-.eE"
-_MOST_DIGITS = 32
+_MAX_DIGITS = 32
 """The maximum length of an integer's text, without leading zeros."""
 _SPACE = " \t\n\v\f\r"
 
@@ -166,9 +166,9 @@ def plain_numbers(texts: Sequence[bytes], wanted: DType) -> Any:
 
 
 def _integer(text: str, wanted: DType) -> int | None:
-    if len(text) > _MOST_DIGITS:
+    if len(text) > _MAX_DIGITS:
         text = text[:1] + text[1:].lstrip("0")
-        if len(text) > _MOST_DIGITS:
+        if len(text) > _MAX_DIGITS:
             return None
     if not _INTEGER.fullmatch(text) or (wanted.is_unsigned and text.startswith("-")):
         return None

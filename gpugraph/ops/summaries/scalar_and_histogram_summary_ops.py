@@ -74,7 +74,7 @@ scalar_summary_op = summary_op(
 histogram_summary_op = summary_op(
     "HistogramSummary",
     Call(make=_bind_histogram),
-    "A Summary of how the values of a tensor of any shape are spread. They must be finite.",
+    "A Summary of the distribution of a tensor's values, which must be finite.",
     "tag: string, values: T",
     T=REAL,
 )

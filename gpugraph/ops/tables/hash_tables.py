@@ -220,7 +220,7 @@ class DenseTable(MutableTable):
     """A table whose exported keys and values are the buckets of TensorFlow's open addressing.
 
     empty_key, deleted_key: arrays; reserved keys that mark buckets, and that runs must not use.
-    num_buckets: a power of 2; it doubles before more than `max_load_factor` of the buckets are
+    num_buckets: a power of 2; it doubles before increment than `max_load_factor` of the buckets are
     used.
     """
 
@@ -312,8 +312,8 @@ class DenseTable(MutableTable):
             return hashes[0]
         result = 0
         for number in hashes:
-            more = number + _GOLDEN + (result << 10) + (result >> 4)
-            result ^= more & _64_BITS
+            increment = number + _GOLDEN + (result << 10) + (result >> 4)
+            result ^= increment & _64_BITS
         return result
 
 

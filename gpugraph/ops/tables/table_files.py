@@ -35,14 +35,14 @@ def read_columns(
     """
     if len(delimiter) != 1:
         raise invalid_argument("delimiter should be only 1 char")
-    fewest = max(column for column, _ in columns) + 1
+    min_fields = max(column for column, _ in columns) + 1
     values: list[list[Any]] = [[] for _ in columns]
     for number, line in _lines(path, vocab_size):
-        fields = line.split(delimiter) if fewest > 0 else []
-        if len(fields) < fewest:
+        fields = line.split(delimiter) if min_fields > 0 else []
+        if len(fields) < min_fields:
             raise invalid_argument(
                 f"Invalid number of columns in {path} line {number} ({_shown(line)}) : expected at "
-                f"least {fewest} got {len(fields)}"
+                f"least {min_fields} got {len(fields)}"
             )
         for (column, dtype), rows in zip(columns, values, strict=True):
             if column == LINE_NUMBER:

@@ -101,18 +101,18 @@ _declare_table(
 _declare_table(
     "MutableHashTableV2",
     lambda name, types, _: MutableTable(name, types),
-    "A table that runs change, of scalars.",
+    "A table of scalars, which runs change.",
 )
 _declare_table(
     "MutableHashTableOfTensorsV2",
     _of_vectors,
-    "A table that runs change, of vectors.",
+    "A table of vectors, which runs change.",
     value_shape=_VALUE_SHAPE,
 )
 _declare_table(
     "MutableDenseHashTableV2",
     _dense,
-    "A table that runs change, whose export is its buckets.",
+    "A table that runs change, and that is exported as buckets.",
     "empty_key: key_dtype, deleted_key: key_dtype",
     **_DENSE,
 )
@@ -129,12 +129,14 @@ def _table_of(context: KernelContext, handle: Any, keys: int | None, outputs: bo
     """
     table = held_object(handle, MutableTable, "table")
     types = table.types[:2]
-    has, wants = list(context.input_types[1:]), list(types[: keys or 0])
-    if has != wants or (outputs and list(context.output_types)[-1] != types[1]):
-        mine, due = (", ".join(["resource", *(t.name for t in side)]) for side in (has, wants))
+    actual, expected = list(context.input_types[1:]), list(types[: keys or 0])
+    if actual != expected or (outputs and list(context.output_types)[-1] != types[1]):
+        has, needs = (
+            ", ".join(["resource", *(t.name for t in side)]) for side in (actual, expected)
+        )
         results = [t.name for t in context.output_types]
         raise invalid_argument(
-            f"Signature mismatch, have: {mine}->{', '.join(results)} expected: {due}->"
+            f"Signature mismatch, have: {has}->{', '.join(results)} expected: {needs}->"
             f"{', '.join(t.name for t in types[-len(results) :]) if results else ''}"
         )
     return table
@@ -148,7 +150,7 @@ def _bind_export(context: KernelContext, handle: Any) -> Run:
     return lambda: _table_of(context, handle, None, True).export()
 
 
-def _changing(method: str, count: int) -> Callable[..., Run]:
+def _bind_method(method: str, count: int) -> Callable[..., Run]:
     """Return the binding of an op that passes its inputs to a method of the table."""
 
     def bind(context: KernelContext, handle: Any, *arrays: Any) -> Run:
@@ -232,7 +234,7 @@ def _reading_op(op_type: str, bind: Callable[..., Run], signature: str, **declar
 _reading_op(
     "LookupTableFindV2", _bind_find,
     "table_handle: resource, keys: Tin, default_value: Tout -> values: Tout",
-    attrs=_FIND, infer=_infer_find, doc="The values of keys, a default for others.",
+    attrs=_FIND, infer=_infer_find, doc="The values of keys, or a default for missing ones.",
 )  # fmt: skip
 _reading_op(
     "LookupTableExportV2", _bind_export, "table_handle: resource -> keys: Tkeys, values: Tvalues",
@@ -243,19 +245,19 @@ asking_op(
     "LookupTableSizeV2",
     "size: int64",
     lambda handle: held_object(handle, MutableTable, "table").size(),
-    "How many keys a table has.",
+    "The number of keys of a table.",
     inputs="table_handle: resource",
 )
 for _type, _method, _infer, _doc in (
     ("LookupTableInsertV2", "insert", no_outputs, "Sets the values of keys."),
-    ("LookupTableImportV2", "replace", _infer_pairs, "Replaces all that a table has."),
+    ("LookupTableImportV2", "replace", _infer_pairs, "Replaces the contents of a table."),
     ("InitializeTableV2", "initialize", _infer_pairs, "Fills a table, once."),
 ):
     _types_of = {"Tkey": ALL, "Tval": ALL} if _type == "InitializeTableV2" else _FIND
     _key, _value = _types_of
     handle_op(
         _type,
-        _changing(_method, 2),
+        _bind_method(_method, 2),
         _doc,
         inputs=f"table_handle: resource, keys: {_key}, values: {_value}",
         attrs=_types_of,
@@ -263,8 +265,8 @@ for _type, _method, _infer, _doc in (
     )
 handle_op(
     "LookupTableRemoveV2",
-    _changing("remove", 1),
-    "Drops keys of a table.",
+    _bind_method("remove", 1),
+    "Removes keys of a table.",
     inputs="table_handle: resource, keys: Tin",
     attrs={"Tin": ALL},
 )

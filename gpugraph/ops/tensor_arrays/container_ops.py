@@ -54,7 +54,7 @@ def closing_op(op_type: str, container: str) -> None:
         del context
         return lambda: handle.item(0).close()
 
-    doc = f"Gives back the memory of {container} before the run is over; it can't be used any more."
+    doc = f"Frees the memory of {container} before the run is over; it can't be used any more."
     container_op(op_type, bind, inputs="handle: resource", infer=no_outputs, doc=doc)
 
 

@@ -144,11 +144,11 @@ class ElementArray(ElementStore):
         known = self.allowed
         if not known.is_fully_defined():
             raise self.refusal(
-                f"Could not read from TensorArray index {index}: it was not written, and zeros "
-                f"can't stand for it, as the element shape is not fully defined: {known}. Is the "
-                "array larger than what is written to it, or does a tf.stop_gradient keep its "
-                "gradient from being written? With a full element_shape given to the forward "
-                "TensorArray this reads zeros."
+                f"Could not read from TensorArray index {index}: it was not written, and it "
+                f"can't be read as zeros: the element shape is not fully defined: {known}. Is "
+                "the array larger than the number of elements written, or does a tf.stop_gradient "
+                "prevent the write of its gradient? If the forward TensorArray has a fully defined "
+                "element_shape, this reads zeros."
             )
         return known.sizes  # type: ignore[return-value]
 

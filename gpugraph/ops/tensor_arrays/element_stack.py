@@ -209,7 +209,7 @@ class ElementStack:
     def _check_dtype(self, dtype: DType, doing: str) -> None:
         if dtype is not self.dtype:
             raise self._refusal(
-                f"holds elements of type {self.dtype.name}, but {dtype.name} is what to {doing}"
+                f"holds elements of type {self.dtype.name}, but the {doing} is of type {dtype.name}"
             )
 
     def _refusal(self, why: str) -> InvalidArgumentError:

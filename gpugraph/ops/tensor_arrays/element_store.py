@@ -73,12 +73,12 @@ class ElementStore:
         self._block: Any = None
         self._row_shape: tuple[int, ...] | None = None  # also once the rows are gone
         self._apart: dict[int, Any] | None = None  # blocks by index
-        self._shapes: dict[int, tuple[int, ...]] = {}  # of elements that lie apart, including freed ones
+        self._shapes: dict[int, tuple[int, ...]] = {}  # of elements apart, also freed ones
 
     def put(self, index: int, value: Any, shape: tuple[int, ...]) -> None:
         """Store a copy of `value` as an element that has no value yet."""
         self.reach(index + 1)
-        if self.has_rows(shape):
+        if self.try_make_rows(shape):
             self.rows[index, ...] = value  # without the dots, strings would be nested
         else:
             assert self._apart is not None
@@ -118,7 +118,7 @@ class ElementStore:
         self._note_states()
         return before
 
-    def has_rows(self, shape: tuple[int, ...]) -> bool:
+    def try_make_rows(self, shape: tuple[int, ...]) -> bool:
         """Try to keep an element of this shape in the rows; return False if elements lie apart.
 
         Makes room for all elements, or moves them apart if their shape is another.

@@ -39,7 +39,7 @@ def _source(op: Operation) -> str:
     if end < 0:
         raise ValueError(
             f"The gradient of '{op.name}' belongs to a call of tf.gradients, but it is created in "
-            f"the name scope '{scope[1:]}', which is none of such a call"
+            f"the name scope '{scope[1:]}', which belongs to no such call"
         )
     return scope[1:end]
 

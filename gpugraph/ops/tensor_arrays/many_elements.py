@@ -61,14 +61,14 @@ def gathered_shape(array: ElementArray, indices: Any, declared: TensorShape) -> 
 def scatter(array: ElementArray, indices: Any, value: Any, kind: Kind) -> None:
     """Set the elements `indices` to copies of the slices of `value` along its first axis."""
     array.check_written(kind[1])
-    size, most = len(array.states), int(indices.max(initial=-1))
-    if most >= size and not array.dynamic:
-        raise array.refusal(f"Max scatter index must be < array size ({most} vs. {size})")
+    size, largest = len(array.states), int(indices.max(initial=-1))
+    if largest >= size and not array.dynamic:
+        raise array.refusal(f"Max scatter index must be < array size ({largest} vs. {size})")
     part = as_slice(indices)
     if part is not None and array.is_fresh(part):
         array.accept_all(part, kind[0])
         array.reach(part.stop)
-        if array.has_rows(kind[0]):
+        if array.try_make_rows(kind[0]):
             array.rows[part] = value
             array.states[part] = bytes([HELD]) * len(indices)
             return

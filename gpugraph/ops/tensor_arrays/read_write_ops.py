@@ -112,7 +112,7 @@ def _bind_gradient(context: KernelContext, handle: Any, flow_in: Any, *arrays: A
 
 _GRADIENT = (
     "The array of the gradients of an array's elements for the backward pass `source`, which the "
-    "first op creates. Values that are written to one element are added up."
+    "first op creates. Repeated writes to one element are added up."
 )
 _GRADIENT_INPUTS = "handle: resource, flow_in: float32"
 for _type, _inputs, _host, _doc in (
@@ -149,7 +149,7 @@ writing_op(
     is_element=True,
     infer=infer_scalar(1, "index"),
     grad=write_gradient,
-    doc="Element `index` becomes `value`. InvalidArgumentError outside of the array, when it was "
+    doc="Element `index` becomes `value`. InvalidArgumentError out of range, if it was "
     "written or read before, and for another dtype or a shape that does not fit.",
 )
 
@@ -180,7 +180,7 @@ container_op(
     host=(0, 1),
     grad=read_gradient,
     doc="Element `index`, zeros if it was not written but its shape is known. "
-    "InvalidArgumentError outside of the array and for what an earlier read has cleared.",
+    "InvalidArgumentError out of range and for an element that an earlier read has cleared.",
 )
 
 

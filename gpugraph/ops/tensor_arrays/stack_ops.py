@@ -81,8 +81,7 @@ container_op(
     attrs={"T": ALL, "swap_memory": Attr("bool", False)},
     infer=same_shape(1),
     view={0: 1},
-    doc="Puts a copy of `elem` on the stack and outputs `elem`. InvalidArgumentError when the "
-    "stack is full.",
+    doc="Pushes a copy of `elem` and outputs `elem`. InvalidArgumentError if the stack is full.",
 )
 
 
@@ -105,7 +104,7 @@ container_op(
     outputs="elem: elem_type",
     attrs={"elem_type": ALL},
     infer=_infer_pop,
-    doc="Takes the element that was pushed last. InvalidArgumentError when there is none.",
+    doc="Pops the element that was pushed last. InvalidArgumentError if there is none.",
 )
 
 

@@ -293,7 +293,7 @@ class TensorArray:
         if not known.is_compatible_with(shape):
             raise ValueError(
                 f"Inconsistent shapes: saw {shape} but expected {known} for the elements of "
-                f"{self._handle.name}; TensorArrays whose elements differ have infer_shape=False"
+                f"{self._handle.name}; use infer_shape=False for elements of different shapes"
             )
         if self._infer_shape:
             self._element_shape[0] = known.merge_with(shape)
@@ -347,4 +347,4 @@ def _check_handle(handle: Any, arguments: dict[str, Any]) -> None:
 def _check_flags(*flags: Any) -> None:
     for flag in flags:
         if not isinstance(flag, (bool, type(None))):
-            raise TypeError(f"dynamic_size and clear_after_read are bool, but there is {flag!r}")
+            raise TypeError(f"dynamic_size and clear_after_read must be bool, but one is {flag!r}")

@@ -40,7 +40,7 @@ from gpugraph.ops.training.dense_updates import UPDATES
 from gpugraph.ops.training.ftrl_and_proximal_updates import apply_ftrl
 from gpugraph.ops.training.numpy_programs import NumpyUpdate
 
-_MOST_VARIABLES = 4
+_MAX_VARIABLES = 4
 """The limit of host_row_updates.h."""
 
 assert apply_ftrl  # its module fills UPDATES
@@ -173,8 +173,8 @@ def _native(name: str, slots: tuple[int, int, int]) -> RowSource:
 
     def parameters(signature: Signature) -> list[int]:
         shape, count = signature.input_shapes[0], signature.input_shapes[indices][0]
-        if refs > _MOST_VARIABLES:
-            raise NotImplementedError(f"{refs} arrays are changed, more than {_MOST_VARIABLES}")
+        if refs > _MAX_VARIABLES:
+            raise NotImplementedError(f"{refs} arrays exceed the maximum of {_MAX_VARIABLES}")
         described = places(count, signature.input_types[indices], shape[:1])
         return [*described, prod(shape[1:]), grad, indices, len(signature.input_shapes)]
 

@@ -14,7 +14,7 @@ from gpugraph.base.errors import OutOfRangeError
 from gpugraph.base.fork_safe_locks import new_lock
 from gpugraph.platform import logging
 
-_LOOK_S = 0.05  # interval at which `join` checks whether a stop was requested
+_POLL_S = 0.05  # interval at which `join` checks whether a stop was requested
 _FIRST_JOIN_S = 0.001
 _LONGEST_JOIN_S = 0.1
 
@@ -117,7 +117,7 @@ class Coordinator:
         with self._lock:
             waited = self._registered_threads.union(threads or ())
         while not self.should_stop() and (alive := _alive(waited)):
-            alive[0].join(_LOOK_S)
+            alive[0].join(_POLL_S)
         _join_all(waited, stop_grace_period_secs)
         stragglers = [thread.name for thread in waited if thread.is_alive()]
         with self._lock:

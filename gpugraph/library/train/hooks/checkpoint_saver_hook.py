@@ -138,7 +138,7 @@ class CheckpointSaverHook(SessionRunHook):
         )
         ends = [listener for listener in self._listeners if listener.after_save(session, step)]
         for listener in ends:
-            logging.info("A CheckpointSaverListener asked for the training's end: %s", listener)
+            logging.info("A CheckpointSaverListener requested a stop: %s", listener)
         return bool(ends)
 
     def _get_saver(self) -> Any:

@@ -20,7 +20,7 @@ from gpugraph.library.train.hooks.session_run_hook import (
 from gpugraph.library.train.hooks.step_timer import NeverTriggerTimer, SecondOrStepTimer
 from gpugraph.platform import logging
 
-_MOST_WARNINGS = 5
+_MAX_WARNINGS = 5
 
 
 class LoggingTensorHook(SessionRunHook):
@@ -167,9 +167,9 @@ class StepCounterHook(SessionRunHook):
             logging.log_first_n(
                 logging.WARN,
                 "It seems that global step (tf.train.get_global_step) has not been increased: it "
-                "was %s before two runs in a row. Give tf.train.get_global_step() to "
+                "was %s before two consecutive runs. Pass tf.train.get_global_step() to "
                 "Optimizer.apply_gradients or Optimizer.minimize.",
-                _MOST_WARNINGS,
+                _MAX_WARNINGS,
                 before,
             )
         self._last_global_step = before

@@ -16,8 +16,8 @@ from gpugraph.library.train.hooks.session_run_hook import (
 )
 from gpugraph.platform import logging
 
-_BETWEEN_LOOKS = 0.5
-_BETWEEN_REPORTS = 1000
+_POLL_SECONDS = 0.5
+_STEPS_BETWEEN_REPORTS = 1000
 
 
 class StopAtStepHook(SessionRunHook):
@@ -75,10 +75,10 @@ class GlobalStepWaiterHook(SessionRunHook):
         logging.info(message, self._wait_until_step)
         reported = 0
         while (step := run_context.session.run(self._global_step)) < self._wait_until_step:
-            if step - reported > _BETWEEN_REPORTS:
+            if step - reported > _STEPS_BETWEEN_REPORTS:
                 logging.info(message + " Current step is %d.", self._wait_until_step, step)
                 reported = step
-            time.sleep(_BETWEEN_LOOKS)
+            time.sleep(_POLL_SECONDS)
         self._worker_is_started = True
 
 
@@ -102,9 +102,9 @@ class FinalOpsHook(SessionRunHook):
             self._values = session.run(self._final_ops, feed_dict=self._feeds)
         except (OutOfRangeError, StopIteration):
             logging.warning(
-                "The final ops of a FinalOpsHook read from an input that has come to its end. "
-                "They should depend on variables alone: what updates a metric belongs in the "
-                "steps, its value here."
+                "The final ops of a FinalOpsHook read from an input that has ended. "
+                "They should depend on variables alone: update metrics in the "
+                "steps, and read their values here."
             )
             raise
 

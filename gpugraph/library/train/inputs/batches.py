@@ -151,8 +151,8 @@ def element_shapes(
 ) -> list[TensorShape]:
     """Return the shapes of an element; raise ValueError if a rank is unknown."""
     if shapes is not None:
-        given = [as_shape(shape) for shape in shapes]
-        return [TensorShape.of((3,)) if index in sparse else s for index, s in enumerate(given)]
+        known = [as_shape(shape) for shape in shapes]
+        return [TensorShape.of((3,)) if index in sparse else s for index, s in enumerate(known)]
     result = []
     for tensors in zip(*lists):
         merged = TensorShape.of(None)

@@ -24,23 +24,23 @@ def sparse_components(lists: Sequence[Sequence[Any]]) -> dict[int, SparseTensor]
     """Return the components that are SparseTensors, by position.
 
     Raises ValueError if they are not in all lists, TypeError if their dtypes differ."""
-    found = [
+    sparse = [
         {index: item for index, item in enumerate(tensors) if isinstance(item, SparseTensor)}
         for tensors in lists
     ]
-    for other in found[1:]:
-        if other.keys() != found[0].keys():
+    for other in sparse[1:]:
+        if other.keys() != sparse[0].keys():
             raise ValueError(
                 "Inconsistent SparseTensors list: some of tensors_list have SparseTensors as "
-                f"components {sorted(found[0])}, others as {sorted(other)}"
+                f"components {sorted(sparse[0])}, others as {sorted(other)}"
             )
         for index, item in other.items():
-            if item.dtype != found[0][index].dtype:
+            if item.dtype != sparse[0][index].dtype:
                 raise TypeError(
                     "Expected types to be consistent: "
-                    f"{found[0][index].dtype.name} vs. {item.dtype.name}."
+                    f"{sparse[0][index].dtype.name} vs. {item.dtype.name}."
                 )
-    return found[0]
+    return sparse[0]
 
 
 def storable(tensor: Any, many: bool) -> Tensor:

@@ -32,7 +32,7 @@ def _close(session: Any) -> None:
         if session is not None:
             session.close()
     except LOST_SERVER as error:
-        logging.error("A lost server was noticed when a session was closed: %s", error)
+        logging.error("A server was lost before its session was closed: %s", error)
 
 
 class StepContext:
@@ -245,7 +245,7 @@ class RecoverableSession:
                 self._recover(error)
 
     def _recover(self, error: Exception) -> None:
-        logging.info("A server was lost; a new session goes on from the last checkpoint: %s", error)
+        logging.info("A server was lost; continuing from the last checkpoint: %s", error)
         self.close()
 
     def _created(self) -> CoordinatedSession:
@@ -253,4 +253,4 @@ class RecoverableSession:
             try:
                 return self._create()
             except LOST_SERVER as error:
-                logging.info("A server was lost while a session was made; once again: %s", error)
+                logging.info("A server was lost while a session was created; retrying: %s", error)

@@ -194,7 +194,7 @@ class Supervisor:
             if self.summary_op is not None:
                 threads.append(self.loop(self.save_summaries_secs, self._summarize, (sess,)))
             if counts:
-                last = _Moment(self._step(sess))
+                last = _StepRate(self._step(sess))
                 threads.append(self.loop(self.save_summaries_secs, self._count, (sess, last)))
         if self.saver and self.save_model_secs:
             threads.append(self.loop(self.save_model_secs, self._save, (sess,)))
@@ -210,7 +210,7 @@ class Supervisor:
             summary, step = session.run([self.summary_op, self.global_step])
             self.summary_computed(session, summary, step)
 
-    def _count(self, session: Session, last: _Moment) -> None:
+    def _count(self, session: Session, last: _StepRate) -> None:
         step = self._step(session)
         rate = last.rate_until(step)
         tag = f"{self.global_step.op.name}/sec"
@@ -334,7 +334,7 @@ class Supervisor:
     Loop, WaitForStop = loop, wait_for_stop
 
 
-class _Moment:
+class _StepRate:
     """The time and the value of the last read of the global step."""
 
     def __init__(self, step: int) -> None:

@@ -192,8 +192,8 @@ class ObjectRestore:
         for key, variable, _ in matched:
             if not isinstance(variable, Variable):
                 raise RuntimeError(
-                    f"Graph is finalized and cannot be modified: restore {key} before, which is "
-                    "no variable"
+                    f"Graph is finalized and cannot be modified: {key} is no variable, and must be "
+                    "restored before"
                 )
             value = reader.get_tensor(key)
             shapes = f"{variable.shape}, and {key} of {self.path} has {np.shape(value)}"

@@ -251,8 +251,8 @@ class Optimizer(Trackable):
     def _checkpoint_dependencies(self) -> list[TrackableReference]:
         """Its own variables in the default graph, by name; a checkpoint finds slots by itself."""
         graph = get_default_graph()
-        own = {name: item for (name, home), item in self._non_slots.items() if home is graph}
-        references = [TrackableReference(*item) for item in sorted(own.items())]
+        variables = {name: item for (name, home), item in self._non_slots.items() if home is graph}
+        references = [TrackableReference(*item) for item in sorted(variables.items())]
         return references + super()._checkpoint_dependencies
 
     def _call_if_callable(self, param: Any) -> Any:
@@ -325,4 +325,4 @@ def _gradient(grad: Any) -> Tensor | IndexedSlices | None:
     try:
         return convert_to_tensor(grad)
     except TypeError as error:
-        raise TypeError(f"A gradient is a tensor or None, but it is {grad!r}") from error
+        raise TypeError(f"A gradient must be a tensor or None, but it is {grad!r}") from error

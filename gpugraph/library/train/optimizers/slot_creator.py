@@ -44,8 +44,8 @@ def create_slot(primary: Any, val: Any, name: str, colocate_with_primary: bool =
         )
     info = primary._get_save_slice_info() if isinstance(primary, Variable) else None
     if info is not None:
-        ending = slot.op.name[len(prefix) + 1 :]
-        slot._set_save_slice_info(replace(info, full_name=f"{info.full_name}/{ending}"))
+        suffix = slot.op.name[len(prefix) + 1 :]
+        slot._set_save_slice_info(replace(info, full_name=f"{info.full_name}/{suffix}"))
     return slot
 
 
