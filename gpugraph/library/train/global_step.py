@@ -99,7 +99,7 @@ def global_step_read(graph: Graph | None = None) -> Any:
 
 
 def global_step_for(hook: str) -> Any:
-    """Return `global_step_read` of the default graph; raise RuntimeError naming the hook."""
+    """Return `global_step_read` of the default graph; without one raise RuntimeError."""
     step = global_step_read()
     if step is None:
         raise RuntimeError(f"Global step should be created to use {hook}.")

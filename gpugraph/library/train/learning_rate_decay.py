@@ -174,6 +174,7 @@ def cosine_decay(
 ) -> Tensor:
     """Decay from learning_rate to alpha * learning_rate along half a cosine.
 
+    The decay takes `decay_steps` steps.
     Source: Loshchilov and Hutter, arXiv:1608.03983.
     """
     numbers = decay_steps, alpha

@@ -157,7 +157,7 @@ def _kept_axes(shape: Any, axes: Any) -> list[int]:
 
 
 def _groups(indices: Any, shape: Any, axes: Any) -> tuple[Any, list[int]]:
-    """Return, for each element, its element of the result; also return the result's sizes."""
+    """Return each element's position in the result, and the result's sizes."""
     positions(indices, shape)
     axes_left = _kept_axes(shape, axes)
     sizes = [int(shape[axis]) for axis in axes_left]

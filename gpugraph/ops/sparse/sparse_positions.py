@@ -26,7 +26,7 @@ PARTS = "{0}_indices: matrix int64, {0}_values: vector T, {0}_shape: vector int6
 def sparse_op(
     name: str, infer: InferFunction, cpu: Call, grad: Any = NO_GRADIENT, **declared: Any
 ) -> OpFunction:
-    """Declare an op on sparse tensors, as `op` does; its NumPy kernel also serves GPUs."""
+    """Declare an op as `op` does; its NumPy kernel, on the host, also serves GPUs."""
     gpu = _BY_VALUE if cpu.dynamic else _COMPUTED
     return op(name, infer=infer, cpu=cpu, gpu=gpu, grad=grad, **declared)
 

@@ -49,7 +49,7 @@ class SparseTensor(Composite):
 
     @classmethod
     def from_value(cls, sparse_tensor_value: Any) -> SparseTensor:
-        """Make a SparseTensor from the parts of another, or of a SparseTensorValue."""
+        """Make a SparseTensor from another or a SparseTensorValue; else raise TypeError."""
         if not isinstance(sparse_tensor_value, (SparseTensor, SparseTensorValue)):
             raise TypeError(f"Neither a SparseTensor nor SparseTensorValue: {sparse_tensor_value}.")
         value = sparse_tensor_value

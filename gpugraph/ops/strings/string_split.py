@@ -81,7 +81,7 @@ def _at_any(attrs: Any, delimiters: bytes) -> Cut:
 def _at_each(attrs: Any, separator: bytes) -> Cut:
     """Return a function that cuts at each `separator`.
 
-    Without a separator it cuts at white space, and strips white space from both ends.
+    Without a separator it cuts at white space, as Python's `split` does.
     """
     max_cuts = attrs["maxsplit"]
 
@@ -119,7 +119,7 @@ host_op(
 
 def _refuse_ragged(result_type: Any) -> None:
     if result_type == "RaggedTensor":
-        raise NotImplementedError("Ragged tensors are not supported; use 'SparseTensor'")
+        raise NotImplementedError("There is no support for ragged tensors; use 'SparseTensor'")
     if result_type != "SparseTensor":
         raise ValueError(f"result_type must be 'RaggedTensor' or 'SparseTensor', not {result_type}")
 

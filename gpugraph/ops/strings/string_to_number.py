@@ -208,7 +208,7 @@ def string_to_number(
     name: str | None = None,
     input: Any = None,
 ) -> Tensor:
-    """Parse strings as numbers: float32, float64, int32, int64, uint32 or uint64.
+    """Parse strings as `out_type`: float32, float64, int32, int64, uint32 or uint64.
 
     White space at both ends is ignored. A run raises InvalidArgumentError for a string that is not
     a number, or not an integer in the type's range; floats out of range become infinite. Raises

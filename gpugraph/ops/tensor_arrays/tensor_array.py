@@ -288,7 +288,7 @@ class TensorArray:
         return None if size is None else int(size)
 
     def _check_element_shape(self, shape: TensorShape) -> None:
-        """Raise ValueError unless an element may have this shape, which may fix that of all."""
+        """Check an element's shape or raise ValueError; with infer_shape it fixes that of all."""
         known = self.element_shape
         if not known.is_compatible_with(shape):
             raise ValueError(

@@ -195,7 +195,7 @@ def _native(name: str, slots: tuple[int, int, int]) -> RowSource:
 
 
 def _update_statements(name: str, signature: Signature, names: Mapping[int, str], refs: int) -> str:
-    """Return the statements that change an element of each array; `names` are the inputs'."""
+    """Return statements that update one element; `names` has an expression per input."""
     native = DECLARATIONS[f"Apply{name}"].native
     assert isinstance(native, Decomposition)
     inputs = [(names[index], signature.input_types[index].base_dtype) for index in sorted(names)]

@@ -56,7 +56,10 @@ class StopAtStepHook(SessionRunHook):
 
 
 class GlobalStepWaiterHook(SessionRunHook):
-    """Delays the first run until the global step, counted by other workers, is high enough."""
+    """Delays the first run until the global step has reached `wait_until_step`.
+
+    Other workers count it meanwhile.
+    """
 
     def __init__(self, wait_until_step: int) -> None:
         self._wait_until_step = wait_until_step

@@ -244,7 +244,7 @@ class Supervisor:
         args: Any = None,
         kwargs: Any = None,
     ) -> LooperThread:
-        """Start a thread that calls a function every so often until the stop, and return it."""
+        """Start a thread that calls a function at an interval until the stop, and return it."""
         return LooperThread.loop(self.coord, timer_interval_secs, target, args, kwargs)
 
     def summary_computed(self, sess: Session, summary: Any, global_step: Any = None) -> None:

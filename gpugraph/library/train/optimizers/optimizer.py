@@ -286,7 +286,10 @@ class Optimizer(Trackable):
     def _resource_apply_sparse_duplicate_indices(
         self, grad: Tensor, handle: Variable, indices: Tensor
     ) -> Any:
-        """Like `_apply_sparse_duplicate_indices`, for a resource variable."""
+        """Like `_apply_sparse_duplicate_indices`, for a resource variable.
+
+        grad: the rows. indices: their numbers.
+        """
         if type(self)._resource_apply_sparse is not Optimizer._resource_apply_sparse:
             summed = summed_by_row(IndexedSlices(grad, indices))
             return self._resource_apply_sparse(summed.values, handle, summed.indices)

@@ -57,7 +57,10 @@ def create_slot_with_initializer(
     name: str,
     colocate_with_primary: bool = True,
 ) -> Variable:
-    """Call `create_slot` with `initializer(shape, dtype=dtype)`; the shape may be unknown."""
+    """Call `create_slot` with `initializer(shape, dtype=dtype)`.
+
+    An unknown shape is that of `primary` in the run.
+    """
     initial = initial_of_shape(primary, initializer, shape, dtype)
     return create_slot(primary, initial, name, colocate_with_primary)
 

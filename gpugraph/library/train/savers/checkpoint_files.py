@@ -189,7 +189,7 @@ def checkpoint_exists(checkpoint_prefix: Any) -> bool:
 
 
 def get_checkpoint_mtimes(checkpoint_prefixes: Sequence[str]) -> list[float]:
-    """Return the times of existing checkpoints, in seconds since 1970."""
+    """Return the write times of the existing checkpoints, in seconds since 1970."""
     return [
         files.Stat(paths[0]).mtime_nsec / 1e9 for paths in map(_files, checkpoint_prefixes) if paths
     ]

@@ -111,7 +111,7 @@ class RemappedMatrix:
         )
 
     def _remapping(self, kind: str, offset: int, count: int) -> Any:
-        """Return the old positions of rows or columns, None for all, and how many are present."""
+        """Return the old positions of rows or columns (None: unchanged), and their number."""
         old, new = (getattr(self, f"{age}_{kind}_vocab_file") for age in ("old", "new"))
         if bool(old) != bool(new):
             raise ValueError(

@@ -253,7 +253,7 @@ class Saver:
         strip_default_attrs: bool = False,
         save_debug_info: bool = False,
     ) -> str | None:
-        """Save the variables; if that fails, the previous state of the checkpoint remains.
+        """Save the variables; the checkpoint is replaced as a whole, or stays as it was.
 
         Args:
           sess: the session that holds the values.
