@@ -132,7 +132,7 @@ def string_split(
     result_type: str = "SparseTensor",
     name: str | None = None,
 ) -> SparseTensor:
-    """Split each string of a vector; the parts are rows of a SparseTensor (n, maximum of parts).
+    """Split each string of a vector into a row of a SparseTensor (n, maximum number of parts).
 
     sep (older name: delimiter): a string, each byte of which is a delimiter; by default " ". If it
     is empty, strings are cut between all bytes. skip_empty: leave out parts without bytes. An
@@ -157,7 +157,7 @@ def split(
 ) -> SparseTensor:
     """Split each string of a vector as Python's `split` does.
 
-    The parts are rows of a SparseTensor (n, maximum of parts).
+    The parts are rows of a SparseTensor (n, maximum number of parts).
 
     input (older name: source): a vector. sep: a string; by default, and if it is empty, any white
     space. maxsplit: the maximum number of cuts, from the left. Raises ValueError for another rank

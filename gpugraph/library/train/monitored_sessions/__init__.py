@@ -1,1 +1,1 @@
-"""Training sessions: initialized or recovered, run with hooks, closed together with their threads."""
+"""Training sessions: initialized or recovered, run with hooks, and closed with their threads."""
