@@ -259,15 +259,13 @@ scatter_update = _scatter_function(
     locking=True,
 )
 scatter_add = _scatter_function(
-    "scatter_add", "Add updates[i] to ref[indices[i]] for each i, in order; see `scatter_update`."
+    "scatter_add", "Add updates[i] to ref[indices[i]], in order; see `scatter_update`."
 )
 scatter_sub = _scatter_function(
-    "scatter_sub",
-    "Subtract updates[i] from ref[indices[i]] for each i, in order; see `scatter_update`.",
+    "scatter_sub", "Subtract updates[i] from ref[indices[i]], in order; see `scatter_update`."
 )
 scatter_mul = _scatter_function(
-    "scatter_mul",
-    "Multiply ref[indices[i]] by updates[i] for each i, in order; see `scatter_update`.",
+    "scatter_mul", "Multiply ref[indices[i]] by updates[i], in order; see `scatter_update`."
 )
 scatter_div = _scatter_function(
     "scatter_div",
@@ -295,11 +293,10 @@ scatter_nd_update = _scatter_function(
     locking=True,
 )
 scatter_nd_add = _scatter_function(
-    "scatter_nd_add", "Add updates[i] to ref[indices[i]] by coordinates; see `scatter_nd_update`."
+    "scatter_nd_add", "Add updates[i] to ref[indices[i]]; see `scatter_nd_update`."
 )
 scatter_nd_sub = _scatter_function(
-    "scatter_nd_sub",
-    "Subtract updates[i] from ref[indices[i]] by coordinates; see `scatter_nd_update`.",
+    "scatter_nd_sub", "Subtract updates[i] from ref[indices[i]]; see `scatter_nd_update`."
 )
 
 
