@@ -1,4 +1,4 @@
-"""Training: optimizers, learning rates that decay, averages, threads, and the global step."""
+"""Training: optimizers, learning rate schedules, moving averages, threads, and the global step."""
 
 from typing import TYPE_CHECKING
 

@@ -16,10 +16,10 @@ from gpugraph.platform import logging
 
 
 def get_global_step(graph: Graph | None = None) -> Any:
-    """The graph's global step, or None when there is none, or more than one.
+    """Return the graph's global step, or None if there is none, or more than one.
 
-    It is the only item of collection GLOBAL_STEP, else the tensor "global_step:0". TypeError when
-    that is no integer scalar.
+    It is the only item of collection GLOBAL_STEP, else the tensor "global_step:0". Raises TypeError
+    if that is no integer scalar.
     """
     chosen = graph_or_default(graph)
     steps = chosen.get_collection(GraphKeys.GLOBAL_STEP)
@@ -39,7 +39,7 @@ def get_global_step(graph: Graph | None = None) -> Any:
 
 
 def assert_global_step(global_step_tensor: Any) -> None:
-    """TypeError when this is no integer scalar, and so can be no global step."""
+    """Raise TypeError unless this is an integer scalar, as a global step must be."""
     step = global_step_tensor
     if not isinstance(step, (Variable, Tensor)):
         raise TypeError(f'Existing "global_step" must be a Variable or Tensor: {step!r}.')
@@ -50,7 +50,7 @@ def assert_global_step(global_step_tensor: Any) -> None:
 
 
 def create_global_step(graph: Graph | None = None) -> Variable:
-    """A new int64 global step; ValueError when there is one."""
+    """Create an int64 global step; raise ValueError if there is one already."""
     chosen = graph_or_default(graph)
     if get_global_step(chosen) is not None:
         raise ValueError('"global_step" already exists.')
@@ -64,13 +64,13 @@ def create_global_step(graph: Graph | None = None) -> Variable:
 
 
 def get_or_create_global_step(graph: Graph | None = None) -> Any:
-    """The graph's global step, made when there is none."""
+    """Return the graph's global step, and create it if there is none."""
     step = get_global_step(graph)
     return create_global_step(graph) if step is None else step
 
 
 def global_step(sess: Any, global_step_tensor: Any) -> int:
-    """The value of the global step in a session; TypeError where `sess` is none."""
+    """Return the value of the global step in a session; raise TypeError if `sess` is no session."""
     if not hasattr(sess, "run"):
         raise TypeError(f"sess must be a tf.Session, but it is {shown(sess)}")
     return int(sess.run(global_step_tensor))
@@ -80,9 +80,9 @@ _READ_KEY = "global_step_read_op_cache"
 
 
 def global_step_read(graph: Graph | None = None) -> Any:
-    """A tensor of the global step as it is before what a run changes; None where there is none.
+    """Return a tensor of the global step before a run's changes, or None if there is no step.
 
-    A graph has one such tensor, which is added when it is first asked for.
+    A graph has one such tensor, which is added on first use.
     """
     chosen = graph_or_default(graph)
     known = chosen.get_collection(_READ_KEY)
@@ -99,7 +99,7 @@ def global_step_read(graph: Graph | None = None) -> Any:
 
 
 def global_step_for(hook: str) -> Any:
-    """`global_step_read` of the default graph; RuntimeError, naming the hook, if it has none."""
+    """Return `global_step_read` of the default graph; without one raise RuntimeError."""
     step = global_step_read()
     if step is None:
         raise RuntimeError(f"Global step should be created to use {hook}.")

@@ -1,7 +1,7 @@
-"""Learning rates that change with the number of steps: scalars made of the global step.
+"""Learning rates that change with the number of steps: scalars computed from the global step.
 
-All take a global step (an integer tensor or variable; ValueError for None) and compute in the
-dtype of the learning rate; `decay_steps` and the rest may be numbers or tensors.
+All functions take a global step (an integer tensor or variable; ValueError for None) and compute in
+the dtype of the learning rate; `decay_steps` and the other arguments may be numbers or tensors.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from gpugraph.ops.reductions.reduction_functions import reduce_sum
 def _decay(
     name: str | None, default: str, rate: Any, global_step: Any, *numbers: Any
 ) -> Iterator[tuple[str, Tensor, Tensor, list[Tensor]]]:
-    """The scope, and the rate, the step and all other numbers in the rate's dtype."""
+    """Yield the scope, and the rate, the step and all other numbers in the rate's dtype."""
     if global_step is None:
         raise ValueError(f"global_step is required for {default}.")
     with op_scope(name, default, rate, global_step) as scope:
@@ -44,7 +44,7 @@ def _decay(
 def _decay_by_rate(
     type_name: str, default: str, doc: str, decay: Callable[[Tensor, Tensor, Tensor, str], Tensor]
 ) -> Callable[..., Tensor]:
-    """The decay that is `decay(learning_rate, decay_rate, periods passed, name)`."""
+    """Make a public function of `decay(learning_rate, decay_rate, periods passed, name)`."""
 
     @named(type_name, doc)
     def function(
@@ -67,16 +67,16 @@ def _decay_by_rate(
 exponential_decay = _decay_by_rate(
     "exponential_decay",
     "ExponentialDecay",
-    """learning_rate * decay_rate ** (global_step / decay_steps), a scalar.
+    """Return learning_rate * decay_rate ** (global_step / decay_steps), a scalar.
 
-    staircase: the quotient is floored, so that the rate changes every `decay_steps` steps.
+    staircase: floor the quotient, so that the rate changes every `decay_steps` steps.
     """,
     lambda first, rate, periods, name: multiply(first, pow(rate, periods), name=name),
 )
 inverse_time_decay = _decay_by_rate(
     "inverse_time_decay",
     "InverseTimeDecay",
-    "learning_rate / (1 + decay_rate * global_step / decay_steps); see `exponential_decay`.",
+    "Return learning_rate / (1 + decay_rate * global_step / decay_steps); see `exponential_decay`.",
     lambda first, rate, periods, name: truediv(first, plus(1.0, multiply(rate, periods)), name),
 )
 
@@ -89,7 +89,10 @@ def natural_exp_decay(
     staircase: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """learning_rate * exp(-decay_rate * global_step / decay_steps); see `exponential_decay`."""
+    """Return learning_rate * exp(-decay_rate * global_step / decay_steps).
+
+    See `exponential_decay` for the arguments.
+    """
     rate = exp(negative(convert_to_tensor(decay_rate, dtype_hint=dtypes.float32)))
     return exponential_decay(learning_rate, global_step, decay_steps, rate, staircase, name)
 
@@ -97,10 +100,10 @@ def natural_exp_decay(
 def piecewise_constant(
     x: Any, boundaries: Sequence[Any], values: Sequence[Any], name: str | None = None
 ) -> Tensor:
-    """values[0] where x is at most boundaries[0], values[1] up to boundaries[1], and so on.
+    """Return values[0] if x is at most boundaries[0], values[1] up to boundaries[1], and so on.
 
     x: a scalar. boundaries: increasing, of x's dtype (int32 may stand for int64). values: one more
-      than boundaries, of one dtype. ValueError for other lengths and dtypes.
+      than boundaries, of one dtype. Raises ValueError for other lengths and dtypes.
     """
     if len(boundaries) != len(values) - 1:
         raise ValueError("The length of boundaries should be 1 less than the length of values")
@@ -140,10 +143,10 @@ def polynomial_decay(
     cycle: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """From learning_rate to end_learning_rate in `decay_steps` steps, where it stays.
+    """Decay from learning_rate to end_learning_rate in `decay_steps` steps, and stay there.
 
-    (learning_rate - end) * (1 - step / decay_steps) ** power + end. cycle: in place of staying it
-    goes on with the next multiple of `decay_steps`.
+    The rate is (learning_rate - end) * (1 - step / decay_steps) ** power + end. cycle: instead of
+    staying at the end, continue with the next multiple of `decay_steps`.
     """
     numbers = decay_steps, end_learning_rate, power
     with _decay(name, "PolynomialDecay", learning_rate, global_step, *numbers) as decay:
@@ -158,7 +161,7 @@ def polynomial_decay(
 
 
 def _wave(fraction: Any) -> Tensor:
-    """From 1 to 0 along half a cosine."""
+    """Fall from 1 to 0 along half a cosine."""
     return 0.5 * (1.0 + cos(math.pi * fraction))
 
 
@@ -169,14 +172,15 @@ def cosine_decay(
     alpha: Any = 0.0,
     name: str | None = None,
 ) -> Tensor:
-    """From learning_rate to alpha * learning_rate along half a cosine, in `decay_steps` steps.
+    """Decay from learning_rate to alpha * learning_rate along half a cosine.
 
+    The decay takes `decay_steps` steps.
     Source: Loshchilov and Hutter, arXiv:1608.03983.
     """
     numbers = decay_steps, alpha
     with _decay(name, "CosineDecay", learning_rate, global_step, *numbers) as decay:
-        _, first, step, (steps, least) = decay
-        part = (1.0 - least) * _wave(truediv(minimum(step, steps), steps)) + least
+        _, first, step, (steps, lowest) = decay
+        part = (1.0 - lowest) * _wave(truediv(minimum(step, steps), steps)) + lowest
         return multiply(first, part)
 
 
@@ -189,30 +193,30 @@ def cosine_decay_restarts(
     alpha: Any = 0.0,
     name: str | None = None,
 ) -> Tensor:
-    """`cosine_decay` repeated, each period `t_mul` times as long as the previous one.
+    """Repeat `cosine_decay`, each period `t_mul` times as long as the previous one.
 
     m_mul: the factor between the rates at the starts of two successive periods.
     Source: Loshchilov and Hutter, arXiv:1608.03983.
     """
     numbers = first_decay_steps, alpha, t_mul, m_mul
     with _decay(name, "SGDRDecay", learning_rate, global_step, *numbers) as decay:
-        scope, first, step, (steps, least, longer, factor) = decay
+        scope, first, step, (steps, lowest, longer, factor) = decay
         passed = truediv(step, steps)
         period, fraction = cond(
             equal(longer, 1.0), lambda: _equal_period(passed), lambda: _growing(passed, longer)
         )
-        part = (1.0 - least) * (pow(factor, period) * _wave(fraction)) + least
+        part = (1.0 - lowest) * (pow(factor, period) * _wave(fraction)) + lowest
         return multiply(first, part, name=scope)
 
 
 def _equal_period(passed: Tensor) -> tuple[Tensor, Tensor]:
-    """In which period, and how far in it, where all have length 1."""
+    """Return the period and the fraction of it that has passed, for periods of length 1."""
     period = floor(passed)
     return period, passed - period
 
 
 def _growing(passed: Tensor, longer: Tensor) -> tuple[Tensor, Tensor]:
-    """The same where each period is `longer` times as long as the one before."""
+    """Return the same for periods that are each `longer` times as long as the one before."""
     period = floor(log(1.0 - passed * (1.0 - longer)) / log(longer))
     length = pow(longer, period)
     before = (1.0 - length) / (1.0 - longer)
@@ -228,7 +232,7 @@ def linear_cosine_decay(
     beta: Any = 0.001,
     name: str | None = None,
 ) -> Tensor:
-    """learning_rate * ((alpha + linear) * cosine + beta), over `decay_steps` steps.
+    """Return learning_rate * ((alpha + linear) * cosine + beta), over `decay_steps` steps.
 
     linear falls from 1 to 0, cosine goes through `num_periods` periods. Source: Bello et al., 2017,
     Neural Optimizer Search with Reinforcement Learning.
@@ -253,7 +257,7 @@ def noisy_linear_cosine_decay(
     beta: Any = 0.001,
     name: str | None = None,
 ) -> Tensor:
-    """`linear_cosine_decay` with noise on the linear part.
+    """Like `linear_cosine_decay`, but with noise on the linear part.
 
     Its variance is initial_variance / (1 + global_step) ** variance_decay.
     """

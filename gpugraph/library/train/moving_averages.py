@@ -1,4 +1,4 @@
-"""Moving averages of variables: shadows that follow them slowly, for evaluation."""
+"""Moving averages of variables: shadow variables that follow them slowly, for evaluation."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ from gpugraph.ops.state.reference_variable_ops import assign, assign_add, assign
 def assign_moving_average(
     variable: Any, value: Any, decay: Any, zero_debias: bool = True, name: str | None = None
 ) -> Tensor:
-    """The variable after `variable -= (1 - decay) * (variable - value)`.
+    """Return the variable after `variable -= (1 - decay) * (variable - value)`.
 
-    zero_debias: `variable` started at 0 and is corrected for that. The biased average and the
-      number of updates are two more variables, `biased` and `local_step` in the scope that has
-      the variable's name. Kingma and Ba 2015, Adam, section 3.
+    zero_debias: correct for the start of `variable` at 0. The biased average and the number of
+      updates are two more variables, `biased` and `local_step` in a scope named like the variable.
+      Kingma and Ba 2015, Adam, section 3.
     """
     with op_scope(name, "AssignMovingAvg", variable, value, decay) as scope:
         with get_default_graph().colocate_with(variable.op):
@@ -53,7 +53,7 @@ def assign_moving_average(
 
 
 def _shadow_variables(variable: Any) -> tuple[Any, Any]:
-    """The biased average and the count of updates of an average, both new."""
+    """Create the biased average of an average, and the count of its updates."""
     dtype = variable.dtype.base_dtype
     with variable_scope(variable.op.name) as scope:
         known = () if scope.reuse else {known.op.name for known in scope.global_variables()}
@@ -73,7 +73,7 @@ def _shadow_variables(variable: Any) -> tuple[Any, Any]:
 def _update_unbiased(
     average: Any, biased: Any, steps: Any, value: Any, rest: Tensor, scope: str
 ) -> Tensor:
-    """The average that starts at zero, divided by the sum of the weights of all values."""
+    """Update the average that starts at zero, divided by the sum of the weights of all values."""
     moved = assign_sub(biased, (biased.value() - value) * rest)
     count = assign_add(steps, 1.0)
     return assign(average, moved / (1.0 - pow(1.0 - rest, count)), name=scope)
@@ -87,11 +87,11 @@ def weighted_moving_average(
     collections: Sequence[str] | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """The moving average of `value * weight` divided by that of `weight`, after this value.
+    """Return the moving average of `value * weight` divided by that of `weight`, after this value.
 
     value, weight: numeric tensors whose shapes broadcast. The averages start at 0, in the variables
     `value_x_weight` and `weight` of variable scope `name` ("WeightedMovingAvg"), not trainable.
-    truediv: integers are divided as floats. collections: of the variables; GLOBAL_VARIABLES by
+    truediv: divide integers as floats. collections: of the variables; GLOBAL_VARIABLES by
     default.
     """
     value, weight = convert_to_tensor(value), convert_to_tensor(weight)
@@ -114,7 +114,7 @@ class ExponentialMovingAverage:
 
     num_updates: a count of updates, an int tensor or variable; the decay then is at most
       (1 + num_updates) / (10 + num_updates), so that averages move faster in the beginning.
-    zero_debias: averages of tensors, which start at 0, are corrected for that.
+    zero_debias: correct averages of tensors, which start at 0, for that.
     """
 
     def __init__(
@@ -133,16 +133,15 @@ class ExponentialMovingAverage:
 
     @property
     def name(self) -> str:
-        """The name that averages end in."""
+        """The suffix of the names of averages."""
         return self._name
 
     def apply(self, var_list: Sequence[Any] | None = None) -> Operation:
-        """An operation that brings the averages of `var_list` up to date.
+        """Return an operation that updates the averages of `var_list`.
 
-        var_list: variables, all trainable ones by default, and tensors. Makes the averages when
-        they are new: a variable's starts at its value, a tensor's at zeros. Neither is trainable;
-        variables join the collection MOVING_AVERAGE_VARIABLES. TypeError for dtypes that are not
-        floating.
+        var_list: variables, all trainable ones by default, and tensors. Creates missing averages: a
+        variable's starts at its value, a tensor's at zeros. Neither is trainable; variables join
+        the collection MOVING_AVERAGE_VARIABLES. Raises TypeError for dtypes that are not floating.
         """
         graph = get_default_graph()
         sources = list(trainable_variables() if var_list is None else var_list)
@@ -203,11 +202,11 @@ class ExponentialMovingAverage:
         return biased, steps
 
     def average(self, var: Any) -> Variable | None:
-        """The variable that holds the average of `var`, or None."""
+        """Return the variable that holds the average of `var`, or None."""
         return self._averages.get(var)
 
     def average_name(self, var: Any) -> str:
-        """The name of the average of `var`, as in checkpoints; under the scope, if not made yet."""
+        """Return the name of the average of `var`, as in checkpoints, even before it is created."""
         if var in self._averages:
             return self._averages[var].op.name
         scope = get_default_graph().get_name_scope()
@@ -216,9 +215,9 @@ class ExponentialMovingAverage:
     def variables_to_restore(
         self, moving_avg_variables: Sequence[Variable] | None = None
     ) -> dict[str, Variable]:
-        """What to read from a checkpoint, by name: averages into the variables they are of.
+        """Map names in a checkpoint to variables, so that averages are read into their variables.
 
-        moving_avg_variables: those that have averages, by default all that are trainable or in
+        moving_avg_variables: variables that have averages, by default all that are trainable or in
         MOVING_AVERAGE_VARIABLES. All other variables are read under their own names.
         """
         if moving_avg_variables is None:

@@ -1,7 +1,7 @@
 """Devices of a graph whose variables are on parameter servers: `replica_device_setter`.
 
-What gives the server of a variable is a strategy: a function of the operation. By default it is
-one server after the other; `GreedyLoadBalancingStrategy` chooses the one with the least load.
+A strategy, a function of the operation, returns the server of a variable. The default strategy is
+round-robin; `GreedyLoadBalancingStrategy` chooses the server with the smallest load.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ STANDARD_PS_OPS = (
     *("BoostedTreesQuantileStreamResourceHandleOp", "ResourceConditionalAccumulator"),
     "DecisionTreeResource",
 )
-"""The op types that hold what is learned."""
+"""The op types that hold learned values."""
 
 
 def replica_device_setter(
@@ -39,16 +39,18 @@ def replica_device_setter(
     ps_ops: Iterable[str] | None = None,
     ps_strategy: Strategy | None = None,
 ) -> Callable[[Operation], str] | None:
-    """A function for `tf.device`: variables go to tasks of `ps_device`, the rest to the worker.
+    """Return a function for `tf.device` that places variables on tasks of `ps_device`.
 
-    ps_tasks: the number of parameter servers; 0: None is returned, which asks for no device.
-    merge_devices: whether an operation that asks for a device gets the fields that it leaves open.
-    cluster: a dict of jobs to addresses, a ClusterDef or a ClusterSpec, which gives the number of
-      tasks of `ps_device`'s job; None is returned if it has no such job.
+    Other operations go to the worker.
+
+    ps_tasks: the number of parameter servers; for 0 the result is None, which requests no device.
+    merge_devices: whether the fields that an operation's own device leaves open are filled in.
+    cluster: a dict of jobs to addresses, a ClusterDef or a ClusterSpec, which determines the number
+      of tasks of `ps_device`'s job; None is returned if it has no such job.
     ps_ops: the op types that go to servers; by default those of variables and tables.
-    ps_strategy: gives the task of such an operation; by default one task after the other.
+    ps_strategy: returns the task of such an operation; by default round-robin.
 
-    TypeError for another cluster, or a strategy that can't be called.
+    Raises TypeError for another cluster, or a strategy that can't be called.
     """
     if cluster is not None:
         job = DeviceSpec.from_string(text_of("ps_device", ps_device)).job
@@ -66,7 +68,7 @@ def replica_device_setter(
     types = frozenset(STANDARD_PS_OPS if ps_ops is None else ps_ops)
 
     def device_of(op: Operation) -> str:
-        """The device of an operation."""
+        """Return the device of an operation."""
         if op.device and not merge_devices:
             return op.device
         asked = DeviceSpec.from_string(op.device)
@@ -91,10 +93,10 @@ def _one_after_the_other(num_tasks: int) -> Strategy:
 
 
 class GreedyLoadBalancingStrategy:
-    """A strategy for `replica_device_setter`: the task that has the least load so far.
+    """A strategy for `replica_device_setter`: the task with the smallest load so far.
 
-    num_tasks: how many there are. load_fn: the load of an operation, as `byte_size_load_fn` gives
-    it. Of several with the least load it is the first.
+    num_tasks: the number of tasks. load_fn: returns the load of an operation, as
+    `byte_size_load_fn` does. Of several tasks with the smallest load it is the first.
     """
 
     def __init__(self, num_tasks: int, load_fn: Callable[[Any], float]) -> None:
@@ -102,17 +104,17 @@ class GreedyLoadBalancingStrategy:
         self._load_fn = load_fn
 
     def __call__(self, op: Any) -> int:
-        """The task of the operation, whose load it takes."""
+        """Return the task of the operation, and add the operation's load to it."""
         task = min(range(len(self._loads)), key=self._loads.__getitem__)
         self._loads[task] += self._load_fn(op)
         return task
 
 
 def byte_size_load_fn(op: Operation) -> int:
-    """The bytes of an operation's only output; of a handle the bytes of its variable.
+    """Return the bytes of an operation's only output; for a handle the bytes of its variable.
 
-    ValueError for more outputs, and for a shape that is not known. A reference variable whose
-    shape is not known counts as a scalar.
+    Raises ValueError for more outputs, and for an unknown shape. A reference variable of unknown
+    shape counts as a scalar.
     """
     outputs = op.outputs
     if len(outputs) != 1:

@@ -1,8 +1,8 @@
-"""SyncReplicasOptimizer: workers' gradients are averaged before variables change, once for all.
+"""SyncReplicasOptimizer: averages the workers' gradients, and changes the variables once for all.
 
-Each worker adds its gradients to accumulators, and takes a token: the step that it goes on with.
-The chief's queue runner takes the averages, once enough gradients of this step are there, changes
-the variables, and hands out tokens of the next step. Gradients of earlier steps count no more.
+Each worker adds its gradients to accumulators, and takes a token: the number of its next step.
+The chief's queue runner takes the averages, once there are enough gradients of this step, changes
+the variables, and hands out tokens of the next step. Gradients of earlier steps are dropped.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from gpugraph.ops.state.reference_variable_ops import assign
 
 
 class SyncReplicasOptimizer(Optimizer):
-    """Averages the gradients of several workers, and lets `opt` change the variables by them.
+    """Averages the gradients of several workers; `opt` changes the variables by the averages.
 
-    replicas_to_aggregate: so many gradients make a step; total_num_replicas: how many workers
-    there are, by default as many; with more, the slowest are left behind. variable_averages,
-    variables_to_average: a moving average that each step updates.
+    replicas_to_aggregate: the number of gradients per step; total_num_replicas: the number of
+    workers, by default the same. If there are more, gradients of the slowest are dropped.
+    variable_averages, variables_to_average: a moving average that each step updates.
 
-    A program gives the hook of `make_session_run_hook` to its monitored session.
+    A program passes the hook of `make_session_run_hook` to its monitored session.
     """
 
     def __init__(
@@ -69,15 +69,15 @@ class SyncReplicasOptimizer(Optimizer):
         self.ready_for_local_init_op: Any = None
 
     def compute_gradients(self, *args: Any, **kwargs: Any) -> list[tuple[Any, Any]]:
-        """The gradients of this worker: as of `opt`."""
+        """Return the gradients of this worker, as computed by `opt`."""
         return self._opt.compute_gradients(*args, **kwargs)
 
     def apply_gradients(
         self, grads_and_vars: Any, global_step: Any = None, name: str | None = None
     ) -> Any:
-        """The train op: adds the gradients and waits for the next step's token.
+        """Return the train op, which adds the gradients and waits for the next step's token.
 
-        ValueError without gradients, or without a global step.
+        Raises ValueError without gradients, or without a global step.
         """
         pairs = list(grads_and_vars or ())
         if not pairs:
@@ -96,7 +96,7 @@ class SyncReplicasOptimizer(Optimizer):
         self.local_step_init_op = assign(local_step, global_step)
         self.ready_for_local_init_op = report_uninitialized_variables(global_variables())
         inits: list[Any] = [self.local_step_init_op]
-        additions, taken, closes = [], [], []
+        additions, averages, closes = [], [], []
         for gradient, variable in pairs:
             average = None
             if gradient is not None:
@@ -104,9 +104,9 @@ class SyncReplicasOptimizer(Optimizer):
                 additions.append(add)
                 inits.append(init)
                 closes.append(close)
-            taken.append((average, variable))
+            averages.append((average, variable))
         with device(global_step.device):  # where all workers find the queue
-            update = self._opt.apply_gradients(taken, global_step)
+            update = self._opt.apply_gradients(averages, global_step)
             self._tokens = FIFOQueue(
                 -1, dtype, shapes=(), name="sync_token_q", shared_name="sync_token_q"
             )
@@ -117,7 +117,7 @@ class SyncReplicasOptimizer(Optimizer):
         return train_op
 
     def _accumulated(self, gradient: Any, variable: Any, step: Any) -> tuple[Any, ...]:
-        """What adds a gradient, the average of all workers, what begins at the step, and ends."""
+        """Return ops: the addition of a gradient, the average, the step's setter, the close."""
         name, shape = f"{variable.name}/grad_accum", variable.get_shape()
         with colocate_with(variable.op):
             if isinstance(gradient, IndexedSlices):
@@ -133,10 +133,9 @@ class SyncReplicasOptimizer(Optimizer):
             return add, average, init, close_accumulator(accumulator)
 
     def _runner(self, update: Any, tokens: FIFOQueue, closes: Sequence[Operation]) -> QueueRunner:
-        """What changes the variables, step after step, in a thread of the chief.
+        """Return the runner that changes the variables, step after step, in a thread of the chief.
 
-        Where the session stops, the thread's takes are cancelled, so that it need not be waited
-        for.
+        When the session stops, the thread's takes are cancelled, so that nothing waits for it.
         """
         count = max(self._total, self._replicas)
         with control_dependencies([update]):
@@ -154,15 +153,15 @@ class SyncReplicasOptimizer(Optimizer):
         )
 
     def get_chief_queue_runner(self) -> QueueRunner:
-        """The runner that the chief starts. ValueError before `apply_gradients`."""
+        """Return the runner that the chief starts; raise ValueError before `apply_gradients`."""
         if self._chief_runner is None:
             raise ValueError("Should be called after apply_gradients().")
         return self._chief_runner
 
     def get_init_tokens_op(self, num_tokens: int = -1) -> Operation:
-        """What hands out the first tokens: `num_tokens`, by default one for each gradient.
+        """Return the op that hands out the first tokens: `num_tokens`, by default one per gradient.
 
-        ValueError before `apply_gradients`, and for fewer than the first step needs.
+        Raises ValueError before `apply_gradients`, and for fewer than the first step requires.
         """
         if self._tokens is None:
             raise ValueError("get_init_tokens_op() should be called after apply_gradients().")
@@ -179,24 +178,24 @@ class SyncReplicasOptimizer(Optimizer):
         return self._tokens.enqueue_many([fill([num_tokens], self._global_step)])
 
     def get_slot(self, *args: Any, **kwargs: Any) -> Any:
-        """A slot of `opt`."""
+        """Return a slot of `opt`."""
         return self._opt.get_slot(*args, **kwargs)
 
     def variables(self) -> list[Variable]:
-        """The variables of `opt`."""
+        """Return the variables of `opt`."""
         return self._opt.variables()
 
     def get_slot_names(self, *args: Any, **kwargs: Any) -> list[str]:
-        """The names of `opt`'s slots."""
+        """Return the names of `opt`'s slots."""
         return self._opt.get_slot_names(*args, **kwargs)
 
     def make_session_run_hook(self, is_chief: bool, num_tokens: int = -1) -> SessionRunHook:
-        """The hook that a monitored session of a worker needs; the chief's starts the runner."""
+        """Return the hook for a worker's monitored session; the chief's starts the runner."""
         return _SyncReplicasHook(self, is_chief, num_tokens)
 
 
 class _SyncReplicasHook(SessionRunHook):
-    """Brings accumulators and the local step to the global one, and starts the chief's runner."""
+    """Sets accumulators and the local step to the global step, and starts the chief's runner."""
 
     def __init__(self, optimizer: SyncReplicasOptimizer, is_chief: bool, num_tokens: int) -> None:
         self._optimizer, self._is_chief, self._num_tokens = optimizer, is_chief, num_tokens
@@ -205,7 +204,7 @@ class _SyncReplicasHook(SessionRunHook):
         self._is_ready: Tensor | None = None
 
     def begin(self) -> None:
-        """Adds what a new session runs. ValueError before `apply_gradients`."""
+        """Collect the ops for a new session; raise ValueError before `apply_gradients`."""
         optimizer = self._optimizer
         if optimizer.chief_init_op is None:
             raise ValueError(
@@ -219,7 +218,7 @@ class _SyncReplicasHook(SessionRunHook):
             self._init = [optimizer.local_step_init_op]
 
     def after_create_session(self, session: Any, coord: Any) -> None:
-        """Runs it, once the variables are initialized; RuntimeError if they are not."""
+        """Run these ops; raise RuntimeError if the variables are not initialized."""
         missing = session.run(self._is_ready)
         if len(missing):
             names = ", ".join(name.decode() for name in missing)

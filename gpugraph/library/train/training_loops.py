@@ -17,12 +17,11 @@ def basic_train_loop(
     kwargs: Mapping[str, Any] | None = None,
     master: str = "",
 ) -> None:
-    """Calls `train_step_fn(session, *args, **kwargs)` until the supervisor wants to stop.
+    """Call `train_step_fn(session, *args, **kwargs)` until the supervisor stops.
 
-    supervisor: has `managed_session(master)`, a context of a session, and `should_stop()`. An
-    AbortedError, by which a server that restarts ends a step, begins with a new session.
-
-    TypeError for what is no supervisor.
+    supervisor: has `managed_session(master)`, a context manager of a session, and `should_stop()`.
+    After an AbortedError, with which a restarting server ends a step, a new session is started.
+    Raises TypeError for an object that is no supervisor.
     """
     if not hasattr(supervisor, "managed_session"):
         raise TypeError(f"supervisor must have a `managed_session`, but is {shown(supervisor)}")
@@ -43,12 +42,12 @@ _VocabInfo = namedtuple(
 
 
 class VocabInfo(_VocabInfo):
-    """How a variable of an old vocabulary becomes one of a new vocabulary.
+    """The mapping of a variable from an old vocabulary to a new one.
 
-    new_vocab, old_vocab: files, a word in each line. new_vocab_size, old_vocab_size: how many of
-    their words count; -1: all. num_oov_buckets: rows for other words. backup_initializer: for
-    words that the old one has not. axis: 0 if rows stand for words, 1 if columns do; ValueError
-    for another.
+    new_vocab, old_vocab: files, a word in each line. new_vocab_size, old_vocab_size: the number of
+    words to use; -1: all. num_oov_buckets: rows for other words. backup_initializer: for
+    words that are missing in the old one. axis: 0 if rows stand for words, 1 if columns do;
+    raises ValueError for another.
     """
 
     __slots__ = ()

@@ -1,4 +1,4 @@
-"""Rows of tables looked up by sparse ids, those of one row of ids combined to one."""
+"""Embedding lookup by sparse ids: the rows found for one row of ids are combined into one."""
 
 from __future__ import annotations
 
@@ -36,16 +36,17 @@ def embedding_lookup_sparse(
     combiner: str | None = None,
     max_norm: Any = None,
 ) -> Tensor:
-    """For each row of `sp_ids`, the rows of `params` at its ids, combined to one.
+    """Look up the rows of `params` at the ids of each row of `sp_ids`, and combine them into one.
 
-    sp_ids: a SparseTensor of ints, shape (rows, any), without empty rows but at the end.
-    sp_weights: a SparseTensor with a factor for each id, or None for 1. combiner: "sum", "mean"
-    (the default: divided by the sum of the weights) or "sqrtn" (by the root of the sum of their
-    squares). The rest is as in `embedding_lookup`.
+    sp_ids: a SparseTensor of ints, shape (rows, any), without empty rows except at the end.
+    sp_weights: a SparseTensor with a factor for each id, or None for weights of 1. combiner: "sum",
+    "mean" (the default: the sum divided by the sum of the weights) or "sqrtn" (the sum divided by
+    the root of the sum of the squared weights). The other arguments are those of
+    `embedding_lookup`.
 
-    Shape: (rows,) + params.shape[1:]; float16 and bfloat16 are summed, and given, as float32.
-    ValueError for another combiner and for weights that don't
-    fit the ids; TypeError where ids or weights are not sparse.
+    Shape of the result: (rows,) + params.shape[1:]. float16 and bfloat16 are summed as float32, and
+    the result is float32. Raises ValueError for another combiner and for weights that don't fit the
+    ids; TypeError if ids or weights are not sparse.
     """
     if combiner is None:
         _LOG.warning('The default value of combiner will change from "mean" to "sqrtn".')
@@ -73,7 +74,7 @@ def embedding_lookup_sparse(
 def _weighted_sums(
     rows: Tensor, weights: Tensor, segments: Tensor, combiner: str, name: str
 ) -> Tensor:
-    """Rows times weights, summed by segment and divided as the combiner says."""
+    """Sum rows times weights by segment, and divide the sums as `combiner` requires."""
     if weights.dtype.base_dtype is not rows.dtype.base_dtype:
         weights = cast(weights, rows.dtype.base_dtype)
     ones = raw_ops.Fill(raw_ops.Sub(raw_ops.Rank(rows), np.array([1], np.int32)), _ONE)
@@ -99,7 +100,7 @@ _ONE = np.array(1, np.int32)
 
 
 def _segment_count(segments: Tensor) -> Any:
-    """One more than the largest segment id; 0 where there is none."""
+    """Return the largest segment id plus one, or 0 if there are no segments."""
     with_none = raw_ops.ConcatV2([np.array([-1], np.int32), segments], _FIRST)
     return raw_ops.Add(raw_ops.Max(with_none, np.array([0], np.int32)), _ONE)
 
@@ -114,11 +115,12 @@ def safe_embedding_lookup_sparse(
     partition_strategy: str = "div",
     max_norm: Any = None,
 ) -> Tensor:
-    """`embedding_lookup_sparse` that leaves out negative ids and weights that are not positive.
+    """Like `embedding_lookup_sparse`, but skip negative ids and weights that are not positive.
 
-    Rows without ids give the row at `default_id`, or zeros where it is None. sparse_ids: of rank 2
-    or more; the last dimension is combined. Shape: sparse_ids.shape[:-1] + (columns,). ValueError
-    without a table, and for one of another dtype than the weights.
+    Rows without ids yield the row at `default_id`, or zeros if it is None. sparse_ids: of rank 2
+    or more; the last dimension is combined. Shape of the result: sparse_ids.shape[:-1] +
+    (columns,). Raises ValueError without a table, and for a table whose dtype is not that of the
+    weights.
     """
     if embedding_weights is None or (
         isinstance(embedding_weights, (list, tuple)) and not embedding_weights
@@ -160,14 +162,14 @@ def safe_embedding_lookup_sparse(
 
 
 def _table(table: Any, dtype: DType | None) -> Any:
-    """The part of a table; ValueError for a tensor of another dtype than `dtype`."""
+    """Return a table as a variable or tensor; raise ValueError if its dtype is not `dtype`."""
     if hasattr(table, "handle") and dtype in (None, table.dtype.base_dtype):
-        return table  # looked up without being read as a whole
+        return table  # lookups then need not read the whole variable
     return convert_to_tensor(table, dtype)
 
 
 def _as_matrix(sparse: SparseTensor) -> SparseTensor:
-    """All dimensions but the last made one."""
+    """Collapse all dimensions except the last into one."""
     last = sparse.dense_shape[-1]
     rows = raw_ops.Prod(sparse.dense_shape[:-1], np.array([0], np.int32))
     indices, shape = raw_ops.SparseReshape(
@@ -191,7 +193,7 @@ def _without_invalid(
 
 
 def _zero_empty_rows(rows: Tensor, empty: Tensor, name: str) -> Tensor:
-    """`rows` with zeros for those that had no ids."""
+    """Return `rows` with zeros in the rows that had no ids."""
     mask = raw_ops.Reshape(empty, np.array([-1, 1], np.int32))
     columns = raw_ops.Shape(rows)[1]
     wide = raw_ops.Tile(mask, raw_ops.Pack([np.array(1, np.int32), columns]))

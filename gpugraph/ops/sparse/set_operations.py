@@ -1,7 +1,7 @@
 """Sets along the last axis, sparse or dense: sizes, intersections, differences, unions.
 
-The elements along the last axis are a set. Results are sparse tensors, with the elements of each
-set in order, the smallest first.
+The elements along the last axis form a set. Results are sparse tensors with the elements of each
+set in ascending order.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _TYPES = (
 )  # fmt: skip
 
 Sets = dict[tuple[int, ...], set[Any]]
-"""By the indices of all axes but the last."""
+"""Sets keyed by their indices along all axes except the last."""
 
 _OPERATIONS: dict[str, Callable[[set[Any], set[Any]], set[Any]]] = {
     "a-b": lambda a, b: a - b,
@@ -60,7 +60,11 @@ def _sparse_sets(indices: Any, values: Any, shape: Any, validate: bool) -> Sets:
 
 
 def _check_sets(indices: Any, sizes: Any) -> None:
-    """InternalError for sets and elements behind the end, InvalidArgumentError for sets before."""
+    """Check the indices without regard to their order.
+
+    Raises InternalError for sets or elements past the end of an axis, InvalidArgumentError for sets
+    at negative indices.
+    """
     for row, column in np.argwhere(indices >= sizes)[:1].tolist():
         words = f"indices[{row}, {column}] expected < {sizes[column]}, got {indices[row, column]}."
         raise InternalError(None, None, words)
@@ -73,7 +77,7 @@ def _check_sets(indices: Any, sizes: Any) -> None:
 
 
 def _check_order(rows: Sequence[tuple[int, ...]], sizes: tuple[int, ...]) -> None:
-    """InvalidArgumentError for indices outside, repeated, or not in order."""
+    """Raise InvalidArgumentError if an index is out of bounds, repeated or out of order."""
     before: tuple[int, ...] | None = None
     for number, row in enumerate(rows):
         if any(not 0 <= position < size for position, size in zip(row, sizes, strict=True)):
@@ -116,7 +120,7 @@ _set_size = op(
     infer=_infer_size,
     **numpy_kernels(Call(make=_sizes, dynamic=True)),
     grad=NO_GRADIENT,
-    doc="How many different elements each set along the last axis of a sparse tensor has.",
+    doc="The number of distinct elements of each set along the last axis of a sparse tensor.",
 )
 
 # -- operations
@@ -145,7 +149,7 @@ def _infer_operation(context: InferContext) -> Sequence[TensorShape]:
 def _combine_sets(
     operation: str, ones: Sets, others: Sets, sizes: tuple[int, ...], dtype: Any
 ) -> list[Any]:
-    """The result as indices, values and shape."""
+    """Apply `operation` to each pair of sets; return the result as indices, values and shape."""
     combine = _OPERATIONS[operation]
     rows: list[tuple[int, ...]] = []
     values: list[Any] = []
@@ -161,8 +165,8 @@ def _combine_sets(
     return [indices, elements, np.array([*sizes, longest], np.int64)]
 
 
-def _agree(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
-    """The sizes of all axes but the last of both."""
+def _common_sizes(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the sizes of all axes except the last, which both shapes must share."""
     for sizes in (one, other):
         if len(sizes) < 2:
             raise invalid_argument(f"Shape {shape_text(sizes)} has rank {len(sizes)} < 2")
@@ -174,7 +178,7 @@ def _agree(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _bind(dense: int) -> Callable[..., Callable[[], Any]]:
-    """The kernel for so many dense operands, which come first."""
+    """Return the kernel for operands of which the first `dense` are dense tensors."""
 
     def make(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
         operation, validate = context.attrs["set_operation"], context.attrs["validate_indices"]
@@ -190,7 +194,7 @@ def _bind(dense: int) -> Callable[..., Callable[[], Any]]:
                 sets.append(
                     _sparse_sets(arrays[start], arrays[start + 1], arrays[start + 2], validate)
                 )
-            return _combine_sets(operation, sets[0], sets[1], _agree(*shapes), dtype)
+            return _combine_sets(operation, sets[0], sets[1], _common_sizes(*shapes), dtype)
 
         return run
 
@@ -211,8 +215,8 @@ def _declare(kinds: str, dense: int, inputs: str) -> Any:
         infer=_infer_operation,
         **numpy_kernels(kernel),
         grad=NO_GRADIENT,
-        doc="What set_operation (a-b, b-a, intersection, union) makes of the sets along the last "
-        "axes of two tensors. InvalidArgumentError where the other axes differ.",
+        doc="The result of set_operation (a-b, b-a, intersection, union) for the sets along the "
+        "last axes of two tensors. InvalidArgumentError if the other axes differ.",
     )
 
 
@@ -224,7 +228,7 @@ _none_dense = _declare("SparseToSparse", 0, f"{PARTS.format('set1')}, {PARTS.for
 
 
 def _convert_set(value: Any, name: str) -> Any:
-    """A tensor or SparseTensor of a dtype that sets may have: TypeError for others."""
+    """Convert to a tensor or SparseTensor; raise TypeError for a dtype that sets cannot have."""
     tensor = convert_to_tensor_or_sparse_tensor(value, name=name)
     if tensor.dtype.base_dtype not in _TYPES:
         kinds = [dtype.name for dtype in _TYPES]
@@ -249,11 +253,11 @@ def _operate(a: Any, b: Any, operation: str, validate: bool) -> SparseTensor:
 
 
 def set_size(a: Any, validate_indices: bool = True) -> Tensor:
-    """How many different elements each set along the last axis of the SparseTensor `a` has, int32.
+    """Count the distinct elements of each set along the last axis of `a`, as int32.
 
-    Shape: that of `a` without the last axis. TypeError for what is no SparseTensor and for floats;
-    in a run InvalidArgumentError for indices outside, with `validate_indices` also for those that
-    are not in order.
+    Shape: that of `a` without the last axis. Raises TypeError if `a` is no SparseTensor or holds
+    floats. A run raises InvalidArgumentError for indices out of bounds and, with
+    `validate_indices`, for indices out of order.
     """
     tensor = convert_to_tensor_or_sparse_tensor(a, name="a")
     if not isinstance(tensor, SparseTensor):
@@ -264,10 +268,10 @@ def set_size(a: Any, validate_indices: bool = True) -> Tensor:
 
 
 def set_intersection(a: Any, b: Any, validate_indices: bool = True) -> SparseTensor:
-    """What is in the sets of both `a` and `b`, which lie along their last axes.
+    """Return the intersections of the sets along the last axes of `a` and `b`.
 
-    a, b: tensors or SparseTensors of integers or strings, equal in all axes but the last
-    (InvalidArgumentError in a run). The elements of each set of the result are in order.
+    a, b: tensors or SparseTensors of integers or strings, equal in all axes except the last
+    (otherwise InvalidArgumentError in a run). The elements of each set of the result are in order.
     """
     return _operate(_convert_set(a, "a"), _convert_set(b, "b"), "intersection", validate_indices)
 
@@ -275,9 +279,9 @@ def set_intersection(a: Any, b: Any, validate_indices: bool = True) -> SparseTen
 def set_difference(
     a: Any, b: Any, aminusb: bool = True, validate_indices: bool = True
 ) -> SparseTensor:
-    """What is in the sets of `a` and not in those of `b`, or without `aminusb` the other way.
+    """Return the elements of `a` that `b` lacks; without `aminusb`, those of `b` that `a` lacks.
 
-    For the rest see `set_intersection`.
+    See `set_intersection` for the arguments.
     """
     return _operate(
         _convert_set(a, "a"), _convert_set(b, "b"), "a-b" if aminusb else "b-a", validate_indices
@@ -285,5 +289,5 @@ def set_difference(
 
 
 def set_union(a: Any, b: Any, validate_indices: bool = True) -> SparseTensor:
-    """What is in the sets of `a`, of `b`, or of both. For the rest see `set_intersection`."""
+    """Return the unions of the sets of `a` and `b`. See `set_intersection` for the arguments."""
     return _operate(_convert_set(a, "a"), _convert_set(b, "b"), "union", validate_indices)

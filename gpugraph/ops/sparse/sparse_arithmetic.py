@@ -44,7 +44,11 @@ def _infer_pair(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _combine_pair(combine: Any, a: Sequence[Any], b: Sequence[Any]) -> tuple[Any, Any, Any]:
-    """(rows of either, in order; combined elements, 0 for missing ones; whether both have one)."""
+    """Combine two sparse tensors of one shape.
+
+    Returns (rows of indices that either has, in order; combined elements, with 0 for missing ones;
+    mask of the rows that both have).
+    """
     if a[2].tolist() != b[2].tolist():
         raise invalid_argument(
             f"Operands' shapes do not match: {a[2].tolist()} and {b[2].tolist()}"
@@ -59,9 +63,9 @@ def _combine_pair(combine: Any, a: Sequence[Any], b: Sequence[Any]) -> tuple[Any
 
 
 def _add(*arrays: Any) -> list[Any]:
-    a, b, least = arrays[:3], arrays[3:6], arrays[6]
+    a, b, threshold = arrays[:3], arrays[3:6], arrays[6]
     rows, sums, both = _combine_pair(np.add, a, b)
-    is_kept = ~both | (np.abs(sums) >= least)
+    is_kept = ~both | (np.abs(sums) >= threshold)
     return [rows[is_kept], sums[is_kept], a[2].copy()]
 
 
@@ -77,8 +81,8 @@ sparse_op(
     inputs=f"{_PAIR}, thresh: Treal",
     outputs="sum_indices: int64, sum_values: T, sum_shape: int64",
     attrs={"T": NUMERIC, "Treal": REAL},
-    doc="The sum of two sparse tensors of one shape; of elements that both have, only sums of a "
-    "magnitude of thresh or more.",
+    doc="The sum of two sparse tensors of one shape; sums of elements that both have are kept "
+    "only if their magnitude is at least thresh.",
 )  # fmt: skip
 
 
@@ -105,7 +109,7 @@ sparse_op(
     "sum_indices: matrix int64",
     outputs="a_val_grad: T, b_val_grad: T",
     attrs={"T": NUMERIC},
-    doc="The gradient of SparseAdd: of each element that of its sum, 0 where that is not there.",
+    doc="The gradient of SparseAdd: for each element that of its sum, 0 if the sum is missing.",
 )  # fmt: skip
 
 
@@ -141,7 +145,7 @@ def _infer_reduce(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _kept_axes(shape: Any, axes: Any) -> list[int]:
-    """The dimensions that stay; InvalidArgumentError for axes that are not there."""
+    """Return the dimensions that are kept; raise InvalidArgumentError for axes out of range."""
     rank = len(shape)
     for axis in ints(axes):
         if not -rank <= axis < rank:
@@ -153,7 +157,7 @@ def _kept_axes(shape: Any, axes: Any) -> list[int]:
 
 
 def _groups(indices: Any, shape: Any, axes: Any) -> tuple[Any, list[int]]:
-    """The element of the result that each element belongs to, and the result's sizes."""
+    """Return each element's position in the result, and the result's sizes."""
     positions(indices, shape)
     axes_left = _kept_axes(shape, axes)
     sizes = [int(shape[axis]) for axis in axes_left]
@@ -161,7 +165,7 @@ def _groups(indices: Any, shape: Any, axes: Any) -> tuple[Any, list[int]]:
 
 
 def _reduce_groups(combine: Any, values: Any, groups: Any) -> tuple[Any, Any]:
-    """The groups with elements, in order, and what their elements combine to."""
+    """Return the groups that have elements, in order, and the combined value of each."""
     distinct, back = np.unique(groups, return_inverse=True)
     order = np.argsort(back, kind="stable")
     starts = np.searchsorted(back[order], np.arange(distinct.size))
@@ -185,7 +189,7 @@ def _bind_reduce(
 
 
 def _sum_back(op: Any, dy: Any) -> list[Any]:
-    """Each element's gradient is read where the reduced dimensions have size 1."""
+    """Read each element's gradient from `dy` with the reduced dimensions kept at size 1."""
     indices, _, shape, axes = op.inputs
     rank = raw_ops.Shape(shape)[0]
     chosen = raw_ops.FloorMod(raw_ops.Reshape(axes, np.array([-1], np.int32)), rank)
@@ -229,13 +233,13 @@ for _name, _reduction, _types, _back, _what in (
         "inputs": f"{PARTS.format('input')}, reduction_axes: int32",
         "attrs": {"keep_dims": Attr("bool", False), "T": _types},
     }
-    _doc = f"The {_what} of the elements that are there along axes (of none: as they are), "
+    _doc = f"The {_what} of the elements present along axes (without axes: the elements), "
     sparse_op(
         f"SparseReduce{_name}", _infer_reduce, Call(make=partial(_bind_reduce, _reduction)), _back,
         **_declared,
         outputs="output: T",
         host=[2, 3],
-        doc=f"{_doc}dense; 0 where there is none.",
+        doc=f"{_doc}dense; 0 without elements.",
     )  # fmt: skip
     sparse_op(
         f"SparseReduce{_name}Sparse", _infer_reduce_sparse,
@@ -291,5 +295,5 @@ sparse_op(
     inputs=PARTS.format("sp"),
     outputs="output: T",
     attrs={"T": (float64, float32)},
-    doc="exp(value) / sum(exp(values)) over the elements that are there of each row.",
+    doc="exp(value) / sum(exp(values)) over the elements present in each row.",
 )  # fmt: skip

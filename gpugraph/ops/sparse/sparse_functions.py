@@ -1,6 +1,7 @@
-"""The public functions of sparse tensors: `sparse_reorder` and its like.
+"""The public functions on sparse tensors, such as `sparse_reorder`.
 
-Everywhere a SparseTensor is asked for, a SparseTensorValue does; TypeError for anything else.
+Wherever a SparseTensor is expected, a SparseTensorValue is accepted too; anything else raises
+TypeError.
 """
 
 from __future__ import annotations
@@ -32,11 +33,11 @@ def sparse_to_dense(
     validate_indices: bool = True,
     name: str | None = None,
 ) -> Tensor:
-    """A tensor of `output_shape` with values at indices and `default_value` elsewhere.
+    """Return a tensor of `output_shape` with the values at the indices, else `default_value`.
 
-    sparse_indices: shape (n, rank), for a vector also (n,) or a scalar. sparse_values: shape (n,),
-    or one for all. InvalidArgumentError in a run for indices outside, and with `validate_indices`
-    for ones that are out of order or repeated.
+    sparse_indices: shape (n, rank); for a vector also (n,) or a scalar. sparse_values: shape (n,),
+    or one value for all. A run raises InvalidArgumentError for indices out of bounds, and with
+    `validate_indices` for indices that are out of order or repeated.
     """
     return raw_ops.SparseToDense(
         sparse_indices,
@@ -51,10 +52,10 @@ def sparse_to_dense(
 def sparse_tensor_to_dense(
     sp_input: Any, default_value: Any = None, validate_indices: bool = True, name: str | None = None
 ) -> Tensor:
-    """A SparseTensor as a tensor, with `default_value` (0, of strings "") where it has no element.
+    """Convert a SparseTensor to a tensor, filled with `default_value` (0, or "" for strings).
 
-    InvalidArgumentError in a run for indices outside, and with `validate_indices` for ones that
-    are out of order or repeated.
+    A run raises InvalidArgumentError for indices out of bounds, and with `validate_indices` for
+    indices that are out of order or repeated.
     """
     source = expect_sparse(sp_input)
     if default_value is None:
@@ -68,7 +69,7 @@ def sparse_tensor_to_dense(
 
 
 def from_dense(tensor: Any, name: str | None = None) -> SparseTensor:
-    """The elements of a tensor that are not 0, as a SparseTensor."""
+    """Return the nonzero elements of a tensor as a SparseTensor."""
     with op_scope(name, "dense_to_sparse", tensor):
         source = convert_to_tensor(tensor)
         indices = raw_ops.Where(raw_ops.NotEqual(source, raw_ops.ZerosLike(source)))
@@ -78,8 +79,10 @@ def from_dense(tensor: Any, name: str | None = None) -> SparseTensor:
 
 
 def sparse_to_indicator(sp_input: Any, vocab_size: Any, name: str | None = None) -> Tensor:
-    """Ids (int32 or int64) of shape [..., n] as bools of shape [..., vocab_size]: which ids are
-    there. InvalidArgumentError in a run for ids outside [0, vocab_size)."""
+    """Convert ids (int32 or int64) of shape [..., n] to bools of shape [..., vocab_size].
+
+    Each bool is true if its id is present. A run raises InvalidArgumentError for ids outside
+    [0, vocab_size)."""
     source = expect_sparse(sp_input)
     with op_scope(name, "SparseToIndicator", source) as scope:
         ids = raw_ops.ExpandDims(cast(source.values, dtypes.int64), np.array(1, np.int32))
@@ -101,11 +104,11 @@ def sparse_to_indicator(sp_input: Any, vocab_size: Any, name: str | None = None)
 def sparse_tensor_dense_matmul(
     sp_a: Any, b: Any, adjoint_a: bool = False, adjoint_b: bool = False, name: str | None = None
 ) -> Tensor:
-    """The product of a sparse matrix and a dense one, or of their adjoints.
+    """Multiply a sparse matrix by a dense one, or their adjoints.
 
-    sp_a: shape (m, n) (with `adjoint_a` (n, m)), in any order, repeated elements adding up; b:
-    shape (n, k) (with `adjoint_b` (k, n)). ValueError where the inner sizes differ,
-    InvalidArgumentError in a run for indices outside.
+    sp_a: shape (m, n) (with `adjoint_a` (n, m)), in any order; repeated elements add up. b: shape
+    (n, k) (with `adjoint_b` (k, n)). Raises ValueError if the inner sizes differ; a run raises
+    InvalidArgumentError for indices out of bounds.
     """
     source = expect_sparse(sp_a)
     with op_scope(name, "SparseTensorDenseMatMul", source, b):
@@ -119,11 +122,11 @@ def sparse_tensor_dense_matmul(
 
 
 def sparse_add(a: Any, b: Any, threshold: Any = None, thresh: Any = None) -> Any:
-    """The sum of two tensors of one shape, one of them sparse at least; of two, a SparseTensor.
+    """Add two tensors of one shape, at least one sparse; two sparse ones give a SparseTensor.
 
-    threshold (older: thresh): sums of two elements of a smaller magnitude are left out of a sparse
-    sum; elements that only one of them has stay.
-    TypeError where neither is sparse; InvalidArgumentError in a run for other shapes.
+    threshold (older name: thresh): a sparse sum omits sums of two elements whose magnitude is
+    smaller; elements that only one operand has always stay.
+    Raises TypeError if neither is sparse; a run raises InvalidArgumentError for different shapes.
     """
     sparse = (SparseTensor, SparseTensorValue)
     if not isinstance(a, sparse) and not isinstance(b, sparse):
@@ -154,13 +157,14 @@ def _extreme(function: Any, a: Any, b: Any, name: str | None) -> SparseTensor:
 
 
 def sparse_maximum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTensor:
-    """The larger of two sparse tensors' elements, 0 where one has none. InvalidArgumentError in a
-    run for other shapes."""
+    """Return the elementwise maximum of two sparse tensors; a missing element counts as 0.
+
+    A run raises InvalidArgumentError for different shapes."""
     return _extreme(raw_ops.SparseSparseMaximum, sp_a, sp_b, name)
 
 
 def sparse_minimum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTensor:
-    """The smaller of two sparse tensors' elements; see `sparse_maximum`."""
+    """Return the elementwise minimum of two sparse tensors; see `sparse_maximum`."""
     return _extreme(raw_ops.SparseSparseMinimum, sp_a, sp_b, name)
 
 
@@ -172,10 +176,11 @@ def sparse_concat(
     concat_dim: Any = None,
     expand_nonconcat_dims: bool | None = None,
 ) -> SparseTensor:
-    """SparseTensors joined along an axis (older: `concat_dim`), the elements in row-major order.
+    """Concatenate SparseTensors along an axis (older name: `concat_dim`), in row-major order.
 
-    With `expand_nonconcat_dims` (older: `expand_nonconcat_dim`) those smaller in another dimension
-    are widened to the largest; otherwise InvalidArgumentError in a run. TypeError for no list.
+    With `expand_nonconcat_dims` (older: `expand_nonconcat_dim`) tensors that are smaller in another
+    dimension are widened to the largest size; otherwise a run raises InvalidArgumentError. Raises
+    TypeError if the inputs are no list.
     """
     dimension = axis if concat_dim is None else concat_dim
     if not isinstance(sp_inputs, (list, tuple)):
@@ -197,7 +202,7 @@ def sparse_concat(
 
 
 def _joined_shape(inputs: Sequence[SparseTensor], axis: int, shape: Tensor) -> Any:
-    """The result's shape: a constant where all shapes are known and alike."""
+    """Return the result's shape, a constant if all shapes are known and of one rank."""
     known = [tensor.shape for tensor in inputs]
     rank = known[0].rank
     if rank is None or not all(shape.is_fully_defined() and shape.rank == rank for shape in known):
@@ -211,7 +216,7 @@ def _joined_shape(inputs: Sequence[SparseTensor], axis: int, shape: Tensor) -> A
 
 
 def _widen_shapes(shapes: Sequence[Any], axis: int) -> list[Any]:
-    """Each shape with the largest sizes of all, but its own along the axis."""
+    """Return each shape with all sizes raised to the largest ones, except along the axis."""
     largest = raw_ops.Max(raw_ops.Pack(list(shapes)), np.array(0, np.int32))
     rank = shapes[0].shape.as_list()[0]
     if rank is None:
@@ -224,16 +229,20 @@ def _widen_shapes(shapes: Sequence[Any], axis: int) -> list[Any]:
 
 
 def sparse_reorder(sp_input: Any, name: str | None = None) -> SparseTensor:
-    """The elements in row-major order. InvalidArgumentError in a run for indices outside."""
+    """Sort the elements into row-major order.
+
+    A run raises InvalidArgumentError for indices out of bounds.
+    """
     source = expect_sparse(sp_input)
     indices, values = raw_ops.SparseReorder(*source._parts(), name=name)
     return SparseTensor(indices, values, source.dense_shape)
 
 
 def sparse_reshape(sp_input: Any, shape: Any, name: str | None = None) -> SparseTensor:
-    """The elements in a tensor of another shape, of which one size may be -1.
+    """Reshape a sparse tensor; one size of the new shape may be -1.
 
-    ValueError, or InvalidArgumentError in a run, for a shape of another number of elements.
+    Raises ValueError, or in a run InvalidArgumentError, for a shape with another number of
+    elements.
     """
     source = expect_sparse(sp_input)
     wanted = cast(shape, dtypes.int64)
@@ -248,7 +257,7 @@ def sparse_reshape(sp_input: Any, shape: Any, name: str | None = None) -> Sparse
 
 
 def _complete_sizes(count: int, sizes: Any) -> Any:
-    """The sizes, a -1 among them made what is left; ValueError where they don't fit."""
+    """Return the sizes with -1 replaced by the remaining count; raise ValueError on a misfit."""
     completed = sizes.astype(np.int64)
     product = int(np.prod(completed[completed >= 0]))
     open_sizes = int((completed < 0).sum())
@@ -263,7 +272,7 @@ def _complete_sizes(count: int, sizes: Any) -> Any:
 
 
 def sparse_retain(sp_input: Any, to_retain: Any) -> SparseTensor:
-    """The elements for which the bool vector `to_retain`, one for each, is true."""
+    """Keep the elements for which the bool vector `to_retain`, one bool for each, is true."""
     source = expect_sparse(sp_input)
     is_retained = convert_to_tensor(to_retain)
     source.values.shape[:1].merge_with(is_retained.shape.with_rank(1)[:1])
@@ -273,27 +282,27 @@ def sparse_retain(sp_input: Any, to_retain: Any) -> SparseTensor:
 
 
 def sparse_transpose(sp_input: Any, perm: Any = None, name: str | None = None) -> SparseTensor:
-    """The dimensions in another order: `perm`, a constant, or by default turned around.
+    """Permute the dimensions by `perm`, a constant; by default their order is reversed.
 
-    TypeError for a `perm` that isn't known when the graph is made.
+    Raises TypeError for a `perm` that is unknown when the graph is built.
     """
     source = expect_sparse(sp_input)
     with op_scope(name, "SparseTranspose", source):
         if perm is None:
             rank = source.shape.rank
             if rank is None:
-                raise TypeError("The rank must be known, or perm be given, to transpose")
+                raise TypeError("sparse_transpose needs a known rank or perm")
             perm = np.arange(rank, dtype=np.int32)[::-1].copy()
         order = constant_value(convert_to_tensor(perm))
         if order is None:
-            raise TypeError("perm must be known when the graph is made")
+            raise TypeError("perm must be known when the graph is built")
         columns = transpose(gather(transpose(source.indices), order.astype(np.int32)))
         sizes = gather(source.dense_shape, order.astype(np.int32))
         return sparse_reorder(SparseTensor(columns, source.values, sizes))
 
 
 def sparse_slice(sp_input: Any, start: Any, size: Any, name: str | None = None) -> SparseTensor:
-    """The elements in the box of `size` that begins at `start`, as far as there is a tensor."""
+    """Return the elements in the box of `size` that begins at `start`, clipped to the tensor."""
     source = expect_sparse(sp_input)
     begin = convert_to_tensor(start, dtypes.int64)
     count = convert_to_tensor(size, dtypes.int64)
@@ -309,8 +318,10 @@ def sparse_split(
     name: str | None = None,
     split_dim: Any = None,
 ) -> list[SparseTensor]:
-    """A SparseTensor cut into `num_split` parts along `axis` (older: `split_dim`); the first ones
-    are larger by one where it doesn't divide. ValueError where an argument is missing."""
+    """Split a SparseTensor into `num_split` parts along `axis` (older name: `split_dim`).
+
+    If the size is not divisible, the first parts are larger by one. Raises ValueError if an
+    argument is missing."""
     if keyword_required is not None:
         raise ValueError("Keyword arguments are required for this function.")
     dimension = split_dim if axis is None else axis
@@ -332,8 +343,9 @@ def sparse_split(
 def sparse_fill_empty_rows(
     sp_input: Any, default_value: Any, name: str | None = None
 ) -> tuple[SparseTensor, Tensor]:
-    """The elements, and `default_value` at the beginning of rows without any; and a bool for each
-    row, whether it had none."""
+    """Put `default_value` at the start of each empty row.
+
+    Returns the new SparseTensor, and for each row a bool that is true if the row was empty."""
     source = expect_sparse(sp_input)
     with op_scope(name, "SparseFillEmptyRows", source):
         default = convert_to_tensor(default_value, source.dtype.base_dtype)
@@ -342,7 +354,7 @@ def sparse_fill_empty_rows(
 
 
 def sparse_softmax(sp_input: Any, name: str | None = None) -> SparseTensor:
-    """The softmax, along the last dimension, of the elements that are there: [..., m, n]."""
+    """Compute the softmax along the last dimension over the elements present; shape [..., m, n]."""
     source = expect_sparse(sp_input)
     with op_scope(name, "SparseSoftmax", source):
         return source._with(raw_ops.SparseSoftmax(*source._parts()))

@@ -1,6 +1,6 @@
-"""Sparse tensors of other shapes: with one more dimension, as large as needed, of ids and values.
+"""Sparse tensors with another dimension or shape, or merged from ids and values.
 
-And rows of IndexedSlices left out (`sparse_mask`), sparse identity matrices.
+Also IndexedSlices without some rows (`sparse_mask`), and sparse identity matrices.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor, expect_sparse
 
 
 def sparse_mask(a: IndexedSlices, mask_indices: Any, name: str | None = None) -> IndexedSlices:
-    """IndexedSlices without the rows of the numbers in the vector `mask_indices`."""
+    """Return the IndexedSlices without the rows whose indices are in the vector `mask_indices`."""
     if not isinstance(a, IndexedSlices):
         raise TypeError(f"sparse_mask takes tf.IndexedSlices, not {shown(a)}")
     with op_scope(name, "sparse_mask", a, mask_indices) as scope:
@@ -44,8 +44,10 @@ def sparse_mask(a: IndexedSlices, mask_indices: Any, name: str | None = None) ->
 def sparse_expand_dims(
     sp_input: Any, axis: int | None = None, name: str | None = None
 ) -> SparseTensor:
-    """A dimension of size 1 before `axis`; negative ones count from the end, where one is added by
-    default. ValueError for an axis outside [-rank - 1, rank], or a rank that is not known."""
+    """Insert a dimension of size 1 before `axis`.
+
+    A negative axis counts from the end; the default appends the dimension. Raises ValueError for an
+    axis outside [-rank - 1, rank] or an unknown rank."""
     source = expect_sparse(sp_input)
     rank = source.shape.rank
     if rank is None:
@@ -66,7 +68,7 @@ def sparse_expand_dims(
 def sparse_eye(
     num_rows: Any, num_columns: Any = None, dtype: Any = dtypes.float32, name: str | None = None
 ) -> SparseTensor:
-    """The identity matrix, num_rows by num_columns (by default square), with its ones alone."""
+    """Return the sparse identity matrix, num_rows by num_columns (by default square)."""
     with op_scope(name, "eye", num_rows, num_columns):
         rows = _size(num_rows, "num_rows")
         columns = rows if num_columns is None else _size(num_columns, "num_columns")
@@ -87,17 +89,17 @@ def _size(value: Any, name: str) -> Tensor:
 
 
 def sparse_reset_shape(sp_input: Any, new_shape: Any = None) -> SparseTensor:
-    """The same elements in a tensor of `new_shape`, or by default in the smallest that has them.
+    """Return the same elements with the shape `new_shape`, or by default the smallest that fits.
 
-    new_shape: int64, of the same rank, and as large in each dimension. ValueError, or in a run
-    InvalidArgumentError, for another.
+    new_shape: int64, of the same rank, and at zero as large in each dimension. Otherwise raises
+    ValueError, or in a run InvalidArgumentError.
     """
     source = expect_sparse(sp_input)
     indices, values, sizes = (identity(part) for part in source._parts())
     if new_shape is None:
         largest = raw_ops.Max(indices, np.array(0, np.int32))
-        least = np.array(0, np.int64)
-        wanted = raw_ops.Maximum(least, raw_ops.AddV2(largest, np.array(1, np.int64), name="Add"))
+        zero = np.array(0, np.int64)
+        wanted = raw_ops.Maximum(zero, raw_ops.AddV2(largest, np.array(1, np.int64), name="Add"))
         return SparseTensor(indices, values, wanted)
     wanted = cast(convert_to_tensor(new_shape, name="output_shape_tensor"), dtypes.int64)
     wanted.shape.assert_has_rank(1)
@@ -120,7 +122,7 @@ def _refuse_smaller(sizes: Sequence[Any], wanted: Any) -> None:
 
 
 def _check_in_run(sizes: Tensor, wanted: Tensor) -> Tensor:
-    """`wanted` after the check that it is of the sizes' rank and nowhere smaller."""
+    """Return `wanted` after a check that it has the rank of `sizes` and no smaller size."""
     all_axes = np.array([0], np.int32)
     ranks = raw_ops.Equal(raw_ops.Shape(sizes), raw_ops.Shape(wanted))
     what = "new_shape must be of sp_input's rank", raw_ops.Shape(sizes), raw_ops.Shape(wanted)
@@ -141,21 +143,19 @@ def sparse_merge(
     name: str | None = None,
     already_sorted: bool = False,
 ) -> SparseTensor:
-    """Values placed by ids: the last dimension of `sp_values` replaced by the ids' of one or more.
+    """Place values by ids: the ids of one or more tensors replace the values' last dimension.
 
     sp_ids: a SparseTensor of int32 or int64, or a list of them with the indices of the values;
-    vocab_size: how many ids there are, in each of a list. already_sorted: the result is in
-    row-major order as it is. TypeError for other dtypes and what is not sparse, ValueError for
-    lists of different lengths.
+    vocab_size: the number of ids, for a list one number per tensor. already_sorted: the result
+    already is in row-major order. Raises TypeError for other dtypes and arguments that are not
+    sparse, ValueError for lists of different lengths.
     """
     is_single = isinstance(vocab_size, Tensor) or np.ndim(vocab_size) == 0
     id_tensors = sp_ids if isinstance(sp_ids, list) else [sp_ids]
     ids = [expect_sparse(value) for value in id_tensors]
     counts = [vocab_size] if is_single else list(vocab_size)
     if isinstance(sp_ids, list) == is_single:
-        raise TypeError(
-            "vocab_size has to be a list of sizes where sp_ids is a list, and only then"
-        )
+        raise TypeError("vocab_size must be a list of sizes if and only if sp_ids is a list")
     if len(ids) != len(counts):
         raise ValueError(f"{len(counts)} sizes of vocabularies for {len(ids)} sp_ids")
     values = expect_sparse(sp_values)

@@ -1,4 +1,4 @@
-"""Positions of sparse tensors' elements: rows of indices as numbers in row-major order."""
+"""Positions of sparse tensors' elements: rows of indices as row-major numbers."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _BY_VALUE = HostOnly("the sizes of its outputs depend on indices, which the host
 _COMPUTED = HostOnly("positions are checked, and elements of one position combined, on the host")
 
 PARTS = "{0}_indices: matrix int64, {0}_values: vector T, {0}_shape: vector int64"
-"""The inputs of an op that a SparseTensor becomes, by its name."""
+"""The inputs that stand for a SparseTensor in an op's declaration; `{0}` is its name."""
 
 
 def sparse_op(
     name: str, infer: InferFunction, cpu: Call, grad: Any = NO_GRADIENT, **declared: Any
 ) -> OpFunction:
-    """Declares an op on sparse tensors, as `op`; its NumPy kernel serves GPUs too, on the host."""
+    """Declare an op as `op` does; its NumPy kernel, on the host, also serves GPUs."""
     gpu = _BY_VALUE if cpu.dynamic else _COMPUTED
     return op(name, infer=infer, cpu=cpu, gpu=gpu, grad=grad, **declared)
 
@@ -36,7 +36,10 @@ def _first(rows: Any) -> int:
 
 
 def positions(indices: Any, shape: Sequence[int]) -> Any:
-    """The row-major number of each row of `indices`; InvalidArgumentError for one outside."""
+    """Return the row-major number of each row of `indices`.
+
+    Raises InvalidArgumentError for a row that is out of bounds.
+    """
     sizes = np.asarray(shape, np.int64).reshape(-1)
     if indices.shape[1] != sizes.size:
         raise invalid_argument(
@@ -54,7 +57,7 @@ def positions(indices: Any, shape: Sequence[int]) -> Any:
 
 
 def rows_of(numbers: Any, shape: Sequence[int]) -> Any:
-    """The rows of indices of these row-major numbers."""
+    """Return the rows of indices for these row-major numbers."""
     sizes = [int(size) for size in shape]
     if not numbers.size:
         return np.zeros((0, len(sizes)), np.int64)
@@ -64,7 +67,7 @@ def rows_of(numbers: Any, shape: Sequence[int]) -> Any:
 
 
 def check_increasing(indices: Any, numbers: Any) -> None:
-    """InvalidArgumentError for rows of indices that are repeated or out of order."""
+    """Raise InvalidArgumentError if rows of indices are repeated or out of order."""
     steps = np.diff(numbers)
     if not steps.size or steps.min() > 0:
         return
@@ -79,9 +82,10 @@ def check_increasing(indices: Any, numbers: Any) -> None:
 def check_parts(
     context: InferContext, first: int = 0, step: int = 1
 ) -> tuple[int | None, int | None]:
-    """(elements, dimensions) of the SparseTensor whose first part is input `first`.
+    """Return (elements, dimensions) of the SparseTensor whose first part is input `first`.
 
-    step: the distance of its parts among the inputs. ValueError for parts that contradict.
+    step: the distance between its parts among the inputs. Raises ValueError for parts that
+    contradict each other.
     """
     count, rank = of_rank(context.shapes[first], 2, "The indices of a SparseTensor")
     (values,) = of_rank(context.shapes[first + step], 1, "The values of a SparseTensor")
@@ -90,14 +94,14 @@ def check_parts(
 
 
 def same_size(one: int | None, other: int | None, what: str) -> int | None:
-    """The common size of two parts of a SparseTensor; ValueError where they differ."""
+    """Return the common size of two parts of a SparseTensor; raise ValueError if they differ."""
     if one is not None and other is not None and one != other:
         raise ValueError(f"The parts of a SparseTensor have {one} and {other} {what}")
     return other if one is None else one
 
 
 def copy_by_row(source: Any, source_rows: Any, rows: Any, out: Any) -> None:
-    """out[i] = the element of `source` whose row of indices is `rows[i]`, 0 where there is none."""
+    """Set out[i] to the element of `source` at the indices `rows[i]`, or to 0 without one."""
     number_by_row = {tuple(row): number for number, row in enumerate(source_rows.tolist())}
     numbers = np.array([number_by_row.get(tuple(row), -1) for row in rows.tolist()], np.int64)
     is_there = numbers >= 0
@@ -106,11 +110,14 @@ def copy_by_row(source: Any, source_rows: Any, rows: Any, out: Any) -> None:
 
 
 def ranks_of(values: Any) -> Any:
-    """1, 2, 3 ... for `values`: where a gradient op puts them shows where each value goes."""
+    """Return 1, 2, 3 ... for `values`.
+
+    A gradient op applied to these ranks shows where it puts each value.
+    """
     return raw_ops.Range(1, raw_ops.Add(raw_ops.Shape(values)[0], 1), 1)
 
 
 def add_by_rank(gradient: Any, ranks: Any, values: Any) -> Any:
-    """The gradient of `values` whose ranks (see `ranks_of`, 0 for none) have gone to `ranks`."""
+    """Return the gradient of `values`, whose ranks (see `ranks_of`; 0 for none) are `ranks`."""
     places = raw_ops.Sub(ranks, np.array(1, np.int32))
     return raw_ops.UnsortedSegmentSum(gradient, places, raw_ops.Shape(values)[0])

@@ -1,4 +1,4 @@
-"""Sums and largest elements of sparse tensors, as dense tensors and as sparse ones."""
+"""Sums and maxima of sparse tensors, as dense tensors and as sparse ones."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor, expect_sparse
 
 
 def _reduction(name: str, op_type: str, doc: str) -> Callable[..., Any]:
-    """The public function `name`, which reduces by the op `op_type`."""
+    """Make the public function `name`, which reduces by the op `op_type`."""
 
     def reduce(
         sp_input: Any,
@@ -42,26 +42,28 @@ def _reduction(name: str, op_type: str, doc: str) -> Callable[..., Any]:
 sparse_reduce_sum = _reduction(
     "sparse_reduce_sum",
     "SparseReduceSum",
-    """The sums along `axis` (an int, several, or None for all) of a SparseTensor, dense.
+    """Sum a SparseTensor along `axis` (an int, several, or None for all) into a dense tensor.
 
     The axes are dropped, or with `keepdims` left with size 1; an empty list of them sums nothing.
-    `reduction_axes` and `keep_dims` are older names. ValueError, or InvalidArgumentError in a run,
-    for axes that are not there.
+    `reduction_axes` and `keep_dims` are older names. Raises ValueError, or InvalidArgumentError in
+    a run, for axes out of range.
     """,
 )
 sparse_reduce_max = _reduction(
     "sparse_reduce_max",
     "SparseReduceMax",
-    """The largest of the elements that are there along `axis`, 0 where there is none; see
-    `sparse_reduce_sum`. It has no gradient.""",
+    """Return the maximum of the elements present along `axis`, or 0 without elements.
+
+    See `sparse_reduce_sum`. It has no gradient.
+    """,
 )
 sparse_reduce_sum_sparse = _reduction(
     "sparse_reduce_sum_sparse",
     "SparseReduceSumSparse",
-    "`sparse_reduce_sum` with a sparse result. It has no gradient.",
+    "Like `sparse_reduce_sum`, with a sparse result. It has no gradient.",
 )
 sparse_reduce_max_sparse = _reduction(
     "sparse_reduce_max_sparse",
     "SparseReduceMaxSparse",
-    "`sparse_reduce_max` with a sparse result. It has no gradient.",
+    "Like `sparse_reduce_max`, with a sparse result. It has no gradient.",
 )

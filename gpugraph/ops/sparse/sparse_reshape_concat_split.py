@@ -1,4 +1,4 @@
-"""Sparse tensors reordered, reshaped, sliced, joined, split, and with empty rows filled."""
+"""Sparse tensors reordered, reshaped, sliced, concatenated, split, and with empty rows filled."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ sparse_op(
     inputs=PARTS.format("input"),
     outputs="output_indices: int64, output_values: T",
     attrs={"T": ALL},
-    doc="The elements of a sparse tensor in row-major order; none may be outside.",
+    doc="The elements of a sparse tensor in row-major order; none may be out of bounds.",
 )  # fmt: skip
 
 # -- shapes
@@ -76,7 +76,7 @@ def _infer_reshape(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _resolve_sizes(shape: Sequence[int], wanted: Sequence[int]) -> list[int]:
-    """The new sizes, with -1 replaced by what remains."""
+    """Return the new sizes, with -1 replaced by the remaining size."""
     total, known = prod(shape), prod(size for size in wanted if size != -1)
     if list(wanted).count(-1) > 1:
         raise invalid_argument(f"Only one output dimension may be -1, but they are {list(wanted)}")
@@ -106,7 +106,7 @@ sparse_op(
     "SparseReshape", _infer_reshape, Call(_reshape),
     inputs="input_indices: int64, input_shape: int64, new_shape: int64",
     outputs="output_indices: int64, output_shape: int64",
-    doc="The indices of a sparse tensor seen in another shape (one size may be -1), and that "
+    doc="The indices of a sparse tensor in another shape (one size may be -1), and that "
     "shape. InvalidArgumentError for another number of elements.",
 )  # fmt: skip
 
@@ -172,11 +172,11 @@ sparse_op(
     doc="The gradient of SparseSlice: those of the elements in the box, 0 for the others.",
 )  # fmt: skip
 
-# -- joined and split
+# -- concatenation and splits
 
 
 def _axis_of(function: str, axis: int, rank: int) -> int:
-    """The axis, counted from the front; InvalidArgumentError for one outside."""
+    """Return the axis, counted from the front; raise InvalidArgumentError if it is out of range."""
     if not -rank <= axis < rank:
         raise invalid_argument(
             f"{function} dimension must be in range [{-rank}, {rank}), got {axis}"
@@ -203,7 +203,8 @@ def _bind_concat(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
         others = [np.delete(shape, axis).tolist() for shape in shapes]
         if any(sizes != others[0] for sizes in others):
             raise invalid_argument(
-                f"Input shapes must match but for dimension {axis}: {[s.tolist() for s in shapes]}"
+                f"Input shapes must match except for dimension {axis}: "
+                f"{[s.tolist() for s in shapes]}"
             )
         whole = shapes[0].copy()
         whole[axis] = sum(int(shape[axis]) for shape in shapes)
@@ -252,11 +253,11 @@ def _bind_split(
         if not 1 <= number <= size:
             raise invalid_argument(f"num_split must be in [1, {size}], but is {number}")
         positions(indices, shape)
-        least, larger = divmod(size, number)
+        min_size, num_larger = divmod(size, number)
         parts: list[list[Any]] = [[], [], []]
         begin = 0
         for part in range(number):
-            count = least + (part < larger)
+            count = min_size + (part < num_larger)
             inside = (indices[:, dim] >= begin) & (indices[:, dim] < begin + count)
             rows, sizes = indices[inside].copy(), shape.copy()
             rows[:, dim] -= begin

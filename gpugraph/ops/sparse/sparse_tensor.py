@@ -1,8 +1,8 @@
-"""SparseTensor: the elements of a tensor that are not 0, and where they are.
+"""SparseTensor: the nonzero elements of a tensor and their indices.
 
-Three tensors stand for it: indices, int64 of shape (n, rank), a row for each element that is
-there; values, of shape (n,); dense_shape, int64 of shape (rank,). Ops expect the rows in row-major
-order, each once; `sparse_reorder` gives it.
+It consists of three tensors: indices, int64 of shape (n, rank), a row for each element present;
+values, of shape (n,); dense_shape, int64 of shape (rank,). Ops expect the rows in row-major
+order and without repeats; `sparse_reorder` sorts them.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 
 
 class SparseTensor(Composite):
-    """`dense[indices[i]] = values[i]`, everything else in a tensor of `dense_shape` being 0.
+    """A tensor of `dense_shape` with `dense[indices[i]] = values[i]` and 0 everywhere else.
 
     indices: int64, shape (n, rank). values: any dtype, shape (n,). dense_shape: int64, shape
-    (rank,). Each may be a tensor or what becomes one. ValueError for other ranks, and where the
-    three contradict each other.
+    (rank,). Each may be a tensor or a value that converts to one. Raises ValueError for other
+    ranks, and if the three contradict each other.
 
-    `sparse * dense`, `sparse / dense` and `sparse + sparse` work on the elements that are there.
+    `sparse * dense`, `sparse / dense` and `sparse + sparse` work on the elements present.
     """
 
     def __init__(self, indices: Any, values: Any, dense_shape: Any) -> None:
@@ -49,7 +49,7 @@ class SparseTensor(Composite):
 
     @classmethod
     def from_value(cls, sparse_tensor_value: Any) -> SparseTensor:
-        """A SparseTensor of the parts of another or of a SparseTensorValue; else TypeError."""
+        """Make a SparseTensor from another or a SparseTensorValue; else raise TypeError."""
         if not isinstance(sparse_tensor_value, (SparseTensor, SparseTensorValue)):
             raise TypeError(f"Neither a SparseTensor nor SparseTensorValue: {sparse_tensor_value}.")
         value = sparse_tensor_value
@@ -72,9 +72,9 @@ class SparseTensor(Composite):
 
     @property
     def shape(self) -> TensorShape:
-        """The dense tensor's shape, as far as it is known."""
+        """The dense tensor's shape, as far as known."""
         sizes = self._dense_shape
-        if sizes.op.type == "PlaceholderWithDefault":  # what is fed must agree with the default
+        if sizes.op.type == "PlaceholderWithDefault":  # a fed shape must agree with the default
             sizes = sizes.op.inputs[0]
         value = constant_value(sizes)
         if value is not None:
@@ -87,7 +87,7 @@ class SparseTensor(Composite):
         return TensorShape.of(None if rank is None else (None,) * rank)
 
     def get_shape(self) -> TensorShape:
-        """As `shape`."""
+        """Return `shape`."""
         return self.shape
 
     @property
@@ -97,20 +97,20 @@ class SparseTensor(Composite):
 
     @property
     def op(self) -> Operation:
-        """The operation that makes the values."""
+        """The operation that produces the values."""
         return self._values.op
 
     @property
     def graph(self) -> Graph:
-        """The graph that has its parts."""
+        """The graph that contains its parts."""
         return self._values.graph
 
     def consumers(self) -> list[Operation]:
-        """The operations that use the values, the indices or the shape."""
+        """Return the operations that use the values, the indices or the shape."""
         return list(dict.fromkeys(op for part in self._parts() for op in part.consumers()))
 
     def eval(self, feed_dict: Any = None, session: Any = None) -> SparseTensorValue:
-        """The value in the default session, or in `session`. ValueError where there is none."""
+        """Evaluate it in `session` or the default session; raise ValueError if there is neither."""
         chosen = session if session is not None else session_stack.top()
         if chosen is None:
             raise ValueError(
@@ -120,15 +120,15 @@ class SparseTensor(Composite):
         return chosen.run(self, feed_dict=feed_dict)
 
     def _parts(self) -> list[Tensor]:
-        """The tensors that it is made of."""
+        """Return its three tensors: indices, values and dense shape."""
         return [self._indices, self._values, self._dense_shape]
 
     def _with(self, values: Any) -> SparseTensor:
-        """The same places with other values."""
+        """Return a SparseTensor with the same indices and shape but other values."""
         return SparseTensor(self._indices, values, self._dense_shape)
 
     def _of(self, parts: list[Tensor]) -> SparseTensor:
-        """A sparse tensor of other parts."""
+        """Make a SparseTensor of the given parts."""
         return SparseTensor(*parts)
 
     def _by_element(self, make: Callable[..., Any], dense: Any, name: str) -> SparseTensor:
@@ -152,7 +152,7 @@ class SparseTensor(Composite):
 
 
 def expect_sparse(value: Any) -> SparseTensor:
-    """`value` as a SparseTensor: one, or the value of one; TypeError for anything else."""
+    """Return a SparseTensor as it is, or convert a SparseTensorValue; else raise TypeError."""
     if isinstance(value, SparseTensorValue):
         return SparseTensor(*value)
     if not isinstance(value, SparseTensor):
@@ -163,9 +163,9 @@ def expect_sparse(value: Any) -> SparseTensor:
 def convert_to_tensor_or_sparse_tensor(
     value: Any, dtype: Any = None, name: str | None = None
 ) -> Any:
-    """A SparseTensor as it is, the value of one as one, everything else as a tensor.
+    """Convert a SparseTensorValue to a SparseTensor and anything but a SparseTensor to a tensor.
 
-    RuntimeError for a SparseTensor of another dtype than `dtype`; else see `convert_to_tensor`.
+    Raises RuntimeError for a SparseTensor whose dtype is not `dtype`; see also `convert_to_tensor`.
     """
     if isinstance(value, SparseTensorValue):
         value = SparseTensor(*value)
@@ -179,10 +179,10 @@ def convert_to_tensor_or_sparse_tensor(
 
 
 def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> SparseTensor:
-    """A SparseTensor whose value each run is fed: a SparseTensorValue, or three arrays.
+    """Make a SparseTensor to which each run feeds a SparseTensorValue or three arrays.
 
-    shape: the dense shape, as far as it is known (None for unknown sizes); what is fed must say it
-    still. Shape (n, rank) for n elements. InvalidArgumentError in a run that isn't fed.
+    shape: the dense shape, as far as known (None for unknown sizes); a feed must include the shape
+    nevertheless. Shape (n, rank) for n elements. A run without a feed raises InvalidArgumentError.
     """
     label = {part: f"{name}/{part}" if name else None for part in ("shape", "values", "indices")}
     rank = None

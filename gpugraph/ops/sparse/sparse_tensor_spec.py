@@ -1,4 +1,4 @@
-"""SparseTensorSpec: what is known of a SparseTensor before there is one."""
+"""SparseTensorSpec: the statically known properties of a SparseTensor."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor, SparseTensorValue
 
 
 class SparseTensorSpec(ShapedTypeSpec):
-    """The dense shape, None where nothing is known of it, and the dtype of the values."""
+    """The dense shape, None if it is unknown, and the dtype of the values."""
 
     __slots__ = ("_dtype", "_shape")
 
@@ -25,7 +25,7 @@ class SparseTensorSpec(ShapedTypeSpec):
 
     @classmethod
     def from_value(cls, value: Any) -> SparseTensorSpec:
-        """The spec of a SparseTensor or a SparseTensorValue; TypeError for anything else."""
+        """Return the spec of a SparseTensor or SparseTensorValue; else raise TypeError."""
         if isinstance(value, SparseTensor):
             return cls(value.shape, value.dtype)
         if isinstance(value, SparseTensorValue):
@@ -64,14 +64,14 @@ class SparseTensorSpec(ShapedTypeSpec):
         return [sparse.indices, sparse.values, sparse.dense_shape]
 
     def _from_components(self, components: Any) -> Any:
-        """A SparseTensor, or a SparseTensorValue where the components are arrays."""
+        """Make a SparseTensor, or a SparseTensorValue if the components are arrays."""
         if all(isinstance(part, Tensor) for part in components):
             return SparseTensor(*components)
         return SparseTensorValue(*components)
 
     @property
     def _flat_tensor_specs(self) -> list[Any]:
-        """One variant: the three parts serialized, with which batches can be made and undone."""
+        """One variant that holds the three serialized parts and can be batched and unbatched."""
         return [TensorSpec(None, variant)]
 
     def _to_tensor_list(self, value: Any) -> list[Any]:

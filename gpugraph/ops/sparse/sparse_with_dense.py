@@ -1,4 +1,4 @@
-"""Sparse tensors together with dense ones: SparseToDense, products, sums, element by element."""
+"""Sparse tensors combined with dense ones: SparseToDense, products, sums, elementwise ops."""
 
 from __future__ import annotations
 
@@ -231,7 +231,7 @@ sparse_dense_add_op = sparse_op(
     doc="A dense tensor plus a sparse one of its shape.",
 )  # fmt: skip
 
-# -- element by element
+# -- elementwise
 
 
 def _infer_by_element(context: InferContext) -> Sequence[TensorShape]:
@@ -248,7 +248,7 @@ def _infer_by_element(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _dense_elements(indices: Any, shape: Sequence[int], dense: Any) -> Any:
-    """The elements of a dense tensor, broadcast to `shape`, at these indices."""
+    """Return the elements at `indices` of a dense tensor broadcast to `shape`."""
     positions(indices, shape)
     try:
         whole = np.broadcast_to(dense, shape)
@@ -272,7 +272,7 @@ def _bind_by_element(
 
 
 def _quotient(x: Any, y: Any) -> Any:
-    """C's quotient: of integers without the fraction."""
+    """Divide as C does; integer quotients are truncated."""
     if x.dtype.kind not in "iu":
         return x / y
     if (y == 0).any():
@@ -282,7 +282,7 @@ def _quotient(x: Any, y: Any) -> Any:
 
 
 def _places(indices: Any, dense: Any) -> Any:
-    """The indices of the dense tensor's elements that the sparse one's are combined with."""
+    """Return the indices of the dense tensor's elements that combine with the sparse elements."""
     rank = raw_ops.Rank(dense)
     skipped = raw_ops.Sub(raw_ops.Shape(indices)[1], rank)
     begin = raw_ops.Pack([np.array(0, np.int32), skipped])

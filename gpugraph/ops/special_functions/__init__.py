@@ -1,1 +1,1 @@
-"""Functions that have a name: gamma, zeta, Bessel, incomplete gamma and beta."""
+"""Special functions: gamma, zeta, Bessel, incomplete gamma and beta."""

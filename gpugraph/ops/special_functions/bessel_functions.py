@@ -1,8 +1,8 @@
 """Modified Bessel functions of the first kind, of order 0 and 1, plain and scaled by exp(-|x|).
 
-Up to 20 by their power series, all of whose terms are positive, beyond by the series of large x:
-M. Abramowitz, I. Stegun, Handbook of Mathematical Functions, 9.6.10 and 9.7.1. All is computed in
-double precision.
+Up to 20 they are computed by their power series, whose terms are all positive, beyond 20 by the
+series for large x: M. Abramowitz, I. Stegun, Handbook of Mathematical Functions, 9.6.10 and 9.7.1.
+All computations are in double precision.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _FAR = 20.0
 
 
 def _near(order: int, x: Array) -> Array:
-    """The sum of (x / 2)^(2k + order) / (k! (k + order)!)."""
+    """Sum (x / 2)^(2k + order) / (k! (k + order)!) over k."""
     square = x * x / 4
     term = np.ones_like(x) if order == 0 else x / 2
     total = term.copy()
@@ -37,7 +37,7 @@ def _near(order: int, x: Array) -> Array:
 
 
 def _far(order: int, x: Array) -> Array:
-    """The function times exp(-x)."""
+    """Compute the function times exp(-x)."""
     term = np.ones_like(x)
     total = term.copy()
     for k in range(1, 36):
@@ -53,7 +53,7 @@ def _function(order: int, scaled: bool) -> Callable[[Array], Array]:
         large = np.maximum(size, _FAR)
         bell = np.exp(-small) if scaled else 1.0
         far = _far(order, np.where(np.isinf(large), _FAR, large))
-        if not scaled:  # by halves: exp(size) may be too large where the product is not
+        if not scaled:  # in two halves: exp(size) may overflow where the product does not
             far = far * np.exp(large / 2) * np.exp(large / 2)
         far = np.where(np.isinf(large), 0.0 if scaled else np.nan, far)  # TensorFlow: 0 inf
         value = np.where(np.isnan(x), x, np.where(size <= _FAR, _near(order, small) * bell, far))
@@ -62,15 +62,15 @@ def _function(order: int, scaled: bool) -> Callable[[Array], Array]:
     return compute
 
 
-def _but_at_zero(x: Any, other: Any, number: float) -> Any:
-    """`other`, but `number` where x is 0."""
+def _except_at_zero(x: Any, other: Any, number: float) -> Any:
+    """Return `other`, with `number` where x is 0."""
     zero = raw_ops.Equal(x, raw_ops.ZerosLike(x))
     return raw_ops.SelectV2(zero, raw_ops.Mul(raw_ops.OnesLike(x), number), other)
 
 
 def _nonzero(x: Any) -> Any:
-    """x, and 1 where it is 0, so that what is divided by it has gradients."""
-    return _but_at_zero(x, x, 1.0)
+    """Return x with 1 in place of 0, so that a division by it has gradients."""
+    return _except_at_zero(x, x, 1.0)
 
 
 def _i0_gradient(op: Any, dy: Any) -> Any:
@@ -84,22 +84,22 @@ def _i0e_gradient(op: Any, dy: Any) -> Any:
 
 
 def _i1_gradient(op: Any, dy: Any) -> Any:
-    """I0(x) - y / x."""
+    """Multiply dy by I0(x) - y / x."""
     x, y = op.inputs[0], op.outputs[0]
     slope = raw_ops.Sub(raw_ops.BesselI0(x), raw_ops.RealDiv(y, _nonzero(x)))
-    return raw_ops.Mul(dy, _but_at_zero(x, slope, 0.5))
+    return raw_ops.Mul(dy, _except_at_zero(x, slope, 0.5))
 
 
 def _i1e_gradient(op: Any, dy: Any) -> Any:
-    """I0e(x) - y (sign(x) + 1 / x)."""
+    """Multiply dy by I0e(x) - y (sign(x) + 1 / x)."""
     x, y = op.inputs[0], op.outputs[0]
     lost = raw_ops.AddV2(raw_ops.Sign(x), raw_ops.Reciprocal(_nonzero(x)))
     slope = raw_ops.Sub(raw_ops.BesselI0e(x), raw_ops.Mul(y, lost))
-    return raw_ops.Mul(dy, _but_at_zero(x, slope, 0.5))
+    return raw_ops.Mul(dy, _except_at_zero(x, slope, 0.5))
 
 
 def _declare(op_type: str, order: int, scaled: bool, grad: Any, doc: str) -> UnaryFunction:
-    """The public function, with `doc`, of the op that it declares."""
+    """Declare the op, and return its public function with the docstring `doc`."""
     times = " times exp(-|x|)" if scaled else ""
     op_doc = f"The modified Bessel function of order {order}{times}, elementwise."
     op_function = unary_in_double(op_type, _function(order, scaled), grad, op_doc)
@@ -110,11 +110,11 @@ bessel_i0 = _declare(
     "BesselI0", 0, False, _i0_gradient, "The modified Bessel function of order 0, elementwise."
 )
 bessel_i0e = _declare(
-    "BesselI0e", 0, True, _i0e_gradient, "exp(-|x|) bessel_i0(x), elementwise: nothing overflows."
+    "BesselI0e", 0, True, _i0e_gradient, "exp(-|x|) bessel_i0(x), elementwise, without overflow."
 )
 bessel_i1 = _declare(
     "BesselI1", 1, False, _i1_gradient, "The modified Bessel function of order 1, elementwise."
 )
 bessel_i1e = _declare(
-    "BesselI1e", 1, True, _i1e_gradient, "exp(-|x|) bessel_i1(x), elementwise: nothing overflows."
+    "BesselI1e", 1, True, _i1e_gradient, "exp(-|x|) bessel_i1(x), elementwise, without overflow."
 )

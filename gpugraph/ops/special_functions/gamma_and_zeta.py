@@ -1,9 +1,9 @@
-"""Functions that have a name: erfc, the logarithm of gamma and its derivatives, Hurwitz's zeta.
+"""Special functions: erfc, the logarithm of gamma and its derivatives, Hurwitz's zeta.
 
 erfc: W. J. Cody, Rational Chebyshev approximations for the error function, 1969. digamma and zeta:
-recurrences up to where their asymptotic series (Bernoulli numbers) hold double precision;
-M. Abramowitz, I. Stegun, Handbook of Mathematical Functions, 6.3.18 and 23.2.9. All is computed in
-double precision.
+recurrences up to the range where their asymptotic series (Bernoulli numbers) are exact to double
+precision; M. Abramowitz, I. Stegun, Handbook of Mathematical Functions, 6.3.18 and 23.2.9. All
+computations are in double precision.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _DOUBLE = (dtypes.float32, dtypes.float64)
 
 
 def in_double(function: Callable[..., Array]) -> Call:
-    """A kernel that computes in double precision and rounds."""
+    """Return a kernel that computes in double precision and rounds the result."""
 
     def run(*arrays: Any) -> None:
         *inputs, out = arrays
@@ -51,8 +51,10 @@ def in_double(function: Callable[..., Array]) -> Call:
 def unary_in_double(
     name: str, function: Callable[[Array], Array], grad: Any, doc: str, source: str = ""
 ) -> Any:
-    """Declares an op on each element. It has no expression, as C's functions differ by more than
-    rounding; source: its function in CUDA, if there is one."""
+    """Declare an elementwise op.
+
+    It has no expression, because C's functions differ by more than rounding. source: the name of
+    its CUDA function, if there is one."""
     call = in_double(function)
     return op(
         name,
@@ -79,7 +81,7 @@ _erfc = unary("Erfc", erfc_into, "erfc(x)", _erfc_gradient, "1 - erf(x)", FLOATI
 
 
 def erfc(x: Any, name: str | None = None) -> Tensor:
-    """1 - erf(x), elementwise, precise where erf(x) is almost 1."""
+    """Return 1 - erf(x), elementwise, precise where erf(x) is almost 1."""
     return _erfc(x, name=name)
 
 
@@ -104,7 +106,10 @@ _FAR = 10
 
 
 def _positive_digamma(x: Array) -> Array:
-    """Of x > 0: the recurrence psi(x) = psi(x + 1) - 1 / x, then the series of large x."""
+    """Compute digamma for x > 0.
+
+    Uses the recurrence psi(x) = psi(x + 1) - 1 / x, then the series for large x.
+    """
     total = np.zeros_like(x)
     for _ in range(_FAR):
         near = x < _FAR
@@ -119,7 +124,7 @@ def _positive_digamma(x: Array) -> Array:
 
 
 def digamma_of(x: Array) -> Array:
-    """By reflection for x <= 0; NaN at its poles 0, -1, -2, ..."""
+    """Compute digamma, by reflection for x <= 0; NaN at its poles 0, -1, -2, ..."""
     below = x <= 0
     value = _positive_digamma(np.where(below, 1 - x, x))
     whole = np.rint(x)
@@ -131,9 +136,10 @@ def digamma_of(x: Array) -> Array:
 
 
 def _zeta(x: Array, q: Array) -> Array:
-    """The sum of 1 / (q + k) ** x over k = 0, 1, ...: some terms, then Euler's and Maclaurin's.
+    """Sum 1 / (q + k) ** x over k = 0, 1, ...: some terms directly, the rest by Euler-Maclaurin.
 
-    As in TensorFlow: NaN for x < 1, infinite for x = 1 and where a whole q <= 0 meets a whole x.
+    As in TensorFlow: NaN for x < 1 and infinite for x = 1. For x > 1 it is infinite at a whole
+    q <= 0, and NaN at another q <= 0 unless x is whole.
     """
     x, q = np.broadcast_arrays(x, q)
     total, base = np.zeros(x.shape), q
@@ -150,15 +156,15 @@ def _zeta(x: Array, q: Array) -> Array:
         scale = scale / (base * base)
         faculty *= (2 * k + 1) * (2 * k + 2)
     total = np.where((x > 1) & (q == np.inf), 0.0, total)
-    least = np.where(q < 1, np.inf, np.where(q == 1, 1.0, 0.0))
-    total = np.where((x == np.inf) & (q > 0), least, total)
+    limit = np.where(q < 1, np.inf, np.where(q == 1, 1.0, 0.0))
+    total = np.where((x == np.inf) & (q > 0), limit, total)
     total = np.where(x == 1, np.inf, np.where(x < 1, np.nan, total))
     pole = np.where(q == np.floor(q), np.inf, np.where(x == np.floor(x), total, np.nan))
     return np.where((q <= 0) & (x > 1), pole, total)
 
 
 def _polygamma(a: Array, x: Array) -> Array:
-    """(-1) ** (a + 1) a! zeta(a + 1, x), and digamma(x) for a = 0; NaN for other a."""
+    """Return (-1) ** (a + 1) a! zeta(a + 1, x), digamma(x) for a = 0, and NaN for a not whole."""
     a, x = np.broadcast_arrays(a, x)
     size = np.exp(log_gamma_of(a + 1)) * _zeta(a + 1, x)
     signed = np.where(np.fmod(a, 2) == 0, -size, size)
@@ -194,14 +200,14 @@ digamma: UnaryFunction = public_function(
 
 
 def _zeta_gradient(op: Any, dz: Any) -> list[Any]:
-    """TensorFlow has it by q only: -x zeta(x + 1, q)."""
+    """Differentiate by q only, as TensorFlow does: -x zeta(x + 1, q)."""
     x, q = op.inputs
     slope = raw_ops.Neg(raw_ops.Mul(x, raw_ops.Zeta(raw_ops.AddV2(x, 1), q)))
     return [None, unbroadcast(raw_ops.Mul(dz, slope), q, x)]
 
 
 def _polygamma_gradient(op: Any, dz: Any) -> list[Any]:
-    """polygamma(a + 1, x); a is whole, and has none."""
+    """Multiply dz by polygamma(a + 1, x); `a` is whole and has no gradient."""
     a, x = op.inputs
     slope = raw_ops.Polygamma(raw_ops.AddV2(a, 1), x)
     return [None, unbroadcast(raw_ops.Mul(dz, slope), x, a)]

@@ -1,10 +1,10 @@
-"""The incomplete gamma and beta functions, and how they change with their parameters.
+"""The incomplete gamma and beta functions, and their derivatives by their parameters.
 
-Series where they converge at once, continued fractions elsewhere: M. Abramowitz, I. Stegun,
-Handbook of Mathematical Functions, 6.5.29, 6.5.31 and 26.5.8. The fractions are taken from a term
-that no longer counts back to the first, so that their derivatives follow by the rules. Large
-parameters have expansions of their own (`uniform_expansions`) where both converge slowly. All is
-computed in double precision.
+Series where they converge quickly, continued fractions elsewhere: M. Abramowitz, I. Stegun,
+Handbook of Mathematical Functions, 6.5.29, 6.5.31 and 26.5.8. The fractions are evaluated backwards
+from a term that is negligible, so that their derivatives follow by the usual rules. Large
+parameters use separate expansions (`uniform_expansions`) where both converge slowly. All
+computations are in double precision.
 """
 
 from __future__ import annotations
@@ -37,24 +37,24 @@ if TYPE_CHECKING:
 
 
 _DOUBLE = (dtypes.float32, dtypes.float64)
-_MOST = 20000
-"""How many terms are taken at most: enough for beta's parameters up to ten million."""
+_MAX_TERMS = 20000
+"""The maximum number of terms: enough for parameters of beta up to ten million."""
 
 
 def _terms(*parameters: Array) -> int:
-    """How many terms of a fraction count for parameters of this size."""
+    """Return the number of terms of a fraction that matter for parameters of this size."""
     largest = max((float(parameter.max(initial=0.0)) for parameter in parameters), default=0.0)
-    return int(min(_MOST, 120 + 6 * np.sqrt(min(largest, 1e12))))
+    return int(min(_MAX_TERMS, 120 + 6 * np.sqrt(min(largest, 1e12))))
 
 
 # -- gamma
 
 
 def _series(a: Array, x: Array) -> tuple[Array, Array]:
-    """The sum of x^n / ((a + 1) ... (a + n)), n >= 0, and its derivative by a; for x < a + 1."""
+    """Sum x^n / ((a + 1) ... (a + n)) over n >= 0, and its derivative by a; for x < a + 1."""
     term, slope = np.ones_like(a), np.zeros_like(a)
     total, change = term.copy(), slope.copy()
-    for n in range(1, _MOST):
+    for n in range(1, _MAX_TERMS):
         ratio = x / (a + n)
         slope = slope * ratio - term * ratio / (a + n)
         term = term * ratio
@@ -67,7 +67,10 @@ def _series(a: Array, x: Array) -> tuple[Array, Array]:
 
 
 def _fraction(a: Array, x: Array) -> tuple[Array, Array]:
-    """h = 1 / (x + 1 - a - 1 (1 - a) / (x + 3 - a - ...)), and its derivative by a; for x > a."""
+    """Evaluate a continued fraction h and its derivative by a; for x > a.
+
+    h = 1 / (x + 1 - a - 1 (1 - a) / (x + 3 - a - ...))
+    """
     count = _terms(a)
     value, slope = x + (2 * count + 1) - a, np.full_like(x, -1.0)
     for k in range(count, 0, -1):
@@ -78,8 +81,10 @@ def _fraction(a: Array, x: Array) -> tuple[Array, Array]:
 
 
 def _by_half(a: Array, x: Array, near: Function, far: Function, at_bend: Function) -> Array:
-    """`near` where the series is better, `far` where the fraction is, `at_bend` between them for
-    large a; NaN where none holds."""
+    """Apply the method that suits each pair of a and x.
+
+    `near` applies where the series is better, `far` where the fraction is, and `at_bend` between
+    them for large a; elsewhere the result is NaN."""
     a, x = np.broadcast_arrays(a, x)
     result = np.full(a.shape, np.nan)
     inside = (a > 0) & (x > 0) & np.isfinite(a) & np.isfinite(x)
@@ -92,7 +97,7 @@ def _by_half(a: Array, x: Array, near: Function, far: Function, at_bend: Functio
 
 
 def _power(a: Array, x: Array, of: Array) -> Array:
-    """x^a exp(-x) / gamma(of)."""
+    """Return x^a exp(-x) / gamma(of)."""
     return np.exp(a * np.log(x) - x - log_gamma_of(of))
 
 
@@ -105,15 +110,15 @@ def _upper_far(a: Array, x: Array) -> Array:
 
 
 def _edges(a: Array, x: Array, inner: Array, at_zero: float) -> Array:
-    """What is known at x = 0, at x = inf and at a = inf.
+    """Fill in the known values at x = 0, at x = inf and at a = inf.
 
-    As in TensorFlow the lower function is 0 at x = 0 for all a, and both are where a and x are
-    infinite.
+    As in TensorFlow, the lower function is 0 at x = 0 for all a, and both functions are 0 where a
+    and x are infinite.
     """
     a, x = np.broadcast_arrays(a, x)
     inner = np.where((a > 0) & (x == np.inf), (1 - at_zero) * np.isfinite(a), inner)
-    least = (x == 0) | ((a == np.inf) & (x > 0) & (x < np.inf))
-    return np.where(((a > 0) | (at_zero == 0)) & least, at_zero, inner)
+    is_edge = (x == 0) | ((a == np.inf) & (x > 0) & (x < np.inf))
+    return np.where(((a > 0) | (at_zero == 0)) & is_edge, at_zero, inner)
 
 
 def _lower(a: Array, x: Array) -> Array:
@@ -127,13 +132,13 @@ def _upper(a: Array, x: Array) -> Array:
 
 
 def _slope_near(a: Array, x: Array) -> Array:
-    """The derivative of the lower function by a over x^a exp(-x) / gamma(a + 1)."""
+    """Return the derivative of the lower function by a, over x^a exp(-x) / gamma(a + 1)."""
     total, change = _series(a, x)
     return total * (np.log(x) - digamma_of(a + 1)) + change
 
 
 def _slope_far(a: Array, x: Array) -> Array:
-    """The derivative of the lower function by a over x^a exp(-x) / gamma(a)."""
+    """Return the derivative of the lower function by a, over x^a exp(-x) / gamma(a)."""
     value, change = _fraction(a, x)
     return -(value * (np.log(x) - digamma_of(a)) + change)
 
@@ -151,7 +156,7 @@ def _lower_slope(a: Array, x: Array) -> Array:
 
 
 def _sample_slope(alpha: Array, sample: Array) -> Array:
-    """How a gamma number changes with alpha, its probability kept: - dP / da over dP / dx."""
+    """Return dx / da at constant probability, for gamma samples x: - dP / da over dP / dx."""
     return _by_half(
         alpha,
         sample,
@@ -162,7 +167,7 @@ def _sample_slope(alpha: Array, sample: Array) -> Array:
 
 
 def _density(a: Any, x: Any) -> Any:
-    """x^(a - 1) exp(-x) / gamma(a), as ops."""
+    """Build x^(a - 1) exp(-x) / gamma(a) from ops."""
     power = raw_ops.Mul(raw_ops.Sub(a, 1), raw_ops.Log(x))
     return raw_ops.Exp(raw_ops.Sub(raw_ops.AddV2(raw_ops.Neg(x), power), raw_ops.Lgamma(a)))
 
@@ -183,7 +188,7 @@ def _refuse(op: Any, dz: Any) -> Any:
 
 
 def _declare(name: str, function: Any, grad: Any, doc: str, **declaration: Any) -> OpFunction:
-    """Declares an op that broadcasts; it has no expression, since C has no such functions."""
+    """Declare an op that broadcasts; it has no expression, because C lacks such functions."""
     kernels = numpy_kernels(in_double(function))
     shared = {**BINARY, "inputs": "a: T, x: T", "attrs": {"T": _DOUBLE}, **declaration}
     return op(name, **shared, **kernels, grad=grad, doc=doc)
@@ -211,7 +216,7 @@ _declare(
     "RandomGammaGrad",
     _sample_slope,
     _refuse,
-    "The derivative by alpha of a gamma number whose probability stays, elementwise.",
+    "The derivative by alpha of a gamma sample at constant probability, elementwise.",
     inputs="alpha: T, sample: T",
     outputs="output: T",
 )
@@ -221,7 +226,7 @@ _declare(
 
 
 def _beta_fraction(a: Array, b: Array, x: Array) -> Array:
-    """1 + d1 / (1 + d2 / (1 + ...)), for x below (a + 1) / (a + b + 2)."""
+    """Evaluate 1 + d1 / (1 + d2 / (1 + ...)), for x below (a + 1) / (a + b + 2)."""
     value = np.ones_like(x)
     for k in range(2 * (_terms(a, b) // 2), 0, -1):
         m = k // 2
@@ -234,7 +239,7 @@ def _beta_fraction(a: Array, b: Array, x: Array) -> Array:
 
 
 def _beta(a: Array, b: Array, x: Array) -> Array:
-    """NaN where a or b is not above 0, and where x is outside of 0 and 1."""
+    """Compute betainc; NaN where a or b is not above 0, and where x is outside [0, 1]."""
     a, b, x = np.broadcast_arrays(a, b, x)
     result = np.where((a > 0) & (b > 0) & ((x == 0) | (x == 1)), x, np.nan)
     inside = (a > 0) & (b > 0) & (x > 0) & (x < 1) & np.isfinite(a) & np.isfinite(b)
@@ -250,13 +255,13 @@ def _beta(a: Array, b: Array, x: Array) -> Array:
 
 
 def _infer_beta(context: InferContext) -> Sequence[TensorShape]:
-    """All of one shape, but for numbers."""
+    """Require one shape for all inputs that are not scalars."""
     shapes = [shape for shape in context.shapes if shape.rank != 0]
     return [reduce(TensorShape.merge_with, shapes) if shapes else TensorShape.of(())]
 
 
 def _beta_gradient(op: Any, dz: Any) -> list[Any]:
-    """By x alone, as in TensorFlow: x^(a - 1) (1 - x)^(b - 1) over the beta function."""
+    """Differentiate by x alone, as TensorFlow does: x^(a - 1) (1 - x)^(b - 1) / beta(a, b)."""
     a, b, x = op.inputs
     log_beta = raw_ops.Sub(
         raw_ops.AddV2(raw_ops.Lgamma(a), raw_ops.Lgamma(b)), raw_ops.Lgamma(raw_ops.AddV2(a, b))
@@ -275,7 +280,7 @@ betainc: Callable[..., Tensor] = public_function(
         """The regularized incomplete beta function I(a, b; x), elementwise: the integral of
     t^(a - 1) (1 - t)^(b - 1) from 0 to x over that to 1, of float32 or float64.
 
-    All have one shape (ValueError), or are numbers. NaN where a or b is not above 0, and for x
+    All have one shape (else ValueError), or are scalars. NaN where a or b is not above 0, and for x
     outside of [0, 1]. Its gradient is by x only, as in TensorFlow.""",
         inputs="a: T, b: T, x: T",
         infer=_infer_beta,

@@ -1,4 +1,4 @@
-"""The incomplete gamma function of large parameters near its bend, x about a.
+"""The incomplete gamma function for large parameters near its bend, where x is about a.
 
 N. Temme, "The asymptotic expansion of the incomplete gamma functions", 1979; NIST Digital Library
 of Mathematical Functions, 8.12. With m = x / a - 1 and e^2 / 2 = m - log(1 + m), e of m's sign:
@@ -6,8 +6,8 @@ of Mathematical Functions, 8.12. With m = x / a - 1 and e^2 / 2 = m - log(1 + m)
     Q(a, x) = erfc(e sqrt(a / 2)) / 2 + exp(-a e^2 / 2) / sqrt(2 pi a) S(a, e)
     S(a, e) = c0(e) + c1(e) / a + c2(e) / a^2 + ...
 
-The c are power series of e, whose coefficients follow from those of m = e + e^2 / 3 + ...; so do
-the derivatives by a. Four of them are enough from a = 10000 on.
+The c are power series in e. Their coefficients, and the derivatives by a, follow from the
+coefficients of m = e + e^2 / 3 + ... Four of the c are enough from a = 10000 on.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 _LARGE = 1e4
 _POWERS = 40
-"""Of e, which is at most 0.8 here; the series converge for e below 3.5."""
+"""The number of powers of e, which is at most 0.8 here; the series converge for e below 3.5."""
 _STIRLING = (1.0, 1 / 12, 1 / 288, -139 / 51840)
 """gamma(a) = sqrt(2 pi / a) (a / exp(1))^a (1 + 1 / (12 a) + ...)"""
 
 
 def _inverse_powers(count: int) -> Array:
-    """The coefficients of m by powers of e, that of e^0 being 0."""
+    """Return the coefficients of m in powers of e; the coefficient of e^0 is 0."""
     powers = np.zeros(count)
     powers[1] = 1.0
     for n in range(2, count):
@@ -42,7 +42,7 @@ def _inverse_powers(count: int) -> Array:
 
 
 def _corrections(ratio: Array) -> list[Array]:
-    """The coefficients of c0, c1, ... by powers of e."""
+    """Return the coefficients of c0, c1, ... in powers of e."""
     orders = np.arange(len(ratio) - 2)
     first = (orders + 2) * ratio[2:]
     first[0] -= 1
@@ -67,7 +67,7 @@ def _series(coefficients: Array, e: Array) -> Array:
 
 
 def _over(a: Array, terms: Any) -> Array:
-    """terms[0] + terms[1] / a + terms[2] / a^2 + ..."""
+    """Sum terms[0] + terms[1] / a + terms[2] / a^2 + ..."""
     total = np.zeros_like(a)
     for term in list(terms)[::-1]:
         total = total / a + term
@@ -75,7 +75,7 @@ def _over(a: Array, terms: Any) -> Array:
 
 
 class _Near(NamedTuple):
-    """The common terms of all functions; `bell` is exp(-a e^2 / 2) / sqrt(2 pi a)."""
+    """The terms that all functions share; `bell` is exp(-a e^2 / 2) / sqrt(2 pi a)."""
 
     e: Array
     root: Array
@@ -95,7 +95,7 @@ def _near(a: Array, x: Array) -> _Near:
 
 
 def is_near(a: Array, x: Array) -> Array:
-    """Where these functions hold, of a and x above 0."""
+    """Return where these functions are valid, for a and x above 0."""
     return (a > _LARGE) & (x > a / 2) & (x < 2 * a)
 
 
@@ -106,19 +106,19 @@ def _erfc(x: Array) -> Array:
 
 
 def upper(a: Array, x: Array) -> Array:
-    """Q(a, x)"""
+    """Compute Q(a, x)."""
     near = _near(a, x)
     return _erfc(near.root) / 2 + near.bell * near.sum
 
 
 def lower(a: Array, x: Array) -> Array:
-    """P(a, x) = 1 - Q(a, x)"""
+    """Compute P(a, x) = 1 - Q(a, x)."""
     near = _near(a, x)
     return _erfc(-near.root) / 2 - near.bell * near.sum
 
 
 def _slope(a: Array, near: _Near) -> Array:
-    """The derivative of P by a over `bell`: de / da = -(m / e) / a, d(a e^2 / 2) / da = -log."""
+    """Return dP / da over `bell`, with de / da = -(m / e) / a and d(a e^2 / 2) / da = -log."""
     ratio = _series(_RATIO[1:], near.e)
     log_over_e = ratio - near.e / 2
     by_e = [_series(np.arange(1, len(c)) * c[1:], near.e) for c in _C]
@@ -130,12 +130,12 @@ def _slope(a: Array, near: _Near) -> Array:
 
 
 def lower_slope(a: Array, x: Array) -> Array:
-    """The derivative of P(a, x) by a."""
+    """Return the derivative of P(a, x) by a."""
     near = _near(a, x)
     return near.bell * _slope(a, near)
 
 
 def sample_slope(a: Array, x: Array) -> Array:
-    """How x changes with a where P(a, x) stays."""
+    """Return the derivative of x by a at constant P(a, x)."""
     near = _near(a, x)
     return -(x / a) * _over(a, _STIRLING) * _slope(a, near)

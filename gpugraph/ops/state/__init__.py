@@ -1,1 +1,1 @@
-"""The ops of variables: VariableV2, assignments, scatter updates, by reference or by handle."""
+"""The ops on variables: VariableV2, assignments, scatter updates, by reference or by handle."""

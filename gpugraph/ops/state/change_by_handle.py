@@ -1,4 +1,4 @@
-"""Changes of a variable of either kind: by its reference, or by its handle.
+"""Changes of variables of either kind: by a reference or by a handle.
 
 Ops that change reference variables have a reference as input and output; ops that change resource
 variables have other names, a handle as input, and no output.
@@ -16,14 +16,14 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 class ByHandle(NamedTuple):
-    """The op for handles that corresponds to one for references, and its attr for the dtype."""
+    """The handle-based op that corresponds to a reference-based one, and its attr for the dtype."""
 
     op_type: str
     dtype_attr: str
 
 
 BY_HANDLE: dict[str, ByHandle] = {}
-"""By the op type for references."""
+"""Handle-based ops by the type of the op for references."""
 
 CHANGES_REFERENCE: dict[str, Any] = {
     "outputs": "output_ref: Ref(T)",
@@ -32,13 +32,13 @@ CHANGES_REFERENCE: dict[str, Any] = {
     "grad": NO_GRADIENT,
     "stateful": True,
 }
-"""Of the declaration of an op that changes the variable `ref`, its first input."""
+"""The common part of the declarations of ops that change the variable `ref`, their first input."""
 
 
 def change(op_type: str, variable: Tensor, *inputs: Any, **attrs: Any) -> Any:
-    """Creates the op `op_type` for a reference, or the corresponding op for a handle.
+    """Create the op `op_type` for a reference, or the corresponding op for a handle.
 
-    attrs: of the op for references; those that the op for handles lacks are left out.
+    attrs: of the op for references; attrs that the op for handles lacks are left out.
     """
     if variable._dtype is not resource:
         return DECLARATIONS[op_type].function(variable, *inputs, **attrs)
@@ -52,12 +52,12 @@ def change(op_type: str, variable: Tensor, *inputs: Any, **attrs: Any) -> Any:
 
 
 def _dtype_of_last(op_type: str, dtype: DType) -> DType | None:
-    """The dtype to which the op's last input is converted, as in TensorFlow before the others."""
+    """Return the dtype for the op's last input, which TensorFlow converts before the others."""
     return dtype if DECLARATIONS[op_type].op_def.inputs[-1].type_attr in ("T", "dtype") else None
 
 
 def change_variable(op_type: str, ref: Any, *inputs: Any, **attrs: Any) -> Any:
-    """Changes a variable by the op; returns the reference, or the changed resource variable."""
+    """Change a variable by the op; return the reference, or the changed resource variable."""
     if not hasattr(ref, "_after_change"):
         return DECLARATIONS[op_type].function(ref, *inputs, **attrs)
     return ref._after_change(change(op_type, ref.handle, *inputs, **attrs))

@@ -1,4 +1,4 @@
-"""CountUpTo: a variable that counts; each run returns the next number, up to a limit."""
+"""CountUpTo: a counter variable; each run returns the next number, up to a limit."""
 
 from __future__ import annotations
 
@@ -68,9 +68,9 @@ _count_by_handle = lowered_op(
 
 
 def count_up_to(ref: Any, limit: int, name: str | None = None) -> Tensor:
-    """The value of the scalar variable `ref`, int32 or int64, to which it adds 1.
+    """Return the value of the scalar variable `ref`, int32 or int64, and then add 1 to it.
 
-    OutOfRangeError in a run in which it is `limit`, which it never exceeds.
+    A run raises OutOfRangeError if the value is `limit`, which it never exceeds.
     """
     if hasattr(ref, "_after_change"):
         return _count_by_handle(ref.handle, limit=limit, T=ref.dtype.base_dtype, name=name)

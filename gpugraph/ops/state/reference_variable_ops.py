@@ -29,9 +29,10 @@ from gpugraph.ops.state.change_by_handle import CHANGES_REFERENCE, change_variab
 _UNFIT_VALUES = (
     "Assign requires shapes of both tensors to match. lhs shape= {} rhs shape= {}",
     "Trying to assign to variable with tensor with wrong shape. Expected {} got {}: a resource "
-    "variable that is made with shape=tf.TensorShape(None) takes any",
+    "variable created with shape=tf.TensorShape(None) accepts any shape",
 )
-"""What a run says of a value for a reference variable, and for a resource variable."""
+"""A run's message for a value of another shape: for a reference variable, for a resource variable.
+"""
 
 _UNFIT_CHANGES = (
     "Parameters and update must be the same size, but have the shapes {} and {}",
@@ -50,7 +51,7 @@ def _infer_update(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _merged(context: InferContext, words: tuple[str, str]) -> Sequence[TensorShape]:
-    """The shape of the variable and its change; a Misfit where they differ."""
+    """Return the common shape of the variable and its change; raise Misfit if they differ."""
     ref, value = context.shapes
     try:
         return [ref.merge_with(value)]
@@ -85,7 +86,7 @@ def _is_initialized(context: KernelContext, ref: Any, out: Any) -> Callable[[], 
 
 
 def _declare_test(name: str, bind: Callable[..., Callable[[], Any]], **declared: Any) -> OpFunction:
-    """Declares an op, as `op`, that reads whether a variable has a value."""
+    """Declare an op, as `op` does, that reads whether a variable has a value."""
     kernels = numpy_kernels(Call(make=bind))
     return op(name, uninitialized=True, stateful=True, grad=NO_GRADIENT, **kernels, **declared)
 
@@ -168,11 +169,11 @@ initialized_value = _declare_test(
 def with_initialized_reads(
     tensor: Tensor, find: Callable[[Operation], Tensor | None], suffix: str
 ) -> Tensor:
-    """`tensor` with each read of a variable replaced by the value that `find` returns for it.
+    """Return `tensor` with each read of a variable replaced by the result of `find` for it.
 
-    Operations between the variables and `tensor` are copied; their names end in `_` and `suffix`.
-    Without reads, or where `find` returns None, nothing is copied, nor where there is a loop on the
-    way: a copy of one would be no loop.
+    Operations between the variables and `tensor` are copied; `_` and `suffix` are appended to their
+    names. Nothing is copied if there are no reads, if `find` returns None, or if there is a loop on
+    the way, because a copied loop would not be one.
     """
     new: dict[Tensor, Tensor] = {}
     producers = _producers(tensor)
@@ -197,7 +198,7 @@ def with_initialized_reads(
 
 
 def _producers(tensor: Tensor) -> list[Operation] | None:
-    """All operations that compute `tensor`, producers first; None where they form a cycle."""
+    """Return all operations that compute `tensor`, producers first; None if they form a cycle."""
     order: dict[Operation, None] = {}
     path: set[Operation] = set()
     stack = [(tensor.op, False)]
@@ -222,11 +223,11 @@ def assign(
     use_locking: bool | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Writes `value` into the variable `ref`; returns the reference, or the changed resource
-    variable.
+    """Write `value` into the variable `ref`.
 
-    `ref` may also be a slice of a variable, `variable[1:3]`. ValueError for another shape than the
-    variable's, unless `validate_shape` is False.
+    Returns the reference, or the changed resource variable. `ref` may also be a slice of a
+    variable, `variable[1:3]`. Raises ValueError for a shape that is not the variable's, unless
+    `validate_shape` is False.
     """
     if isinstance(ref, Tensor) and hasattr(ref, "assign"):
         return ref.assign(value, name=name)
@@ -243,12 +244,12 @@ def assign(
 def assign_add(
     ref: Any, value: Any, use_locking: bool | None = None, name: str | None = None
 ) -> Tensor:
-    """ref += value; returns the same as `assign`."""
+    """Add `value` to the variable `ref`; return the same as `assign`."""
     return change_variable("AssignAdd", ref, value, use_locking=bool(use_locking), name=name)
 
 
 def assign_sub(
     ref: Any, value: Any, use_locking: bool | None = None, name: str | None = None
 ) -> Tensor:
-    """ref -= value; returns the same as `assign`."""
+    """Subtract `value` from the variable `ref`; return the same as `assign`."""
     return change_variable("AssignSub", ref, value, use_locking=bool(use_locking), name=name)

@@ -1,4 +1,4 @@
-"""Resource variables as ops: VarHandleOp outputs a handle; other ops read and change by it.
+"""Resource variables as ops: VarHandleOp outputs a handle, by which other ops read and change.
 
 A handle is a scalar tensor of dtype resource. None of these ops has a kernel: the compiler lowers
 them to the ops for reference variables (`LOWERED`).
@@ -42,7 +42,7 @@ assert slice_assignment and sparse_training and state
 
 
 class Lowering(NamedTuple):
-    """The op to which the compiler lowers an op, and attrs that have another name there.
+    """The op to which the compiler lowers an op, and the attrs that have another name there.
 
     Its `T` or `dtype` is the variable's.
     """
@@ -52,13 +52,13 @@ class Lowering(NamedTuple):
 
 
 LOWERED: dict[str, Lowering] = {}
-"""By op type."""
+"""Lowerings by op type."""
 
 
 def lowered_op(
     name: str, lowering: Lowering, *, grad: Any = NO_GRADIENT, **declared: Any
 ) -> OpFunction:
-    """Declares an op by a handle, as `op`, and what the compiler lowers it to."""
+    """Declare an op on a handle, as `op` does, and its lowering."""
     LOWERED[name] = lowering
     return op(name, grad=grad, stateful=True, **EMPTY_KERNELS, **declared)
 
@@ -182,7 +182,7 @@ class _ReferenceContext(InferContext):
 
 
 def _infer_like(like: OpDef, dtype_attr: str) -> Callable[[InferContext], Sequence[TensorShape]]:
-    """Shape inference without outputs, with the errors of the op for references."""
+    """Return shape inference without outputs, with the errors of the op for references."""
     handles = [index for index, arg in enumerate(like.inputs) if arg.is_ref]
 
     def infer(context: InferContext) -> Sequence[TensorShape]:
@@ -206,7 +206,7 @@ def _declare(
     attrs: Sequence[str],
     own_attrs: Mapping[str, Attr] = MappingProxyType({}),
 ) -> None:
-    """Declares the op `name`, which changes by a handle as `like_type` does by a reference."""
+    """Declare the op `name`, which changes by a handle as `like_type` does by a reference."""
     like = DECLARATIONS[like_type].op_def
     inputs = []
     for arg in like.inputs:
@@ -231,7 +231,7 @@ def _declare(
 
 
 _OF_REF = ("ResourceScatterNd", "ResourceStridedSlice")
-"""The beginnings of op types whose handle is called `ref` nevertheless."""
+"""The prefixes of op types whose handle is called `ref` nevertheless."""
 
 _LOCKING = {"use_locking": Attr("bool", True)}
 

@@ -50,7 +50,7 @@ Combine = Callable[[Any, Any, Any], None]
 
 
 def _replace(target: Any, rows: Any, values: Any) -> None:
-    target[rows] = values  # of equal rows the last one stays
+    target[rows] = values  # for equal rows the last one stays
 
 
 def _by(ufunc: Any) -> Combine:
@@ -71,14 +71,14 @@ def _divide(target: Any, rows: Any, values: Any) -> None:
 # -- on a GPU
 
 RowLaunches = Callable[[Arg, Arg, Changes, DType], list[Launch]]
-"""f(target, updates, changes, dtype): the launches that change rows, which are sorted."""
+"""f(target, updates, changes, dtype): the launches that change rows; the rows are sorted."""
 
 
 def _quotients(target: Arg, updates: Arg, changes: Changes, dtype: DType) -> list[Launch]:
     expression, refuses = "(a) / (b)", "false"
     if dtype.is_integer:
         refuses = "(a) == 0"
-        if not dtype.is_unsigned:  # the lowest number by -1
+        if not dtype.is_unsigned:  # the lowest number divided by -1
             expression = "(b) == -1 ? 0 - (a) : (a) / (b)"
     message = "Integer division by zero"
     return apply_in_order(target, updates, changes, dtype, expression, refuses, message)
@@ -188,7 +188,7 @@ _RULES = {name: getattr(row_sources, name.upper()) for name in ("Add", "Sub", "M
 
 
 def _native(change: str, coordinates: bool) -> RowSource | None:
-    """Integers are divided by NumPy."""
+    """Return the C source of a change, or None; NumPy divides integers."""
     if change == "Update":
         return row_sources.put(coordinates)
     return row_sources.scattered(_RULES[change], coordinates) if change in _RULES else None
@@ -232,7 +232,7 @@ for _name, _kind, _combine, _types, _formula in (
 
 
 def _scatter_function(name: str, doc: str, locking: bool = False) -> Callable[..., Tensor]:
-    """The public function `name` of the op of that name (`scatter_add`: ScatterAdd)."""
+    """Return the public function `name` of the op of that name (`scatter_add`: ScatterAdd)."""
     op_type = name.title().replace("_", "")
 
     def scatter(
@@ -247,64 +247,67 @@ def _scatter_function(name: str, doc: str, locking: bool = False) -> Callable[..
 
 scatter_update = _scatter_function(
     "scatter_update",
-    """ref[indices[i]] = updates[i] for each i; returns the same as `tf.assign`.
+    """Set ref[indices[i]] = updates[i] for each i; return the same as `tf.assign`.
 
     ref: a variable of rank 1 or more. indices: ints of any shape. updates: of shape
-      indices.shape + ref.shape[1:], or a scalar. Of several updates of a row the last one stays.
+      indices.shape + ref.shape[1:], or a scalar. The last of several updates of a row wins.
 
-    ValueError for other shapes, TypeError if `ref` is no variable. InvalidArgumentError in a run
-    for an index outside [0, ref.shape[0]); then nothing is written. So do all scatter functions.
+    Raises ValueError for other shapes, TypeError if `ref` is no variable. A run raises
+    InvalidArgumentError for an index outside [0, ref.shape[0]), and writes nothing. All scatter
+    functions do so.
     """,
     locking=True,
 )
 scatter_add = _scatter_function(
-    "scatter_add", "ref[indices[i]] += updates[i] for each i, in order; see `scatter_update`."
+    "scatter_add", "Add updates[i] to ref[indices[i]], in order; see `scatter_update`."
 )
 scatter_sub = _scatter_function(
-    "scatter_sub", "ref[indices[i]] -= updates[i] for each i, in order; see `scatter_update`."
+    "scatter_sub", "Subtract updates[i] from ref[indices[i]], in order; see `scatter_update`."
 )
 scatter_mul = _scatter_function(
-    "scatter_mul", "ref[indices[i]] *= updates[i] for each i, in order; see `scatter_update`."
+    "scatter_mul", "Multiply ref[indices[i]] by updates[i], in order; see `scatter_update`."
 )
 scatter_div = _scatter_function(
     "scatter_div",
-    """ref[indices[i]] /= updates[i] for each i, in order; integers are truncated.
+    """Divide ref[indices[i]] by updates[i] for each i, in order; integers are truncated.
 
-    InvalidArgumentError in a run for integers divided by zero; else see `scatter_update`.
+    A run raises InvalidArgumentError for integers divided by zero. See also `scatter_update`.
     """,
 )
 scatter_min = _scatter_function(
     "scatter_min",
-    "ref[indices[i]] = min(ref[indices[i]], updates[i]) for each i; see `scatter_update`.",
+    "Set ref[indices[i]] = min(ref[indices[i]], updates[i]) for each i; see `scatter_update`.",
 )
 scatter_max = _scatter_function(
     "scatter_max",
-    "ref[indices[i]] = max(ref[indices[i]], updates[i]) for each i; see `scatter_update`.",
+    "Set ref[indices[i]] = max(ref[indices[i]], updates[i]) for each i; see `scatter_update`.",
 )
 scatter_nd_update = _scatter_function(
     "scatter_nd_update",
-    """ref[indices[i]] = updates[i], where the last dimension of `indices` holds coordinates.
+    """Set ref[indices[i]] = updates[i], where the last dimension of `indices` holds coordinates.
 
-    updates: of shape indices.shape[:-1] + ref.shape[indices.shape[-1]:]. ValueError for other
-    shapes. InvalidArgumentError in a run for coordinates outside; then nothing is written.
+    updates: of shape indices.shape[:-1] + ref.shape[indices.shape[-1]:]. Raises ValueError for
+    other shapes. A run raises InvalidArgumentError for coordinates out of bounds, and writes
+    nothing.
     """,
     locking=True,
 )
 scatter_nd_add = _scatter_function(
-    "scatter_nd_add", "ref[indices[i]] += updates[i] by coordinates; see `scatter_nd_update`."
+    "scatter_nd_add", "Add updates[i] to ref[indices[i]]; see `scatter_nd_update`."
 )
 scatter_nd_sub = _scatter_function(
-    "scatter_nd_sub", "ref[indices[i]] -= updates[i] by coordinates; see `scatter_nd_update`."
+    "scatter_nd_sub", "Subtract updates[i] from ref[indices[i]]; see `scatter_nd_update`."
 )
 
 
 def batch_scatter_update(
     ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None
 ) -> Tensor:
-    """ref[b, indices[b, i]] = updates[b, i] for each b in the batch dimensions and each i.
+    """Set ref[b, indices[b, i]] = updates[b, i] for each b in the batch dimensions and each i.
 
-    Batch dimensions are all of `indices` but the last, and begin `ref`. updates: of shape
-    indices.shape + ref.shape[indices.rank:]. ValueError for indices of unknown rank or a scalar.
+    All dimensions of `indices` except the last are batch dimensions, which `ref` starts with.
+    updates: of shape indices.shape + ref.shape[indices.rank:]. Raises ValueError for indices of
+    unknown rank or a scalar.
     """
     with op_scope(name, "batch_scatter_update", ref, indices, updates):
         last = convert_to_tensor(indices, name="indices")

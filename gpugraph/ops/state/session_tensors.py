@@ -1,7 +1,7 @@
-"""Tensors that stay on their device between runs: tf.get_session_handle and what reads them.
+"""Tensors that stay on their device between runs: tf.get_session_handle and its counterparts.
 
-A run that fetches a handle gives a `TensorHandle` (`session/tensor_handles.py`); its tensor is kept
-in the session until the handle is deleted or dropped.
+A run that fetches a handle returns a `TensorHandle` (`session/tensor_handles.py`); the session
+keeps its tensor until the handle is deleted or dropped.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _infer_handle(context: InferContext) -> Any:
 
 
 def _session_op(op_type: str, kernel: Call, doc: str, **declaration: Any) -> None:
-    """Declares an op on tensors of the session, with one kernel for all devices."""
+    """Declare an op on tensors of the session, with one kernel for all devices."""
     effects: dict[str, Any] = {"stateful": True, "grad": NO_GRADIENT}
     op(op_type, cpu=kernel, gpu=kernel, doc=doc, **effects, **declaration)
 
@@ -74,7 +74,7 @@ def _session_op(op_type: str, kernel: Call, doc: str, **declaration: Any) -> Non
 _session_op(
     "GetSessionHandle",
     Call(make=_bind_handle, direct=True),
-    "Keeps the value in the session, on its device, if the handle is fetched: its handle.",
+    "The handle of the value; a fetch of it keeps the value in the session, on its device.",
     inputs="value: T",
     outputs="handle: string",
     attrs={"T": ALL},
@@ -91,17 +91,17 @@ _session_op(
 _session_op(
     "DeleteSessionTensor",
     Call(make=_bind_deletion, direct=True),
-    "Gives back the memory of the tensor that the session keeps under the handle.",
+    "Frees the memory of the tensor that the session keeps under the handle.",
     **_BY_HANDLE,
     infer=no_outputs,
 )
 
 
 def get_session_handle(data: Tensor, name: str | None = None) -> Tensor:
-    """A string scalar: fetched, it gives a `TensorHandle`, and `data` stays in the session.
+    """Return a string scalar whose fetch yields a `TensorHandle` and keeps `data` in the session.
 
-    It stays on its device until the handle is deleted, or no program refers to it any more.
-    TypeError where `data` is no tensor.
+    The tensor stays on its device until the handle is deleted, or the program no longer refers to
+    it. Raises TypeError if `data` is no tensor.
     """
     if not isinstance(data, Tensor):
         raise TypeError("`data` must be of type Tensor.")
@@ -111,10 +111,10 @@ def get_session_handle(data: Tensor, name: str | None = None) -> Tensor:
 
 
 def get_session_tensor(handle: Any, dtype: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
-    """A placeholder for handles such as `handle`, and the tensor that the session keeps under it.
+    """Return a placeholder for handles such as `handle`, and the tensor that a handle names.
 
     The tensor has dtype `dtype` and is on the device that the handle names. A run raises
-    InvalidArgumentError for a handle that was deleted or is of another session.
+    InvalidArgumentError for a handle that was deleted or belongs to another session.
     """
     with device(_device(handle)):
         holder = placeholder(string)
@@ -123,9 +123,9 @@ def get_session_tensor(handle: Any, dtype: Any, name: str | None = None) -> tupl
 
 
 def delete_session_tensor(handle: Any, name: str | None = None) -> tuple[Tensor, Operation]:
-    """A placeholder for handles such as `handle`, and the operation that deletes its tensor.
+    """Return a placeholder for handles such as `handle`, and the operation that deletes its tensor.
 
-    A run raises InvalidArgumentError for a handle that was deleted or is of another session.
+    A run raises InvalidArgumentError for a handle that was deleted or belongs to another session.
     """
     with device(_device(handle)):
         holder = placeholder(string)
@@ -134,6 +134,6 @@ def delete_session_tensor(handle: Any, name: str | None = None) -> tuple[Tensor,
 
 
 def _device(handle: Any) -> str:
-    """The device that a handle, `name;number;device`, names."""
+    """Return the device named in a handle, `name;number;device`."""
     text = handle.decode(errors="replace") if isinstance(handle, bytes) else str(handle)
     return text.split(";")[-1]

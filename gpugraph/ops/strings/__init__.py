@@ -1,1 +1,1 @@
-"""Strings, and what prints."""
+"""Ops on strings, and ops that print."""

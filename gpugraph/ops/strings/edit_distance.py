@@ -1,4 +1,4 @@
-"""EditDistance: how many insertions, deletions and replacements turn a sequence into another."""
+"""EditDistance: the number of insertions, deletions and replacements between two sequences."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _sequences(indices: Any, values: Any) -> dict[tuple[int, ...], list[Any]]:
-    """The values by all of their indices but the last, in order."""
+    """Group the values by all of their indices except the last, in order."""
     sequences: dict[tuple[int, ...], list[Any]] = {}
     for index, value in zip(indices.tolist(), values.tolist(), strict=True):
         sequences.setdefault(tuple(index[:-1]), []).append(value)
@@ -45,7 +45,7 @@ def _sequences(indices: Any, values: Any) -> dict[tuple[int, ...], list[Any]]:
 
 
 def _distance(one: Sequence[Any], other: Sequence[Any]) -> int:
-    """Levenshtein's distance, a row of the table at a time."""
+    """Compute Levenshtein's distance, a row of the table at a time."""
     row = list(range(len(other) + 1))
     for count, element in enumerate(one, 1):
         last, row[0] = row[0], count
@@ -114,12 +114,12 @@ _edit_distance = op(
 def edit_distance(
     hypothesis: Any, truth: Any, normalize: bool = True, name: str = "edit_distance"
 ) -> Tensor:
-    """The insertions, deletions and replacements from each hypothesis to the truth, float32.
+    """Count the insertions, deletions and replacements from hypotheses to truths, as float32.
 
     hypothesis, truth: SparseTensors of one rank and dtype, in row-major order, whose last dimension
-    is the sequences; the result has the others. normalize: divided by the length of the truth,
-    infinite where that is 0. TypeError for dense inputs, InvalidArgumentError in a run for ranks
-    that differ and for indices outside.
+    holds the sequences; the result has the other dimensions. normalize: divide by the length of the
+    truth; the result is infinite if that is 0. Raises TypeError for dense inputs; a run raises
+    InvalidArgumentError for different ranks and for indices out of bounds.
     """
     one, other = expect_sparse(hypothesis), expect_sparse(truth)
     return _edit_distance(*one._parts(), *other._parts(), normalize=normalize, name=name)

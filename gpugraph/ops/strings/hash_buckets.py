@@ -1,4 +1,4 @@
-"""Hashes: strings put in buckets by them, and fingerprints of rows."""
+"""Hashes: buckets for strings, and fingerprints of rows."""
 
 from __future__ import annotations
 
@@ -68,18 +68,18 @@ for _suffix, _input, _function, _attrs, _what in _BUCKETS:
 def string_to_hash_bucket(
     string_tensor: Any = None, num_buckets: Any = None, name: str | None = None, input: Any = None
 ) -> Tensor:
-    """A bucket in [0, num_buckets) for each string, int64, by a hash that may be guessed.
+    """Assign each string to a bucket in [0, num_buckets), int64, by a predictable hash.
 
-    `input` is another name of `string_tensor`. ValueError for less than one bucket.
+    `input` is another name of `string_tensor`. Raises ValueError for less than one bucket.
     """
     strings = string_tensor if input is None else input
     return raw_ops.StringToHashBucket(strings, num_buckets=num_buckets, name=name)
 
 
 def string_to_hash_bucket_fast(input: Any, num_buckets: int, name: str | None = None) -> Tensor:
-    """A bucket in [0, num_buckets) for each string, int64, by FarmHash's fingerprint.
+    """Assign each string to a bucket in [0, num_buckets), int64, by FarmHash's fingerprint.
 
-    ValueError for less than one bucket.
+    Raises ValueError for less than one bucket.
     """
     return raw_ops.StringToHashBucketFast(input, num_buckets=num_buckets, name=name)
 
@@ -87,10 +87,10 @@ def string_to_hash_bucket_fast(input: Any, num_buckets: int, name: str | None = 
 def string_to_hash_bucket_strong(
     input: Any, num_buckets: int, key: Any, name: str | None = None
 ) -> Tensor:
-    """A bucket in [0, num_buckets) for each string, int64, by a hash under `key`, two ints.
+    """Assign each string to a bucket in [0, num_buckets), int64, by a hash under `key`, two ints.
 
-    Strings of one bucket cannot be found without the key. ValueError for less than one bucket;
-    InvalidArgumentError, in a run, for another number of ints.
+    Strings of one bucket cannot be found without the key. Raises ValueError for less than one
+    bucket; a run raises InvalidArgumentError for another number of ints.
     """
     return raw_ops.StringToHashBucketStrong(
         input, num_buckets=num_buckets, key=list(key), name=name
@@ -126,7 +126,7 @@ def _bind_fingerprint(context: KernelContext, data: Any, out: Any) -> Callable[[
 
 
 def _eight_bytes(data: bytes) -> bytes:
-    """The fingerprint, its lowest byte first."""
+    """Return the fingerprint, lowest byte first."""
     return farm_fingerprint(data).to_bytes(8, "little")
 
 
@@ -145,9 +145,10 @@ _fingerprint = op(
 
 
 def fingerprint(data: Any, method: Any = "farmhash64", name: str | None = None) -> Tensor:
-    """The hash of each row of `data`, uint8 of shape (rows, 8), the lowest byte first.
+    """Hash each row of `data`; the result is uint8 of shape (rows, 8), lowest byte first.
 
-    It is one of the row's bytes, of strings of their own hashes if there are several in a row.
-    ValueError for a scalar, InvalidArgumentError in a run for another method than "farmhash64".
+    The hash is that of the row's bytes; for several strings in a row, that of their hashes.
+    Raises ValueError for a scalar; a run raises InvalidArgumentError for a method other than
+    "farmhash64".
     """
     return _fingerprint(data, method, name=name)

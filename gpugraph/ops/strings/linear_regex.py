@@ -1,10 +1,10 @@
-"""Regular expressions in linear time: an automaton whose states are computed as texts need them.
+"""Regular expressions in linear time: an automaton whose states are computed on demand.
 
-A state holds the instructions at which a match may stand, the preferred ones first, as RE2's and
-Pike's machines do, so that the first of them to end is the match that backtracking would find.
-Each state also knows from which thread of the state before a thread came, and which slots it kept
-between: the way back from the end of a match gives the spans of its groups. A state depends on
-the byte that follows, so that assertions see both sides.
+A state holds the instructions of its threads in order of preference, as in RE2's and Pike's
+machines, so that the first thread to end gives the match that backtracking would find. For each
+thread, a state also records its parent thread in the previous state and the slots saved in
+between; followed back from the end of a match, they give the spans of its groups. A state depends
+on the byte that follows, so that assertions see both sides.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from typing import Any
 from gpugraph.ops.strings.regex_fragments import Assertion, Fragment, Instruction, Op
 from gpugraph.plan import check_run
 
-MOST_ENTRIES = 100_000  # of threads and transitions that are kept, some 30 MB
-_BLOCK = 1 << 16  # bytes between two looks at the time limit
-_END = -1  # the class of what is before the first byte and after the last one
+MAX_ENTRIES = 100_000  # threads and transitions that are kept, about 30 MB
+_BLOCK = 1 << 16  # bytes between two checks of the time limit
+_END = -1  # the class of the position before the first byte and after the last one
 _WORD = frozenset(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz")
 _ANY = frozenset(range(256))
-_EDGE, _NEWLINE, _LETTER = 1, 2, 4  # what assertions see of a byte
+_EDGE, _NEWLINE, _LETTER = 1, 2, 4  # the properties of a byte that assertions see
 
 Origin = tuple[int, tuple[int, ...]]
-"""Of a thread: its number in the state before, and the slots kept since."""
+"""Of a thread: its parent's number in the previous state, and the slots saved since."""
 
 
 @cache
 def _assertions(before: int, after: int) -> frozenset[Assertion]:
-    """What holds between two bytes of these kinds."""
+    """Return the assertions that hold between two bytes of these kinds."""
     is_edge = bool((before ^ after) & _LETTER)
     holds = {
         Assertion.TEXT_START: before & _EDGE,
@@ -44,7 +44,7 @@ def _assertions(before: int, after: int) -> frozenset[Assertion]:
 
 
 class _State(dict[int, "_State"]):
-    """The states that follow, by class of the next byte; computed at first use."""
+    """A state, which maps the class of the next byte to the next state; computed on first use."""
 
     __slots__ = ("automaton", "before", "ends", "match", "origins", "threads")
 
@@ -60,14 +60,14 @@ class _State(dict[int, "_State"]):
 
 
 class Automaton:
-    """A compiled pattern. search: finds a match anywhere, else one from the start to the end.
+    """A compiled pattern. search: find a match anywhere, else one that spans the whole text.
 
-    entries: the threads of the states that are kept, and the transitions between these.
+    entries: the number of threads of the states that are kept, and of the transitions between them.
     """
 
     def __init__(self, pattern: Fragment, groups: int, search: bool) -> None:
         matched: list[Instruction] = [(Op.SAVE, 0), *pattern.code, (Op.SAVE, 1)]
-        if search:  # any bytes before, as few as possible
+        if search:  # any bytes before the match, as few as possible
             skip: list[Instruction] = [(Op.SPLIT, (3, 1)), (Op.BYTES, _ANY), (Op.SPLIT, (-2,))]
             self._program = [*skip, *matched, (Op.MATCH, None)]
         else:
@@ -84,7 +84,10 @@ class Automaton:
         self.entries = 0
 
     def _byte_classes(self) -> tuple[bytes, list[int]]:
-        """The class of each byte, and one byte of each class: bytes that no instruction parts."""
+        """Partition the bytes into classes that no instruction distinguishes.
+
+        Returns the class of each byte, and one byte of each class.
+        """
         sets = {argument for op, argument in self._program if op is Op.BYTES}
         members = [0] * 256
         for number, values in enumerate([*sets, *self._kinds.values()]):
@@ -97,7 +100,10 @@ class Automaton:
     # -- matching
 
     def search(self, text: bytes, start: int) -> Sequence[tuple[int, int]] | None:
-        """The spans of the first match from `start` on, and of its groups; (-1, -1) for none."""
+        """Return the spans of the first match from `start` on and of its groups, or None.
+
+        The span of a group that took no part is (-1, -1).
+        """
         state = self._state(((0,), self._kind(text[start - 1] if start else _END), (), None))
         passed: list[_State] = []
         end = -1
@@ -115,7 +121,7 @@ class Automaton:
         return list(zip(spans[::2], spans[1::2]))
 
     def _blocks(self, text: bytes, start: int) -> Iterator[Iterable[int]]:
-        """The classes of the text's bytes, the first ones in small blocks, and of its end."""
+        """Yield the classes of the text's bytes, in small blocks at first, and then of its end."""
         size = 64
         while start < len(text):
             check_run("in a regular expression")
@@ -125,7 +131,7 @@ class Automaton:
         yield (_END,)
 
     def _way_back(self, passed: Sequence[_State], start: int, end: int) -> list[int]:
-        """The slots of the match that ends before the byte number `end` after the start."""
+        """Return the slots of the match that ends before the byte number `end` after the start."""
         slots = [-1] * self._slots
         match = passed[end].match
         assert match is not None
@@ -134,7 +140,7 @@ class Automaton:
             if number < end:
                 thread, saved = passed[number].origins[thread]
             for slot in saved:
-                if slots[slot] < 0:  # the last one to be kept stays
+                if slots[slot] < 0:  # the last value saved wins
                     slots[slot] = start + number
             if slots[0] >= 0:
                 break
@@ -143,13 +149,13 @@ class Automaton:
     # -- states
 
     def _kind(self, byte: int) -> int:
-        """What the assertions of this pattern see of a byte, as a sum."""
+        """Return the properties of a byte that this pattern's assertions see, as a sum."""
         return _EDGE * (byte == _END) + sum(
             k for k, values in self._kinds.items() if byte in values
         )
 
     def _state(self, key: tuple[Any, ...]) -> _State:
-        if self.entries > MOST_ENTRIES:
+        if self.entries > MAX_ENTRIES:
             self._forget()
         if (state := self._states.get(key)) is None:
             state = self._states[key] = _State(self, key)
@@ -164,7 +170,7 @@ class Automaton:
             state.clear()
 
     def follow(self, state: _State, byte_class: int) -> _State:
-        """The state after a state and a byte of this class."""
+        """Return the state after a state and a byte of this class."""
         check_run("in a regular expression")
         byte = self._bytes[byte_class] if byte_class != _END else _END
         threads: list[int] = []
@@ -176,7 +182,10 @@ class Automaton:
     def _step(
         self, state: _State, byte: int, threads: list[int], origins: list[Origin]
     ) -> Origin | None:
-        """Adds the threads that read the byte, but for those after one that has ended."""
+        """Append to `threads` each thread that consumes `byte`, in order of preference.
+
+        Stops at the first thread that has matched, and returns its origin.
+        """
         holds = _assertions(state.before, self._kind(byte))
         seen: set[int] = set()
         for number, first in enumerate(state.threads):

@@ -1,6 +1,6 @@
-"""Hashes of many strings by C (kernels/host/host_string_hash.h), from the moment it is compiled.
+"""Hashes of many strings by C (kernels/host/host_string_hash.h), as soon as it is compiled.
 
-They are those of `hash_algorithms`, bit for bit. Code that gives others is not used.
+They equal those of `hash_algorithms`, bit for bit. Code with other results is rejected.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Hash = Callable[[bytes], int]
 _FILE = "host_string_hash.h"
 
 _FEW = 64
-"""Strings below which a C function is not worth being bound for them."""
+"""For fewer strings than this, binding a C function does not pay."""
 
 _SAMPLE_KEY = (0x0123456789ABCDEF, -2)
 _SAMPLE = [bytes(range(size)) for size in range(256)]
@@ -31,13 +31,13 @@ _ALGORITHMS: dict[str, Hash] = {
     "gg_farm_hash": farm_fingerprint,
     "gg_sip_hash": lambda text: sip_hash(text, _SAMPLE_KEY),
 }
-"""The functions of the file, and what they compute under the sample's key."""
+"""The functions of the file, and their results under the sample's key."""
 
 _SOUND: dict[tuple[int, str], bool] = {}
 
 
 class ManyHashes:
-    """What puts strings into buckets: by the C function `name`, else one by one by `one`."""
+    """Assigns strings to buckets: by the C function `name`, else one by one by `one`."""
 
     def __init__(
         self, context: KernelContext, name: str, one: Hash, buckets: int, key: Sequence[int] = ()
@@ -48,7 +48,7 @@ class ManyHashes:
         self._compiled: Callable[[float], CompiledFile | None] | None = None
 
     def __call__(self, strings: Any, out: Any) -> None:
-        """out: int64, of the shape of the strings."""
+        """Write the bucket of each string to `out`, int64, of the shape of the strings."""
         if strings.size >= _FEW and sys.byteorder == "little":
             if self._compiled is None:
                 self._compiled = self._context.compiled(_FILE, "bytes")
@@ -74,15 +74,15 @@ def _hashes(
 
 
 def _is_sound(file: CompiledFile, name: str) -> bool:
-    """Whether the compiled function gives the numbers of Python; tried once, on a sample."""
+    """Return whether the compiled function agrees with Python; tested once, on a sample."""
     key = id(file), name
     if key not in _SOUND:
         numbers = _hashes(file, name, _SAMPLE, 0, _SAMPLE_KEY).view(np.uint64)
         _SOUND[key] = numbers.tolist() == [_ALGORITHMS[name](text) for text in _SAMPLE]
         if not _SOUND[key]:
             warnings.warn(
-                f"native code is not used: {name} gives other hashes than Python: the C compiler "
-                "is not sound",
+                f"native code is not used: {name} returns other hashes than Python. The C "
+                "compiler is not reliable",
                 RuntimeWarning,
                 stacklevel=stack_level(),
             )

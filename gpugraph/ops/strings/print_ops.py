@@ -1,7 +1,7 @@
-"""Print and PrintV2: ops that write what tensors hold when a run reaches them.
+"""Print and PrintV2: ops that write the contents of tensors when a run reaches them.
 
-Print passes its input on; PrintV2 is an operation to run or to wait for. Both write where Python's
-`sys.stderr` (or `sys.stdout`) is at that moment.
+Print passes its input on; PrintV2 is an operation to run or to depend on. Both write to Python's
+current `sys.stderr` (or `sys.stdout`).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _FILE = "file://"
 def _bind_print(context: KernelContext, source: Any, *others: Any) -> Callable[[], Any]:
     *data, out = others
     attrs = context.attrs
-    message, first, most = attrs["message"], attrs["first_n"], attrs["summarize"]
+    message, first, limit = attrs["message"], attrs["first_n"], attrs["summarize"]
     count = context.state(lambda: [0])
 
     def show() -> None:
@@ -49,7 +49,7 @@ def _bind_print(context: KernelContext, source: Any, *others: Any) -> Callable[[
             if count[0] >= first:
                 return
             count[0] += 1
-        text = "".join(summary(array, most) for array in data)
+        text = "".join(summary(array, limit) for array in data)
         _write(sys.stderr, f"{message}{text}\n")
 
     return show
@@ -88,12 +88,12 @@ def Print(
     summarize: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """`input_`; whenever a run computes it, `message` and `data` are written to standard error.
+    """Return `input_`, and write `message` and `data` to standard error whenever a run computes it.
 
-    data: a list of tensors, of which the first `summarize` elements each are shown (3; -1: all).
-    first_n: how many times it is written in a session (-1: each time).
+    data: a list of tensors, of each of which the first `summarize` elements are shown (3; -1: all).
+    first_n: the number of times that it is written in a session (-1: each time).
 
-    TypeError for `data` that is no list.
+    Raises TypeError if `data` is no list.
     """
     return _print_op(
         input_,
@@ -168,13 +168,13 @@ def print(
     summarize: int = 3,
     name: str | None = None,
 ) -> Operation:
-    """An operation that writes `inputs` whenever it runs: tensors, text, nested structures.
+    """Create an operation that writes `inputs` whenever it runs: tensors, text, nested structures.
 
     output_stream: sys.stderr (the default), sys.stdout, tf.logging.info, .warning or .error, or
-      "file://" with a path, which is written on.
-    summarize: how many elements are shown at both ends of each axis of a tensor; -1: all.
+      "file://" with a path, to which the text is appended.
+    summarize: the number of elements shown at both ends of each axis of a tensor; -1: all.
 
-    ValueError for another output stream.
+    Raises ValueError for another output stream.
     """
     stream = _stream_name(sys.stderr if output_stream is None else output_stream)
     first = inputs[0] if len(inputs) == 1 else None
@@ -200,14 +200,14 @@ def _stream_name(output_stream: Any) -> str:
         if output_stream is stream:
             return name
     raise ValueError(
-        f"Unsupported output stream, logging level, or file: {output_stream!r}. There are "
+        f"Unsupported output stream, logging level, or file: {output_stream!r}. Supported are "
         "sys.stdout, sys.stderr, tf.logging.info, tf.logging.warning, tf.logging.error, and "
         "'file://<path>'."
     )
 
 
 class _Literal:
-    """A leaf of a structure that is written as this text."""
+    """A leaf of a structure, written as this text."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -217,7 +217,7 @@ class _Literal:
 
 
 def _format_inputs(inputs: Sequence[Any], sep: str, summarize: int, name: str | None) -> Tensor:
-    """One StringFormat of all inputs: tensors at its placeholders, the rest in its template."""
+    """Build one StringFormat of all inputs: tensors at placeholders, the rest in its template."""
     leaves = [leaf for structure in inputs for leaf in flatten(structure)]
     place = _placeholder([*(str(leaf) for leaf in leaves if not _tensors_of(leaf)), sep])
     tensors = [convert_to_tensor(tensor) for leaf in leaves for tensor in _tensors_of(leaf)]
@@ -232,14 +232,14 @@ def _format_inputs(inputs: Sequence[Any], sep: str, summarize: int, name: str | 
 
 
 def _tensors_of(leaf: Any) -> list[Any]:
-    """The tensors of which a leaf is written; none for what is text already."""
+    """Return the tensors to write for a leaf; none if the leaf is text already."""
     if isinstance(leaf, SparseTensor):
         return [leaf.indices, leaf.values, leaf.dense_shape]
     return [leaf] if _is_tensor(leaf) else []
 
 
 def _literal(leaf: Any, place: str) -> Any:
-    """What stands for a leaf in the template: the places of its tensors, or itself."""
+    """Return a leaf's text in the template: placeholders for its tensors, or the leaf itself."""
     if isinstance(leaf, SparseTensor):
         return _Literal(f"'SparseTensor(indices={place}, values={place}, shape={place})'")
     return _Literal(place) if _is_tensor(leaf) else leaf
@@ -250,7 +250,7 @@ def _is_tensor(value: Any) -> bool:
 
 
 def _placeholder(texts: Sequence[str]) -> str:
-    """`{}`, with as many random characters after it as keep it apart from all texts."""
+    """Return `{}`, followed by random digits until no text contains the result."""
     place = "{}"
     while any(place in text for text in texts):
         place += random.choice(letters.digits)

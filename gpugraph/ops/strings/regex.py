@@ -30,10 +30,10 @@ _CHARACTER = re.compile(
 
 
 def _parts_of(rewrite: bytes, groups: int, everywhere: bool) -> list[bytes | int] | None:
-    """A rewrite as text and numbers of groups; None where nothing is replaced.
+    """Parse a rewrite into text and numbers of groups; return None if nothing is to be replaced.
 
-    As in RE2, with a group that does not exist nothing is replaced. From a backslash on that means
-    nothing, the rewrite is left out; where only the first match is replaced, nothing is.
+    As in RE2, nothing is replaced if a group does not exist. At a backslash that means nothing, the
+    rest of the rewrite is dropped; if only the first match is replaced, nothing is.
     """
     parts: list[bytes | int] = []
     start = 0
@@ -72,7 +72,7 @@ def _replacer(pattern: bytes, rewrite: bytes, everywhere: bool) -> Callable[[byt
 
 
 def _pieces(compiled: Pattern, text: Any, parts: Sequence[Any], everywhere: bool) -> list[Any]:
-    """What the text becomes: what is between the matches, and the rewrite for each."""
+    """Return the new text in pieces: text between matches, and the rewrite for each match."""
     pieces, start = [], 0
     for spans in _matches(compiled, text):
         first, end = spans[0]
@@ -86,7 +86,7 @@ def _pieces(compiled: Pattern, text: Any, parts: Sequence[Any], everywhere: bool
 
 
 def _matches(compiled: Pattern, text: Any) -> Iterator[Spans]:
-    """The matches that do not overlap; no empty one right after another, as in RE2."""
+    """Yield the matches that do not overlap, without empty ones right after another, as in RE2."""
     start, last = 0, -1
     while start <= len(text):
         spans = compiled.search(text, start)
@@ -100,7 +100,7 @@ def _matches(compiled: Pattern, text: Any) -> Iterator[Spans]:
 
 
 def _width(text: bytes, start: int) -> int:
-    """The number of bytes of the character that begins here; 1 where none does."""
+    """Return the number of bytes of the character that begins here, or 1 if none does."""
     match = _CHARACTER.match(text, start)
     assert match is not None
     return match.end() - start
@@ -113,7 +113,7 @@ def _scalar(array: Any, what: str) -> bytes:
 
 
 def _by_scalars(function_of: Callable[..., Callable[[bytes], Any]]) -> Call:
-    """The kernel of the function of one string that the attrs and the scalar inputs give."""
+    """Return the kernel of the string function that the attrs and the scalar inputs define."""
 
     def make(context: KernelContext, source: Any, *arrays: Any) -> Callable[[], Any]:
         *scalars, out = arrays
@@ -161,13 +161,12 @@ string_op(
 def regex_replace(
     input: Any, pattern: Any, rewrite: Any, replace_global: bool = True, name: str | None = None
 ) -> Tensor:
-    r"""Each string with its matches of `pattern` replaced by `rewrite`; the first one only if not
-    `replace_global`.
+    r"""Replace the matches of `pattern` in each string by `rewrite`.
 
     pattern: a regular expression, text or a scalar string tensor.
     rewrite: the replacement, in which \1 is the text of the first group, \0 the whole match.
-
-    InvalidArgumentError, in a run, for a pattern that is not valid.
+    replace_global: replace all matches; if False, only the first one.
+    A run raises InvalidArgumentError for an invalid pattern.
     """
     if isinstance(pattern, (str, bytes)) and isinstance(rewrite, (str, bytes)):
         return raw_ops.StaticRegexReplace(
@@ -206,9 +205,9 @@ string_op(
 
 
 def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Tensor:
-    """Whether each string is, from its start to its end, a match of `pattern`: a bool tensor.
+    """Return whether each string matches `pattern` from its start to its end, as a bool tensor.
 
-    InvalidArgumentError, in a run, for a pattern that is not valid.
+    A run raises InvalidArgumentError for an invalid pattern.
     """
     if isinstance(pattern, (str, bytes)):
         return raw_ops.StaticRegexFullMatch(input, pattern=pattern, name=name)

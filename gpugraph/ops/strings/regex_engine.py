@@ -1,8 +1,8 @@
-"""The engines of regular expressions, which take linear time: TensorFlow's are RE2's.
+"""The engines of regular expressions, which take linear time, as TensorFlow's RE2 does.
 
-The package `google-re2` (the extra `regex`) runs them where it is installed. Without it a pattern
-that Python's `re` can match in few steps is translated for `re`; all others, and bytes that are no
-text, run on an automaton (`linear_regex`), some ten times slower.
+The package `google-re2` (the extra `regex`) runs them if it is installed. Without it, patterns
+that Python's `re` can match in few steps are translated for `re`; all others, and bytes that are
+no text, run on an automaton (`linear_regex`), about ten times slower.
 """
 
 from __future__ import annotations
@@ -20,14 +20,15 @@ from gpugraph.ops.strings.linear_regex import Automaton
 from gpugraph.ops.strings.regex_syntax import Parsed, SyntaxRefusal, parsed
 
 Spans = Sequence[tuple[int, int]]
-"""Where a match, and each of its groups, begins and ends; (-1, -1) for one that took no part."""
+"""The spans of a match and of its groups; (-1, -1) for a group that took no part."""
 
 FEW_STEPS = 10**6
 FEW_STEPS_PER_BYTE = 1000
 
-MOST_CAPTURES = 4 << 20
-"""Instructions times groups of a pattern for RE2, which may keep the places of all groups for each
-instruction: 64 MiB. TensorFlow asks for ten groups at most, the package always for all."""
+MAX_CAPTURES = 4 << 20
+"""The maximum of instructions times groups of a pattern for RE2, which may keep the places of all
+groups for each instruction: 64 MiB. TensorFlow requests at most ten groups, the package always all.
+"""
 
 
 class Pattern(Protocol):
@@ -36,13 +37,13 @@ class Pattern(Protocol):
     groups: int
 
     def prepared(self, data: bytes) -> Any:
-        """The text as `search` takes it: str or bytes, in which spans count."""
+        """Return the text in the form for `search`, str or bytes; spans refer to that form."""
 
     def search(self, text: Any, start: int) -> Spans | None:
-        """The first match in the text from `start` on."""
+        """Return the spans of the first match in the text from `start` on."""
 
     def is_full_match(self, data: bytes) -> bool:
-        """Whether the pattern matches all of the text."""
+        """Return whether the pattern matches all of the text."""
 
 
 class _Re2Pattern:
@@ -51,28 +52,28 @@ class _Re2Pattern:
         self.groups: int = compiled.groups
 
     def prepared(self, data: bytes) -> bytes:
-        """The text as it is."""
+        """Return the text as it is."""
         return data
 
     def search(self, text: bytes, start: int) -> Spans | None:
-        """The first match."""
+        """Return the spans of the first match."""
         match = self._compiled.search(text, start)
         return match and [match.span(group) for group in range(self.groups + 1)]
 
     def is_full_match(self, data: bytes) -> bool:
-        """Whether all matches."""
+        """Return whether the pattern matches all of the text."""
         return self._compiled.fullmatch(data) is not None
 
 
-class _OwnPattern:
-    """Runs `re` on text that it matches in few steps, else the automaton on bytes."""
+class _FallbackPattern:
+    """Runs `re` on text that it matches in few steps, and the automaton on bytes otherwise."""
 
     def __init__(self, pattern: Parsed) -> None:
         part = self._fragment = pattern.fragment
         self.groups = pattern.groups
-        loops = part.loops + 1 - part.ends_in_loop  # one more for where a match may begin
+        loops = part.loops + 1 - part.ends_in_loop  # one more for the start of the match
         steps = max(part.size, 1) * part.choices
-        self._longest = (  # text that `re` searches
+        self._longest = (  # the maximum length of text that `re` searches
             inf
             if loops == 1 and steps <= FEW_STEPS_PER_BYTE
             else (FEW_STEPS / steps) ** (1 / loops)
@@ -82,7 +83,7 @@ class _OwnPattern:
     def _re(self) -> re.Pattern[str] | None:
         try:
             return re.compile(self._fragment.source, re.ASCII)
-        except RecursionError:  # its parser calls itself for each group
+        except RecursionError:  # its parser recurses for each group
             return None
 
     @cached_property
@@ -94,7 +95,7 @@ class _OwnPattern:
         return Automaton(self._fragment, self.groups, search=False)
 
     def prepared(self, data: bytes) -> str | bytes:
-        """The text as str where `re` is to search it."""
+        """Return the text as str if `re` is to search it, else as bytes."""
         if len(data) >= self._longest or self._re is None:
             return data
         try:
@@ -103,7 +104,7 @@ class _OwnPattern:
             return data
 
     def search(self, text: str | bytes, start: int) -> Spans | None:
-        """The first match."""
+        """Return the spans of the first match."""
         if isinstance(text, bytes):
             return self._search.search(text, start)
         assert self._re is not None
@@ -111,7 +112,7 @@ class _OwnPattern:
         return match and match.regs
 
     def is_full_match(self, data: bytes) -> bool:
-        """Whether all matches."""
+        """Return whether the pattern matches all of the text."""
         text = self.prepared(data)
         if isinstance(text, bytes):
             return self._whole.search(text, 0) is not None
@@ -121,7 +122,7 @@ class _OwnPattern:
 
 @cache
 def _re2() -> Any:
-    """The package `google-re2`, or None where it is not installed."""
+    """Return the package `google-re2`, or None if it is not installed."""
     if find_spec("re2") is None:
         return None
     module = import_module("re2")
@@ -131,12 +132,12 @@ def _re2() -> Any:
 
 
 def _of_re2(module: Any, pattern: bytes, captures: bool) -> _Re2Pattern | None:
-    """The pattern for RE2; None where the places of its groups could fill the memory."""
+    """Compile the pattern for RE2; return None if its groups could fill the memory."""
     options = module.Options()
     options.log_errors = False
     options.never_capture = not captures
     compiled = module.compile(pattern, options)
-    few = compiled.programsize * compiled.groups <= MOST_CAPTURES
+    few = compiled.programsize * compiled.groups <= MAX_CAPTURES
     return _Re2Pattern(compiled) if few else None
 
 
@@ -147,9 +148,9 @@ def _refusal(pattern: bytes, why: str) -> InvalidArgumentError:
 
 @lru_cache(maxsize=256)
 def compiled_pattern(pattern: bytes, captures: bool = True) -> Pattern:
-    """The pattern for whichever engine there is. InvalidArgumentError for one that is not valid.
+    """Compile the pattern for the available engine; raise InvalidArgumentError if it is invalid.
 
-    captures: whether anyone asks what the groups match; without, there may be none.
+    captures: whether the spans of groups are needed; otherwise the engine may omit them.
     """
     module = _re2()
     if module is not None:
@@ -164,7 +165,7 @@ def compiled_pattern(pattern: bytes, captures: bool = True) -> Pattern:
             )
             raise _refusal(pattern, text) from error
     try:
-        return _OwnPattern(parsed(pattern.decode()))
+        return _FallbackPattern(parsed(pattern.decode()))
     except UnicodeDecodeError:
         raise _refusal(pattern, "invalid UTF-8") from None
     except SyntaxRefusal as error:

@@ -1,6 +1,6 @@
 """Parts of a regular expression: as a program over bytes, and as source for Python's `re`.
 
-The program is a list of instructions with relative jumps, so that parts are put together, and
+The program is a list of instructions with relative jumps, so that parts are concatenated, and
 copied, as lists (Thompson's construction). The bytes are those of UTF-8.
 """
 
@@ -13,20 +13,21 @@ from math import inf, prod
 from typing import Any, NamedTuple
 
 LAST = 0x10FFFF
-MOST_INSTRUCTIONS = 400_000
+MAX_INSTRUCTIONS = 400_000
 
 Ranges = tuple[tuple[int, int], ...]
-"""Code points: the first and the last of each range, sorted and apart."""
+"""Code points: the first and the last of each range; the ranges are sorted and disjoint."""
 
 
 Op = Enum("Op", ["BYTES", "SPLIT", "SAVE", "ASSERT", "MATCH"])
-"""What an instruction does with its argument: it reads one byte of a frozenset; goes on at each of
-these distances, the first one preferred; keeps the position in this slot; goes on where this
-Assertion holds. A MATCH ends."""
+"""The kinds of instructions. BYTES reads one byte of a frozenset; SPLIT continues at each of the
+given
+distances, in order of preference; SAVE stores the position in a slot; ASSERT continues if the
+Assertion holds; MATCH ends."""
 
 
 class Assertion(Enum):
-    """What matches between two bytes, with its source for `re`."""
+    """A condition on the position between two bytes, with its source for `re`."""
 
     TEXT_START = r"\A"
     TEXT_END = r"\Z"
@@ -40,33 +41,33 @@ Instruction = tuple[Op, Any]
 
 
 class TooLargeError(ValueError):
-    """A program has more than MOST_INSTRUCTIONS."""
+    """A program has more than MAX_INSTRUCTIONS."""
 
 
 class Fragment(NamedTuple):
-    """A part of a pattern, and how many ways `re` could try to match it.
+    """A part of a pattern, and the number of ways in which `re` could try to match it.
 
-    For a text of n bytes, those are at most `choices` * n ** `loops`.
+    For a text of n bytes, that number is at most `choices` * n ** `loops`.
     """
 
     code: list[Instruction]
     source: str
     size: int = 1  # code points and assertions, with repetitions
-    choices: float = 1.0  # inf beyond what a float holds
+    choices: float = 1.0  # inf beyond the range of float
     loops: int = 0
-    ends_in_loop: bool = False  # so that it can't fail once it comes so far
+    ends_in_loop: bool = False  # so that it can't fail once it gets there
     may_be_empty: bool = False
-    copies: int = 1  # the most that nested counts multiply to
+    copies: int = 1  # the maximum product of nested counts
     ranges: Ranges | None = None  # of one code point
 
     @property
     def is_fixed(self) -> bool:
-        """Whether there is one way to match it, and not without a byte."""
+        """Whether there is only one way to match it, and not without a byte."""
         return self.choices == 1 and not self.loops and not self.may_be_empty
 
 
 def merged(ranges: Sequence[tuple[int, int]]) -> Ranges:
-    """The ranges, which may overlap, as Ranges."""
+    """Merge ranges that may overlap into Ranges."""
     result: list[tuple[int, int]] = []
     for first, last in sorted(ranges):
         if result and first <= result[-1][1] + 1:
@@ -77,13 +78,13 @@ def merged(ranges: Sequence[tuple[int, int]]) -> Ranges:
 
 
 def complement(ranges: Ranges) -> Ranges:
-    """All other code points."""
+    """Return all other code points."""
     edges = [0, *(edge for first, last in ranges for edge in (first, last + 1)), LAST + 1]
     return tuple((a, b - 1) for a, b in zip(edges[::2], edges[1::2]) if a < b)
 
 
 def _byte_sequences(first: int, last: int) -> list[tuple[tuple[int, int], ...]]:
-    """The UTF-8 of a range, as sequences of ranges of bytes."""
+    """Return the UTF-8 of a range, as sequences of ranges of bytes."""
     for edge in (0x7F, 0x7FF, 0xFFFF):
         if first <= edge < last:
             return [*_byte_sequences(first, edge), *_byte_sequences(edge + 1, last)]
@@ -108,7 +109,7 @@ def _utf8(point: int) -> bytes:
 
 
 _MORE = (0x80, 0xBF)
-# As RE2 has it where all that is not ASCII matches: some sequences are no text.
+# As in RE2 when everything that is not ASCII matches: some sequences are no text.
 _NO_ASCII = [((0xC2, 0xDF), _MORE), ((0xE0, 0xEF), _MORE, _MORE), ((0xF0, 0xF4), *[_MORE] * 3)]
 
 
@@ -124,7 +125,7 @@ def _set_source(ranges: Ranges) -> str:
 
 
 def one_of(ranges: Ranges) -> Fragment:
-    """One code point."""
+    """Match one code point."""
     leads: dict[tuple[tuple[int, int], ...], set[int]] = {}
     for first, last in ranges:
         sequences = _byte_sequences(first, last if first > 0x7F else min(last, 0x7F))
@@ -147,18 +148,18 @@ def _bytes(values: Any) -> Instruction:
 
 
 def any_byte() -> Fragment:
-    """One byte, of text or not."""
+    """Match one byte, of text or not."""
     return Fragment([_bytes(range(256))], "", choices=inf)
 
 
 def assertion(kind: Assertion) -> Fragment:
-    r"""An assertion. Between the bytes of a character there may be a \B, which `re` never sees."""
+    r"""Match an assertion. A \B may hold inside a character, which `re` never sees."""
     choices = inf if kind is Assertion.NO_WORD_EDGE else 1.0
     return Fragment([(Op.ASSERT, kind)], kind.value, choices=choices, may_be_empty=True)
 
 
 def sequence(parts: Sequence[Fragment]) -> Fragment:
-    """One part after the other."""
+    """Match the parts one after the other."""
     if len(parts) == 1:
         return parts[0]
     return Fragment(
@@ -188,7 +189,7 @@ def _branches(codes: Sequence[list[Instruction]]) -> list[Instruction]:
 
 
 def either(parts: Sequence[Fragment]) -> Fragment:
-    """The first part that lets the whole match."""
+    """Match the first part with which the whole pattern matches."""
     if len(parts) == 1:
         return parts[0]
     ranges = [pair for part in parts for pair in part.ranges or ()]
@@ -207,16 +208,16 @@ def either(parts: Sequence[Fragment]) -> Fragment:
 
 
 def group(part: Fragment, index: int) -> Fragment:
-    """A part whose span is kept; it is used up."""
+    """Match a part and save its span; the part's code is consumed."""
     part.code.insert(0, (Op.SAVE, 2 * index))  # in place: groups may be nested thousands deep
     part.code.append((Op.SAVE, 2 * index + 1))
     return part._replace(code=_checked(part.code), source=f"({part.source})", ranges=None)
 
 
 def repeat(part: Fragment, low: int, high: int | None, greedy: bool) -> Fragment:
-    """`low` to `high` times the part; None: any number of times."""
+    """Match the part `low` to `high` times; None means any number of times."""
     rest = 0 if high is None else high - low
-    if len(part.code) * max(high or low, 1) > MOST_INSTRUCTIONS:
+    if len(part.code) * max(high or low, 1) > MAX_INSTRUCTIONS:
         raise TooLargeError
     source = f"(?:{part.source}){{{low},{'' if high is None else high}}}{'' if greedy else '?'}"
     optional = (low, high) == (0, 1)
@@ -241,7 +242,7 @@ def _loop(part: Fragment, low: int, greedy: bool) -> list[Instruction]:
     code, size = part.code, len(part.code)
     if low:
         return [*code * low, _split(greedy, -size, 1)]
-    if part.may_be_empty:  # (x+)?: the empty match comes in its order
+    if part.may_be_empty:  # (x+)?: the empty match keeps its place in the order
         return [_split(greedy, 1, size + 2), *code, _split(greedy, -size, 1)]
     return [_split(greedy, 1, size + 2), *code, (Op.SPLIT, (-size - 1,))]
 
@@ -254,6 +255,6 @@ def _copies(code: list[Instruction], low: int, rest: int, greedy: bool) -> list[
 
 
 def _checked(code: list[Instruction]) -> list[Instruction]:
-    if len(code) > MOST_INSTRUCTIONS:
+    if len(code) > MAX_INSTRUCTIONS:
         raise TooLargeError
     return code

@@ -1,4 +1,4 @@
-"""RE2's syntax: from the text of a pattern to a Fragment, with RE2's errors.
+"""RE2's syntax: a parser from the text of a pattern to a Fragment, with RE2's errors.
 
 Source: https://github.com/google/re2/wiki/Syntax.
 """
@@ -33,7 +33,7 @@ from gpugraph.ops.strings.regex_fragments import (
 )
 from gpugraph.plan import check_run
 
-MOST_COPIES = 1000
+MAX_COPIES = 1000
 _NOT_NEWLINE = complement(((10, 10),))
 _ESCAPES = {"a": 7, "f": 12, "t": 9, "n": 10, "r": 13, "v": 11}
 _NUMBER = re.compile(r"\\(?:([1-7][0-7]{1,2}|0[0-7]{0,2})|x([0-9A-Fa-f]{2})|x\{([0-9A-Fa-f]+)\})")
@@ -54,7 +54,7 @@ _ASSERTIONS = {
 
 
 class SyntaxRefusal(ValueError):
-    """RE2 refuses the pattern; the message is its."""
+    """RE2 refuses the pattern; the message is RE2's."""
 
 
 class Parsed(NamedTuple):
@@ -74,7 +74,7 @@ class _Open:
     parts: list[Fragment] = field(default_factory=list)
 
     def closed(self) -> Fragment:
-        """What it matches."""
+        """Close the group and return its Fragment."""
         part = either([*self.branches, sequence(self.parts)])
         return group(part, self.index) if self.index else part
 
@@ -86,10 +86,10 @@ class _Parser:
         self.flags: frozenset[str] = frozenset()
         self.groups = 0
         self.open = [_Open(0, self.flags)]
-        self.repeated = ""  # the operator that has just been read
+        self.repeated = ""  # the operator just read
 
     def parse(self) -> Parsed:
-        """The whole pattern."""
+        """Parse the whole pattern."""
         while self.offset < len(self.pattern):
             start = self.offset
             bounds = self._bounds()
@@ -110,7 +110,7 @@ class _Parser:
     # -- repetition
 
     def _bounds(self) -> tuple[int, int | None] | None:
-        """The bounds of the repetition that stands here, if one does."""
+        """Parse the repetition at this position, if there is one, and return its bounds."""
         bounds = {"*": (0, None), "+": (1, None), "?": (0, 1)}.get(self.pattern[self.offset])
         if bounds is not None:
             self.offset += 1
@@ -131,14 +131,14 @@ class _Parser:
             raise SyntaxRefusal(f"bad repetition operator: {self.repeated}{text}")
         if not parts:
             raise SyntaxRefusal(f"no argument for repetition operator: {text}")
-        most = max(low, high or 0)
-        copies = parts[-1].copies * max(most if text[0] == "{" else 1, 1)
-        if most > MOST_COPIES or copies > MOST_COPIES or (high is not None and high < low):
+        largest = max(low, high or 0)
+        copies = parts[-1].copies * max(largest if text[0] == "{" else 1, 1)
+        if largest > MAX_COPIES or copies > MAX_COPIES or (high is not None and high < low):
             raise SyntaxRefusal(f"invalid repetition size: {text}")
         part = repeat(parts[-1], low, high, greedy != ("U" in self.flags))
         parts[-1] = part._replace(copies=copies)
 
-    # -- what is repeated
+    # -- operands of repetition
 
     def _item(self, letter: str) -> None:
         here = self.open[-1]
@@ -232,7 +232,7 @@ class _Parser:
             parts.append(one_of(self._folded(((point, point),))))
 
     def _named(self) -> Ranges | None:
-        r"""The class that stands here as \d, \pL, \p{Greek}, or, in a set, [:alpha:]."""
+        r"""Parse a class at this position: \d, \pL, \p{Greek}; return None if there is none."""
         match = _NAMED.match(self.pattern, self.offset)
         if match is None:
             if self.pattern[self.offset : self.offset + 2] in (r"\p", r"\P"):
@@ -251,7 +251,7 @@ class _Parser:
         return complement(self._folded(ranges)) if negative else self._folded(ranges)
 
     def _point(self) -> int:
-        """The code point of the escape that stands here."""
+        """Parse the escape at this position and return its code point."""
         start = self.offset
         letter = self.pattern[start + 1 : start + 2]
         if not letter:
@@ -318,7 +318,7 @@ class _Parser:
 
 
 def parsed(pattern: str) -> Parsed:
-    """The pattern as a Fragment. SyntaxRefusal, in RE2's words, for one that RE2 refuses."""
+    """Parse the pattern; raise SyntaxRefusal, in RE2's words, if RE2 refuses it."""
     try:
         return _Parser(pattern).parse()
     except TooLargeError:

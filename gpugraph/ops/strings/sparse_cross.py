@@ -29,7 +29,7 @@ _LISTS = ("sparse_types", "dense_types")
 
 
 def _joined(one: int, other: int) -> int:
-    """The fingerprint of two fingerprints, as TensorFlow joins them."""
+    """Return the fingerprint of two fingerprints, combined as in TensorFlow."""
     mixed = other * _FACTOR % _LONG
     result = one ^ _FACTOR ^ (mixed ^ mixed >> 47) * _FACTOR % _LONG
     result = result * _FACTOR % _LONG
@@ -150,10 +150,10 @@ def _cross(inputs: Any, hashed: bool, buckets: int, key: int | None, name: str |
 
 
 def cross(inputs: Any, name: str | None = None) -> SparseTensor:
-    """For each row all combinations of one feature of each input, joined by `_X_`: strings.
+    """Combine the features of each row: all combinations of one per input, strings joined by `_X_`.
 
-    inputs: SparseTensors and tensors, [batch, features], of strings or whole numbers; the sparse
-    ones come first. TypeError for others.
+    inputs: SparseTensors and tensors, [batch, features], of strings or integers; the sparse
+    ones come first. Raises TypeError for others.
     """
     return _cross(inputs, False, 0, None, name)
 
@@ -161,7 +161,7 @@ def cross(inputs: Any, name: str | None = None) -> SparseTensor:
 def cross_hashed(
     inputs: Any, num_buckets: int = 0, hash_key: int | None = None, name: str | None = None
 ) -> SparseTensor:
-    """As `cross`, each combination as a hash number, int64, in [0, num_buckets) if that is given.
+    """Like `cross`, but hash each combination to an int64, in [0, num_buckets) if that is not 0.
 
     The numbers are TensorFlow's for equal keys.
     """

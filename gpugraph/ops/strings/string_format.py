@@ -29,12 +29,12 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 def _bind(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
     *inputs, out = arrays
     parts = context.attrs["template"].split(context.attrs["placeholder"])
-    most = context.attrs["summarize"]
+    summarize = context.attrs["summarize"]
 
     def write() -> None:
         text = parts[0]
         for array, part in zip(inputs, parts[1:]):
-            text += formatted(array, most) + part
+            text += formatted(array, summarize) + part
         out[()] = text.encode("utf-8", "surrogateescape")
 
     return write
@@ -56,10 +56,10 @@ host_op(
 def string_format(
     template: str, inputs: Any, placeholder: str = "{}", summarize: int = 3, name: str | None = None
 ) -> Tensor:
-    """`template` with its placeholders replaced by the text of `inputs`, a tensor or a list.
+    """Replace the placeholders of `template` by the text of `inputs`, a tensor or a list.
 
-    Of each axis the first and last `summarize` elements are shown (-1: all). A scalar string.
-    ValueError where there are more or fewer placeholders than inputs.
+    Of each axis the first and last `summarize` elements are shown (-1: all). Returns a scalar
+    string. Raises ValueError if there are more or fewer placeholders than inputs.
     """
     tensors = convert_n_to_tensor(inputs if isinstance(inputs, (list, tuple)) else [inputs])
     template, placeholder = text_of("template", template), text_of("placeholder", placeholder)

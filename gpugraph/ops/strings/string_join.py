@@ -1,4 +1,4 @@
-"""Strings joined: those of several tensors at one index, along axes, or by segments."""
+"""Strings joined: those at one index of several tensors, along axes, or by segments."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SEPARATOR = Attr("string", "")
 
 
 def _infer_join(context: InferContext) -> Sequence[TensorShape]:
-    """Scalars go with any shape; all others have the same one."""
+    """Merge the shapes: scalars go with any shape, all other inputs must share one."""
     if any(shape.sizes is None for shape in context.shapes):
         return [UNKNOWN]
     result = SCALAR
@@ -63,9 +63,9 @@ _string_join = host_op(
 
 
 def string_join(inputs: Any, separator: str = "", name: str | None = None) -> Tensor:
-    """The strings at each index of the tensors `inputs`, joined with `separator` between them.
+    """Join the strings at each index of the tensors `inputs`, with `separator` between them.
 
-    The tensors have one shape, or are scalars. ValueError for shapes that differ.
+    The tensors have one shape, or are scalars. Raises ValueError for different shapes.
     """
     return _string_join(inputs, separator=separator, name=name)
 
@@ -74,7 +74,7 @@ def string_join(inputs: Any, separator: str = "", name: str | None = None) -> Te
 
 
 def _axes(value: Any, rank: int) -> list[int]:
-    """The axes in the order in which they are joined; ValueError for one outside the rank."""
+    """Return the axes in the order of their joining; raise ValueError if one is out of range."""
     for axis in ints(value):
         if not -rank <= axis < rank:
             words = f"Invalid reduction dimension {axis} for input with {rank} dimension"
@@ -141,13 +141,13 @@ def reduce_join(
     reduction_indices: Any = None,
     keepdims: bool | None = None,
 ) -> Tensor:
-    """The strings along `axis`, one or several (all by default), joined with `separator`.
+    """Join the strings along `axis`, one or several (all by default), with `separator`.
 
     Strings are joined along the first of the axes, the results along the next, and so on; by
     default from the last axis to the first, which is row by row. The axes are dropped, or stay
-    with size 1 if `keepdims`. ValueError for an axis outside the rank; InvalidArgumentError where
-    that is known only in a run, and for an axis that is named twice. `reduction_indices` and
-    `keep_dims` are older names of `axis` and `keepdims`.
+    with size 1 if `keepdims`. Raises ValueError for an axis out of range; a run raises
+    InvalidArgumentError for one that is known only then, and for an axis that is named twice.
+    `reduction_indices` and `keep_dims` are older names of `axis` and `keepdims`.
     """
     if axis is not None and reduction_indices is not None:
         raise ValueError("Cannot specify both 'axis' and 'reduction_indices'")
@@ -165,7 +165,7 @@ def reduce_join(
 
 
 def _all_axes(source: Tensor) -> Tensor:
-    """From the last to the first, so that rows come one after another."""
+    """Return the axes from the last to the first, which joins row after row."""
     sizes = source.shape.sizes
     if sizes is not None:
         return constant(np.arange(len(sizes) - 1, -1, -1, dtype=np.int32))
@@ -218,7 +218,7 @@ def _bind_segments(
 
 
 def _by_segments(source: Any, segments: Any, number: int, separator: bytes) -> Any:
-    """The strings of each segment, joined; empty ones at its start get no separator."""
+    """Join the strings of each segment; leading empty strings get no separator."""
     rest = source.shape[segments.ndim :]
     width = int(np.prod(rest, dtype=np.int64))
     rows = source.reshape(segments.size, width)
@@ -227,7 +227,7 @@ def _by_segments(source: Any, segments: Any, number: int, separator: bytes) -> A
         if not 0 <= segment < number:
             raise _refusal(
                 "segment_ids are not allowed to exceed num_segments or to have negative values: "
-                f"there is {segment}, and num_segments is {number}"
+                f"one is {segment}, and num_segments is {number}"
             )
         for column, text in enumerate(row):
             before = texts[segment, column]
@@ -251,10 +251,10 @@ host_op(
 def unsorted_segment_join(
     inputs: Any, segment_ids: Any, num_segments: Any, separator: str = "", name: str | None = None
 ) -> Tensor:
-    """output[i]: the strings of `inputs` whose `segment_ids` are i, joined with `separator`.
+    """Join, for each segment i, the strings whose `segment_ids` are i, with `separator`.
 
-    `segment_ids` has the shape of the first axes of `inputs`. Shape: [num_segments] and the other
-    axes. InvalidArgumentError, in a run, for an id that is not in [0, num_segments).
+    `segment_ids` has the shape of the first axes of `inputs`. Shape of the result: [num_segments]
+    and the other axes. A run raises InvalidArgumentError for an id outside [0, num_segments).
     """
     return raw_ops.UnsortedSegmentJoin(
         inputs, segment_ids, num_segments, separator=separator, name=name

@@ -41,7 +41,7 @@ def host_op(
     stateful: bool = False,
     **attrs: Any,
 ) -> OpFunction:
-    """Declares an op on strings, which is computed on the host and has no gradient."""
+    """Declare an op on strings, which is computed on the host and has no gradient."""
     return op(
         op_type,
         inputs=inputs,
@@ -65,7 +65,7 @@ def string_op(
     infer: InferFunction = _SAME_SHAPE,
     **attrs: Any,
 ) -> OpFunction:
-    """Declares an op on each element of a tensor; `function_of` gives the function of one."""
+    """Declare an elementwise op; `function_of` returns the function of one element."""
 
     def bind(context: KernelContext, source: Any, out: Any) -> Callable[[], Any]:
         function = function_of(context)
@@ -79,7 +79,7 @@ def string_op(
 
 
 def _starts(text: bytes) -> list[int]:
-    """The offset of each UTF-8 character: of every byte that continues none."""
+    """Return the offset of each UTF-8 character, that is of every byte but continuation bytes."""
     return [offset for offset, byte in enumerate(text) if byte & 0xC0 != 0x80]
 
 
@@ -100,7 +100,7 @@ _string_length = string_op(
 
 
 def string_length(input: Any, name: str | None = None, unit: str = "BYTE") -> Tensor:
-    """The number of bytes (unit "BYTE") or characters ("UTF8_CHAR") of each string, int32."""
+    """Count the bytes (unit "BYTE") or characters ("UTF8_CHAR") of each string, as int32."""
     return _string_length(input, unit=unit, name=name)
 
 
@@ -110,7 +110,7 @@ string_strip: InputFunction = public_function(
     string_op(
         "StringStrip",
         lambda _: bytes.strip,
-        "Each string without the ASCII white space at its ends.",
+        "Strip ASCII white space from both ends of each string.",
     )
 )
 
@@ -118,7 +118,7 @@ string_strip: InputFunction = public_function(
 def _case_converter(
     ascii_only: Callable[[bytes], bytes], whole: Callable[[str], str]
 ) -> Callable[[KernelContext], Callable[[bytes], bytes]]:
-    """The function that changes ASCII letters only, or all with the encoding "utf-8"."""
+    """Return a converter of ASCII letters only, or of all letters with the encoding "utf-8"."""
 
     def of(context: KernelContext) -> Callable[[bytes], bytes]:
         encoding = context.attrs["encoding"]
@@ -146,12 +146,12 @@ for _type, _ascii, _whole, _what in (
 
 
 def string_lower(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
-    """Each string in lower case: its ASCII letters, or all letters with the encoding "utf-8"."""
+    """Convert to lower case the ASCII letters, or all letters with the encoding "utf-8"."""
     return raw_ops.StringLower(input, encoding=encoding, name=name)
 
 
 def string_upper(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
-    """Each string in upper case: its ASCII letters, or all letters with the encoding "utf-8"."""
+    """Convert to upper case the ASCII letters, or all letters with the encoding "utf-8"."""
     return raw_ops.StringUpper(input, encoding=encoding, name=name)
 
 
@@ -181,12 +181,12 @@ def _bind_substr(
     return run
 
 
-def _first(text: bytes, most: int, start: int, index: Any, may_be_negative: bool) -> int:
-    """The start of a part, among `most` bytes or characters; InvalidArgumentError outside."""
-    if not (-most if may_be_negative else 0) <= start <= most:
+def _first(text: bytes, length: int, start: int, index: Any, may_be_negative: bool) -> int:
+    """Return the start of a part, from 0; raise InvalidArgumentError if it is out of range."""
+    if not (-length if may_be_negative else 0) <= start <= length:
         where = index[0] if len(index) == 1 else index or 0
         raise invalid_argument(f"pos {start} out of range for string {text!r} at index {where}")
-    return start if start >= 0 else most + start
+    return start if start >= 0 else length + start
 
 
 _substr = host_op(
@@ -201,12 +201,12 @@ _substr = host_op(
 
 
 def substr(input: Any, pos: Any, len: Any, name: str | None = None, unit: str = "BYTE") -> Tensor:
-    """`len` bytes (unit "BYTE") or characters ("UTF8_CHAR") of each string, from `pos` on.
+    """Return `len` bytes (unit "BYTE") or characters ("UTF8_CHAR") of each string, from `pos` on.
 
-    A negative `pos` counts from the end; a negative `len` takes all bytes there are, but of
-    characters none (and then `pos` may not be negative). `pos` and `len`, of one shape and of int32
-    or int64, broadcast against the strings. InvalidArgumentError, in a run, where `pos` is outside
-    its string.
+    A negative `pos` counts from the end. A negative `len` takes all remaining bytes, but no
+    characters (and then `pos` must not be negative). `pos` and `len`, of one shape and of int32
+    or int64, broadcast against the strings. A run raises InvalidArgumentError where `pos` is
+    outside its string.
     """
     return _substr(input, pos, len, unit=unit, name=name)
 
@@ -239,19 +239,19 @@ def _decode(text: bytes) -> bytes:
 _encode_base64 = string_op(
     "EncodeBase64",
     _encode,
-    "Each string in the base64 of web addresses (- and _), with = at the end if `pad`.",
+    "Each string in web-safe base64 (- and _), with = at the end if `pad`.",
     pad=Attr("bool", False),
 )
 decode_base64: InputFunction = public_function(
     string_op(
         "DecodeBase64",
         lambda _: _decode,
-        "The bytes that each string, in the base64 of web addresses, padded or not, encodes. "
-        "InvalidArgumentError, in a run, for other strings.",
+        "Decode each string from web-safe base64, padded or not. "
+        "A run raises InvalidArgumentError for other strings.",
     )
 )
 
 
 def encode_base64(input: Any, pad: bool = False, name: str | None = None) -> Tensor:
-    """Each string in the base64 of web addresses (- and _), with = at its end if `pad`."""
+    """Encode each string in web-safe base64 (- and _), with = at its end if `pad`."""
     return _encode_base64(input, pad=pad, name=name)

@@ -1,4 +1,4 @@
-"""StringSplit and StringSplitV2: the parts of strings, as the parts of a SparseTensor.
+"""StringSplit and StringSplitV2: the parts of strings, as a SparseTensor.
 
 Row i holds the parts of string i.
 """
@@ -63,7 +63,7 @@ def _sparse(rows: Sequence[Sequence[bytes]]) -> list[Any]:
 
 
 def _at_any(attrs: Any, delimiters: bytes) -> Cut:
-    """Cuts at each byte that is one of `delimiters`; without any, between all bytes."""
+    """Return a function that cuts at each byte in `delimiters`; without any, between all bytes."""
     skips = attrs["skip_empty"]
 
     def cut(text: bytes) -> Sequence[bytes]:
@@ -79,13 +79,16 @@ def _at_any(attrs: Any, delimiters: bytes) -> Cut:
 
 
 def _at_each(attrs: Any, separator: bytes) -> Cut:
-    """Cuts at each `separator`; without one, at white space, of which none stays at the ends."""
-    most = attrs["maxsplit"]
+    """Return a function that cuts at each `separator`.
+
+    Without a separator it cuts at white space, as Python's `split` does.
+    """
+    max_cuts = attrs["maxsplit"]
 
     def cut(text: bytes) -> Sequence[bytes]:
         if separator:
-            return text.split(separator, most)
-        return text.lstrip(_SPACE).split(None, most) if most else [text]
+            return text.split(separator, max_cuts)
+        return text.lstrip(_SPACE).split(None, max_cuts) if max_cuts else [text]
 
     return cut
 
@@ -116,7 +119,7 @@ host_op(
 
 def _refuse_ragged(result_type: Any) -> None:
     if result_type == "RaggedTensor":
-        raise NotImplementedError("There are no ragged tensors here; ask for a SparseTensor")
+        raise NotImplementedError("There is no support for ragged tensors; use 'SparseTensor'")
     if result_type != "SparseTensor":
         raise ValueError(f"result_type must be 'RaggedTensor' or 'SparseTensor', not {result_type}")
 
@@ -129,11 +132,12 @@ def string_split(
     result_type: str = "SparseTensor",
     name: str | None = None,
 ) -> SparseTensor:
-    """The parts of each string of a vector, as rows of a SparseTensor (n, most parts).
+    """Split each string of a vector into a row of a SparseTensor (n, maximum number of parts).
 
-    sep (older: delimiter): a string; each of its bytes is a delimiter; by default " ", and where it
-    is empty, strings are cut between all bytes. skip_empty: leaves out parts without bytes. An
-    empty string has no part. ValueError for another rank; NotImplementedError for ragged results.
+    sep (older name: delimiter): a string, each byte of which is a delimiter; by default " ". If it
+    is empty, strings are cut between all bytes. skip_empty: leave out parts without bytes. An
+    empty string has no parts. Raises ValueError for another rank; NotImplementedError for ragged
+    results.
     """
     _refuse_ragged(result_type)
     separator = delimiter if sep is None else sep
@@ -151,12 +155,13 @@ def split(
     source: Any = None,
     name: str | None = None,
 ) -> SparseTensor:
-    """The parts of each string of a vector as Python's `split` gives them, as rows of a
-    SparseTensor (n, most parts).
+    """Split each string of a vector as Python's `split` does.
 
-    input (older: source): a vector. sep: a string, by default (and where it is empty) any white
-    space. maxsplit: how many cuts at most, from the left. ValueError for another rank, and without
-    input and source; NotImplementedError for ragged results.
+    The parts are rows of a SparseTensor (n, maximum number of parts).
+
+    input (older name: source): a vector. sep: a string; by default, and if it is empty, any white
+    space. maxsplit: the maximum number of cuts, from the left. Raises ValueError for another rank
+    and without input and source; NotImplementedError for ragged results.
     """
     _refuse_ragged(result_type)
     if (input is None) == (source is None):

@@ -23,7 +23,7 @@ _FILLS = ("", "+", "-", "0", " ", "#")
 
 
 def _writer(context: KernelContext) -> Callable[[Any], bytes]:
-    """The function that writes one element as C's printf does, by the format in the attrs."""
+    """Return a function that writes one element as C's printf does, by the format in the attrs."""
     dtype, attrs = context.input_types[0], context.attrs
     fill, width, precision = attrs["fill"], attrs["width"], attrs["precision"]
     _check_format(dtype, attrs)
@@ -39,7 +39,7 @@ def _writer(context: KernelContext) -> Callable[[Any], bytes]:
     if precision > -1:
         form += f".{precision}"
     form += "e" if attrs["scientific"] else "g" if attrs["shortest"] else "f"
-    plain = form.replace("%0", "%", 1) if fill == "0" else form  # nothing fills up an infinity
+    plain = form.replace("%0", "%", 1) if fill == "0" else form  # inf is not zero-padded
     if dtype.is_complex:
         return lambda value: (
             f"({_float(form, plain, value.real)},{_float(form, plain, value.imag)})".encode()
@@ -95,14 +95,14 @@ def as_string(
     fill: str = "",
     name: str | None = None,
 ) -> Tensor:
-    """Each element as text: numbers in decimal, complex ones as (1,2), bools as true and false.
+    """Write each element as text: decimal numbers, complex ones as (1,2), bools as true, false.
 
     precision: digits after the point, of floats and complex numbers; 6 by default.
     scientific, shortest: in the form 1.5e+00, or in the shorter of both.
-    width: the least length; `fill` decides how it is reached: "" or " " by spaces before, "-" by
-      spaces after, "0" by zeros; "+" and " " put a sign before positive numbers.
+    width: the minimum length; `fill` determines the padding: "" or " " spaces before, "-" spaces
+      after, "0" zeros; "+" and " " put a sign before positive numbers.
 
-    InvalidArgumentError, in a run, for forms that contradict each other or don't fit the dtype.
+    A run raises InvalidArgumentError for forms that contradict each other or don't fit the dtype.
     """
     return _as_string(
         input,
@@ -124,8 +124,8 @@ _FLOAT = re.compile(
 )
 _HEX = re.compile(r"[+-]?0x(?:[0-9a-f]+\.?[0-9a-f]*|\.[0-9a-f]+)(?:p[+-]?[0-9]+)?", re.IGNORECASE)
 _DIGITS, _DECIMALS = b"0123456789", b"0123456789+-.eE"
-_MOST_DIGITS = 32
-"""Signs that an integer has at most, but for zeros in front."""
+_MAX_DIGITS = 32
+"""The maximum length of an integer's text, without leading zeros."""
 _SPACE = " \t\n\v\f\r"
 
 
@@ -143,13 +143,13 @@ def _reader(context: KernelContext) -> Callable[[bytes], Any]:
 
 
 def read_number(text: bytes, wanted: DType) -> Any:
-    """The number that the text is, with spaces around it or not; None where it is not one."""
+    """Parse a number, with or without spaces around it; return None if the text is not one."""
     written = text.decode("latin-1").strip(_SPACE)
     return (_integer if wanted.is_integer else _number)(written, wanted)
 
 
 def plain_numbers(texts: Sequence[bytes], wanted: DType) -> Any:
-    """The numbers that the texts are, an array; None unless all are plain decimal numbers."""
+    """Parse the texts into an array; return None unless all are plain decimal numbers."""
     signs = _DIGITS if wanted.is_integer else _DECIMALS
     if b"".join(texts).translate(None, signs) or not all(texts):
         return None
@@ -166,9 +166,9 @@ def plain_numbers(texts: Sequence[bytes], wanted: DType) -> Any:
 
 
 def _integer(text: str, wanted: DType) -> int | None:
-    if len(text) > _MOST_DIGITS:
+    if len(text) > _MAX_DIGITS:
         text = text[:1] + text[1:].lstrip("0")
-        if len(text) > _MOST_DIGITS:
+        if len(text) > _MAX_DIGITS:
             return None
     if not _INTEGER.fullmatch(text) or (wanted.is_unsigned and text.startswith("-")):
         return None
@@ -208,11 +208,11 @@ def string_to_number(
     name: str | None = None,
     input: Any = None,
 ) -> Tensor:
-    """Each string as a number of `out_type`: float32, float64, int32 or int64 (uint32, uint64).
+    """Parse strings as `out_type`: float32, float64, int32, int64, uint32 or uint64.
 
-    White space at both ends is ignored. InvalidArgumentError, in a run, for a string that is not a
-    number, or not an integer in the type's range; floats beyond it become infinite. TypeError for
-    another `out_type`. `input` is another name of `string_tensor`.
+    White space at both ends is ignored. A run raises InvalidArgumentError for a string that is not
+    a number, or not an integer in the type's range; floats out of range become infinite. Raises
+    TypeError for another `out_type`. `input` is another name of `string_tensor`.
     """
     if input is not None:
         if string_tensor is not None:

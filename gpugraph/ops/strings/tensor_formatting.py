@@ -11,35 +11,35 @@ from gpugraph.ops.debugging.assert_kernel import element_text
 
 
 def formatted(array: Any, summarize: int) -> str:
-    """All of `array`, or the first and last `summarize` elements of each axis (below 0: all).
+    """Format `array`, or the first and last `summarize` elements of each axis (below 0: all).
 
-    An axis is written in brackets, its elements separated by spaces, rows by as many new lines as
-    there are axes within, less one. Strings are quoted; bools are 0 and 1. Bytes that are not valid
-    UTF-8 become lone surrogates, as with "surrogateescape".
+    An axis is written in brackets, its elements separated by spaces; rows are separated by one new
+    line fewer than there are axes within them. Strings are quoted; bools are 0 and 1. Bytes that
+    are not valid UTF-8 become lone surrogates, as with "surrogateescape".
     """
     values = np.asarray(array)
     size = int(values.size)
-    most = size if summarize < 0 else min(summarize, size)
-    if values.dtype.kind == "b" and not most:
+    limit = size if summarize < 0 else min(summarize, size)
+    if values.dtype.kind == "b" and not limit:
         return ""  # TensorFlow writes no brackets around bools either
     if values.ndim == 0:
-        return _one(values[()]) if most else "..."
-    return _axis(values, most, 1, values.ndim)
+        return _one(values[()]) if limit else "..."
+    return _axis(values, limit, 1, values.ndim)
 
 
-def _axis(values: Any, most: int, depth: int, rank: int) -> str:
+def _axis(values: Any, limit: int, depth: int, rank: int) -> str:
     gap = " " if depth == rank else "\n" * (rank - depth) + " " * depth
     count = len(values)
-    parts = [_part(value, most, depth, rank) for value in values[:most]]
-    if count > 2 * most:
+    parts = [_part(value, limit, depth, rank) for value in values[:limit]]
+    if count > 2 * limit:
         parts.append("...")
-    parts += [_part(value, most, depth, rank) for value in values[max(most, count - most) :]]
-    inner = gap.join(parts) if most or not parts else gap + "..."
+    parts += [_part(value, limit, depth, rank) for value in values[max(limit, count - limit) :]]
+    inner = gap.join(parts) if limit or not parts else gap + "..."
     return f"[{inner}]"
 
 
-def _part(value: Any, most: int, depth: int, rank: int) -> str:
-    return _one(value) if depth == rank else _axis(value, most, depth + 1, rank)
+def _part(value: Any, limit: int, depth: int, rank: int) -> str:
+    return _one(value) if depth == rank else _axis(value, limit, depth + 1, rank)
 
 
 def _one(value: Any) -> str:

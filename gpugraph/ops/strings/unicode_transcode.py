@@ -21,12 +21,12 @@ _SURROGATES = re.compile("[\ud800-\udfff]")  # halves of characters, which no en
 
 
 def _replacement(attrs: Any) -> str:
-    """The text in place of bytes that are not valid."""
+    """Return the text in place of invalid bytes."""
     return _SURROGATES.sub(_UNKNOWN, chr(attrs["replacement_char"]))
 
 
 def _decoding(attrs: Any) -> Callable[[bytes], str]:
-    """Reads bytes as text; invalid ones become `replacement_char`, or nothing, or an error."""
+    """Return a decoder; invalid bytes become `replacement_char`, or nothing, or an error."""
     encoding, errors = attrs["input_encoding"], attrs["errors"]
     try:
         codecs.lookup(encoding)
@@ -88,13 +88,13 @@ def unicode_transcode(
     replace_control_characters: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Each string, read as `input_encoding` (any that Python knows), in `output_encoding`: "UTF-8",
-    "UTF-16-BE" or "UTF-32-BE".
+    """Convert strings from `input_encoding`, any that Python supports, to `output_encoding`.
 
-    errors: bytes that are not valid are "replace"d by `replacement_char` (by U+FFFD where that is
-    half a character), "ignore"d, or refused ("strict").
-    replace_control_characters: the characters 0 to 31 too. InvalidArgumentError, in a run, for
-    unknown encodings and refused strings.
+    output_encoding: "UTF-8", "UTF-16-BE" or "UTF-32-BE".
+    errors: invalid bytes are "replace"d by `replacement_char` (by U+FFFD if that is half a
+    character), "ignore"d, or refused ("strict").
+    replace_control_characters: replace the characters 0 to 31 too. A run raises
+    InvalidArgumentError for unknown encodings and refused strings.
     """
     return _unicode_transcode(
         input,

@@ -21,9 +21,9 @@ _PCM, _BITS = 1, 16
 
 
 def encoded_wav(samples: Any, rate: int) -> bytes:
-    """The WAV file, 16 bits a sample, of float samples [frames, channels] in [-1, 1).
+    """Encode float samples [frames, channels] in [-1, 1) as a WAV file of 16 bits per sample.
 
-    Samples outside are cut; halves are rounded away from zero.
+    Samples outside that range are clipped; halves are rounded away from zero.
     """
     scaled = samples.astype(np.float32) * np.float32(1 << 15)
     rounded = np.trunc(scaled + np.copysign(np.float32(0.5), scaled))
@@ -47,12 +47,12 @@ def _check_recordings(tensor: Any, rate: float) -> None:
         raise refusal(f"there must be frames and channels, got: {shape_text(tensor.shape)}")
 
 
-def _written(tag: Any, tensor: Any, rate: float, most: int, out: Any) -> None:
+def _written(tag: Any, tensor: Any, rate: float, max_outputs: int, out: Any) -> None:
     name = tag_of(tag)
     _check_recordings(tensor, rate)
     whole = max(1, round(rate))
     recordings = tensor if tensor.ndim == 3 else tensor[:, :, None]
-    tags = numbered_tags(name, b"audio", min(most, len(recordings)), most)
+    tags = numbered_tags(name, b"audio", min(max_outputs, len(recordings)), max_outputs)
     summaries = (
         audio_summary(text, rate, samples.shape[1], len(samples), encoded_wav(samples, whole))
         for text, samples in zip(tags, recordings, strict=False)
@@ -61,37 +61,37 @@ def _written(tag: Any, tensor: Any, rate: float, most: int, out: Any) -> None:
 
 
 def _bind_audio(context: KernelContext, tag: Any, tensor: Any, out: Any) -> Callable[[], Any]:
-    rate, most = context.attrs["sample_rate"], context.attrs["max_outputs"]
-    return lambda: _written(tag, tensor, rate, most, out)
+    rate, max_outputs = context.attrs["sample_rate"], context.attrs["max_outputs"]
+    return lambda: _written(tag, tensor, rate, max_outputs, out)
 
 
 def _bind_audio_v2(
     context: KernelContext, tag: Any, tensor: Any, sample_rate: Any, out: Any
 ) -> Callable[[], Any]:
-    most = context.attrs["max_outputs"]
+    max_outputs = context.attrs["max_outputs"]
 
     def run() -> None:
         if sample_rate.size != 1:
             raise refusal(f"sample_rate must be scalar, got {shape_text(sample_rate.shape)}")
-        _written(tag, tensor, float(sample_rate.reshape(())), most, out)
+        _written(tag, tensor, float(sample_rate.reshape(())), max_outputs, out)
 
     return run
 
 
 _DOC = "A Summary of the first recordings [b, frames] or [b, frames, channels], as WAV files."
-_MOST = Attr("int", 3, minimum=1)
+_MAX_OUTPUTS = Attr("int", 3, minimum=1)
 summary_op(
     "AudioSummary",
     Call(make=_bind_audio),
     _DOC,
     "tag: string, tensor: float32",
     sample_rate=Attr("float", required=True),
-    max_outputs=_MOST,
+    max_outputs=_MAX_OUTPUTS,
 )
 audio_summary_op = summary_op(
     "AudioSummaryV2",
     Call(make=_bind_audio_v2),
     _DOC,
     "tag: string, tensor: float32, sample_rate: float32",
-    max_outputs=_MOST,
+    max_outputs=_MAX_OUTPUTS,
 )

@@ -1,4 +1,4 @@
-"""Histograms of TensorFlow: buckets that grow by a tenth, from 1e-12 to 1e20, of both signs."""
+"""TensorFlow's histograms: buckets that grow by a tenth, from 1e-12 to 1e20, of both signs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CHUNK = 1 << 20
 
 @functools.cache
 def bucket_limits() -> Any:
-    """The upper ends of all buckets, rising; a value equal to one belongs to the next bucket."""
+    """Return the buckets' upper limits, ascending; a value equal to one is in the next bucket."""
     ends = []
     end = _SMALLEST
     while end < _LARGEST:
@@ -29,7 +29,7 @@ def bucket_limits() -> Any:
 
 
 class Histogram(NamedTuple):
-    """Statistics (least, greatest, number, sum, sum of squares), and buckets: ends and counts."""
+    """Statistics (minimum, maximum, count, sum, sum of squares), and buckets: limits and counts."""
 
     statistics: tuple[float, float, float, float, float]
     limits: list[float]
@@ -37,9 +37,9 @@ class Histogram(NamedTuple):
 
 
 def histogram_of(values: Any) -> Histogram:
-    """The histogram of finite float64 values, a vector.
+    """Return the histogram of a vector of finite float64 values.
 
-    Sums are formed one value after another. Of empty buckets in a row only the last is kept.
+    Sums are formed one value after another. Of consecutive empty buckets only the last is kept.
     """
     limits = bucket_limits()
     if not values.size:
@@ -64,7 +64,7 @@ def _sum_in_order(values: Any) -> float:
 
 
 def _kept_buckets(limits: Any, counts: Any) -> tuple[list[float], list[float]]:
-    """The buckets but for those that are empty and come before an empty one."""
+    """Return the buckets except for empty ones that precede an empty one."""
     kept_limits, kept_counts = [], []
     pairs = zip(limits.tolist(), counts.tolist(), strict=True)
     for is_full, group in itertools.groupby(pairs, key=lambda pair: pair[1] > 0):

@@ -18,30 +18,31 @@ from gpugraph.ops.summaries.scalar_and_histogram_summary_ops import summary_op, 
 
 _TYPES = (dtypes.uint8, dtypes.float16, dtypes.float32, dtypes.float64)
 _DARKEST = 1e-6
-"""Images whose greatest magnitude is less are black (or grey, if they have negative values)."""
+"""Images of a smaller maximum magnitude are black (or grey, if they have negative values)."""
 
 
-def numbered_tags(tag: bytes, kind: bytes, count: int, most: int) -> list[bytes]:
-    """The tags of `count` parts of a batch; the number is left out where one is the most."""
-    if most == 1:
+def numbered_tags(tag: bytes, kind: bytes, count: int, max_count: int) -> list[bytes]:
+    """Return the tags of `count` parts of a batch, without numbers if the maximum is one part."""
+    if max_count == 1:
         return [tag + b"/" + kind] * count
     return [b"%s/%s/%d" % (tag, kind, index) for index in range(count)]
 
 
 def _pixels(image: Any, bad_color: Any) -> Any:
-    """A float image as bytes: 0 is black if no value is negative, else 128 is 0.
+    """Convert a float image to bytes: 0 is black, or 128 stands for 0 if there are negatives.
 
-    A pixel that isn't finite has the colour `bad_color`.
+    A pixel that isn't finite gets the colour `bad_color`.
     """
     kind = image.dtype.type
     finite = np.isfinite(image).all(axis=2)
     known = image[finite]
     ends = (known.min(), known.max()) if known.size else (0, 0)
-    least, greatest = map(np.float32, ends)  # so for any dtype; the product is of the images'
-    if least < 0:
-        size, offset, span = max(abs(least), abs(greatest)), kind(128), np.float32(127)
+    # float32 for any dtype; the product below has the dtype of the images
+    lowest, highest = map(np.float32, ends)
+    if lowest < 0:
+        size, offset, span = max(abs(lowest), abs(highest)), kind(128), np.float32(127)
     else:
-        size, offset, span = greatest, kind(0), np.float32(255)
+        size, offset, span = highest, kind(0), np.float32(255)
     scale = np.float32(0) if size < _DARKEST else span / size
     if scale <= np.finfo(kind).max:
         scale = kind(scale)
@@ -67,7 +68,7 @@ def _checked_shape(images: Any, bad_color: Any) -> None:
 
 
 def _bind_image(context: KernelContext, tag: Any, images: Any, out: Any) -> Callable[[], Any]:
-    most, bad_color = context.attrs["max_images"], np.asarray(context.attrs["bad_color"])
+    max_images, bad_color = context.attrs["max_images"], np.asarray(context.attrs["bad_color"])
     if bad_color.dtype != np.uint8:
         raise refusal(f"bad_color must be uint8, got {dtypes.as_dtype(bad_color.dtype).name}")
     if bad_color.ndim != 1:
@@ -76,7 +77,7 @@ def _bind_image(context: KernelContext, tag: Any, images: Any, out: Any) -> Call
     def run() -> None:
         name = tag_of(tag)
         _checked_shape(images, bad_color)
-        tags = numbered_tags(name, b"image", min(most, len(images)), most)
+        tags = numbered_tags(name, b"image", min(max_images, len(images)), max_images)
         out[()] = b"".join(
             _summary(text, image, bad_color) for text, image in zip(tags, images, strict=False)
         )

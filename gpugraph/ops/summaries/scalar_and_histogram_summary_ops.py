@@ -1,4 +1,4 @@
-"""ScalarSummary and HistogramSummary: numbers, and how numbers are spread, under a tag."""
+"""ScalarSummary and HistogramSummary: numbers, and the distribution of numbers, under a tag."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from gpugraph.ops.summaries.histogram_buckets import histogram_of
 
 
 def _infer(context: InferContext) -> Sequence[TensorShape]:
-    """A summary is a string scalar, whatever it is of."""
+    """Return the shape of a string scalar, which any summary is."""
     del context
     return [TensorShape.of(())]
 
 
 def summary_op(op_type: str, kernel: Call, doc: str, inputs: str, **attrs: Any) -> OpFunction:
-    """Declares an op whose output is a summary."""
+    """Declare an op whose output is a summary."""
     return host_op(op_type, kernel, doc, inputs, "summary: string", _infer, **attrs)
 
 
 def tag_of(tag: Any, what: str = "tag") -> bytes:
-    """The one tag of a summary; InvalidArgumentError for several."""
+    """Return the single tag of a summary; raise InvalidArgumentError if there are several."""
     if tag.ndim or not tag.size:
         raise refusal(f"{what} must be scalar, but has shape {shape_text(tag.shape)}")
     return bytes(tag[()])
@@ -74,7 +74,7 @@ scalar_summary_op = summary_op(
 histogram_summary_op = summary_op(
     "HistogramSummary",
     Call(make=_bind_histogram),
-    "A Summary of how the values of a tensor of any shape are spread. They must be finite.",
+    "A Summary of the distribution of a tensor's values, which must be finite.",
     "tag: string, values: T",
     T=REAL,
 )

@@ -1,4 +1,4 @@
-"""TensorSummary and TensorSummaryV2: whole tensors, with what shows them."""
+"""TensorSummary and TensorSummaryV2: whole tensors, with the metadata for their display."""
 
 from __future__ import annotations
 

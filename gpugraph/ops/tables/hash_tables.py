@@ -1,7 +1,7 @@
-"""Tables of values by keys: filled once (`StaticTable`), or changed by runs (`MutableTable`).
+"""Tables of values by keys: filled once (`StaticTable`) or changed by runs (`MutableTable`).
 
-Keys and values come as arrays. A key is a scalar or, in a `DenseTable`, a row of `key_shape`; the
-values of all keys have one shape. Runs may use a table at the same time.
+Keys and values are passed as arrays. A key is a scalar or, in a `DenseTable`, a row of
+`key_shape`; the values of all keys have one shape. Tables are thread-safe.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _GOLDEN = 0x9E3779B97F4A7800
 
 
 class TableTypes(NamedTuple):
-    """What a table holds: dtypes of keys and values, and the shape of a key's value."""
+    """The dtypes of a table's keys and values, and the shape of a key's value."""
 
     key_dtype: DType
     value_dtype: DType
@@ -43,7 +43,7 @@ def _shown(value: Any) -> str:
 class MutableTable:
     """Values by keys, which runs insert and remove.
 
-    A key's place is the row of `_values` that has its value.
+    `_places` maps each key to the row of `_values` that holds its value.
     """
 
     op_type = "MutableHashTable"
@@ -61,17 +61,17 @@ class MutableTable:
         self._unused: list[int] = []
 
     def _keys_of(self, keys: Any) -> tuple[list[Any], tuple[int, ...]]:
-        """The keys of an array, as a list, and the shape that they are in."""
+        """Return the keys of an array as a list, and the shape in which they are arranged."""
         return keys.reshape(-1).tolist(), keys.shape
 
     def size(self) -> int:
-        """The number of keys."""
+        """Return the number of keys."""
         return len(self._places)
 
     def find(self, keys: Any, default: Any) -> Any:
-        """The values of keys, [*shape of the keys, *value_shape]; `default` for unknown keys.
+        """Return the values of keys, [*shape of the keys, *value_shape], or defaults.
 
-        default: of the shape of a value, or of all that is found.
+        default: the values of unknown keys, of the shape of one value or of the whole result.
         """
         listed, shape = self._keys_of(keys)
         value_shape = self.types.value_shape
@@ -92,7 +92,7 @@ class MutableTable:
         return values.reshape(result_shape)
 
     def insert(self, keys: Any, values: Any) -> None:
-        """Sets the values of keys: [*shape of the keys, *value_shape]; the last of a key counts."""
+        """Set the values [*shape of the keys, *value_shape] of keys; the last one of a key wins."""
         listed, shape = self._keys_of(keys)
         self._check_values(shape, values)
         with self._lock:
@@ -121,7 +121,7 @@ class MutableTable:
         self._values[places] = values
 
     def remove(self, keys: Any) -> None:
-        """Drops keys; those that are not there are passed over."""
+        """Remove keys; missing ones are ignored."""
         listed, _ = self._keys_of(keys)
         with self._lock:
             for key in listed:
@@ -130,7 +130,7 @@ class MutableTable:
                     self._unused.append(place)
 
     def replace(self, keys: Any, values: Any) -> None:
-        """Drops all keys, and sets the values of others: LookupTableImport."""
+        """Remove all keys and insert others, as LookupTableImport does."""
         listed, shape = self._keys_of(keys)
         self._check_values(shape, values)
         with self._lock:
@@ -138,11 +138,11 @@ class MutableTable:
             self._put(listed, values.reshape(-1, *self.types.value_shape))
 
     def initialize(self, keys: Any, values: Any) -> None:
-        """InvalidArgumentError: a table that runs change has nothing to be initialized by."""
+        """Raise InvalidArgumentError: a mutable table has no initializer."""
         raise invalid_argument(f"Table localhost {self.name} is not initializable")
 
     def export(self) -> list[Any]:
-        """All keys and their values."""
+        """Return all keys and their values."""
         with self._lock:
             return [self._key_array(list(self._places)), self._values[list(self._places.values())]]
 
@@ -153,13 +153,13 @@ class MutableTable:
 
 
 class StaticTable(MutableTable):
-    """Values by keys, which are set once. FailedPreconditionError before this."""
+    """Values by keys, which are set once; lookups before that raise FailedPreconditionError."""
 
     op_type = "HashTable"
     _is_initialized = False
 
     def find(self, keys: Any, default: Any) -> Any:
-        """As of any table; FailedPreconditionError before the table is initialized."""
+        """Look up as in any table; raise FailedPreconditionError before the initialization."""
         if not self._is_initialized:
             raise FailedPreconditionError(
                 None, None, "Table not initialized. Run tf.tables_initializer() first."
@@ -167,10 +167,10 @@ class StaticTable(MutableTable):
         return super().find(keys, default)
 
     def initialize(self, keys: Any, values: Any) -> None:
-        """Sets all keys. Once more it changes nothing: the table stays as it was filled.
+        """Set all keys; a second call changes nothing.
 
-        FailedPreconditionError for a key with two values, and for another number of keys than the
-        table has (all that TensorFlow compares).
+        Raises FailedPreconditionError for a key with two values, and if the number of keys is not
+        that of the table (which is all that TensorFlow compares).
         """
         if values.shape != keys.shape:
             raise invalid_argument(
@@ -197,15 +197,15 @@ class StaticTable(MutableTable):
     replace = initialize
 
     def insert(self, keys: Any, values: Any) -> None:
-        """UnimplementedError: the table does not change."""
+        """Raise UnimplementedError: the table does not change."""
         raise _fixed("Insert")
 
     def remove(self, keys: Any) -> None:
-        """UnimplementedError: the table does not change."""
+        """Raise UnimplementedError: the table does not change."""
         raise _fixed("Remove")
 
     def export(self) -> list[Any]:
-        """All keys and their values; AbortedError before the table is initialized."""
+        """Return all keys and their values; raise AbortedError before the table is initialized."""
         if not self._is_initialized:
             raise AbortedError(None, None, "HashTable is not initialized.")
         return super().export()
@@ -219,8 +219,9 @@ def _fixed(what: str) -> UnimplementedError:
 class DenseTable(MutableTable):
     """A table whose exported keys and values are the buckets of TensorFlow's open addressing.
 
-    empty_key, deleted_key: arrays; keys that mark buckets, and that no run may use. num_buckets: a
-    power of 2; it doubles before more than `max_load_factor` of the buckets are used.
+    empty_key, deleted_key: arrays; reserved keys that mark buckets, and that runs must not use.
+    num_buckets: a power of 2; it doubles before increment than `max_load_factor` of the buckets are
+    used.
     """
 
     op_type = "MutableDenseHashTable"
@@ -251,7 +252,7 @@ class DenseTable(MutableTable):
         super().__init__(name, types)
 
     def _rows(self, keys: Any) -> tuple[list[Any], tuple[int, ...]]:
-        """Keys as a list, without a check."""
+        """Return keys as a list, without a check."""
         if not self.key_shape:
             return super()._keys_of(keys)
         outer = keys.shape[: keys.ndim - len(self.key_shape)]
@@ -270,7 +271,7 @@ class DenseTable(MutableTable):
         return listed, shape
 
     def replace(self, keys: Any, values: Any) -> None:
-        """Drops all keys, and sets those of buckets that are in use."""
+        """Remove all keys, and insert those of the buckets in use."""
         listed, _ = self._rows(keys.reshape(-1, *self.key_shape))
         rows = values.reshape(-1, *self.types.value_shape)
         if len(listed) != len(rows):
@@ -281,7 +282,7 @@ class DenseTable(MutableTable):
             self._put([listed[n] for n in used], rows[used])
 
     def export(self) -> list[Any]:
-        """The keys [buckets, elements of a key] and values of all buckets, used or not."""
+        """Return the keys [buckets, elements of a key] and values of all buckets, used or not."""
         with self._lock:
             while len(self._places) > self._num_buckets * self._max_load_factor:
                 self._num_buckets *= 2
@@ -304,20 +305,20 @@ class DenseTable(MutableTable):
         ]
 
     def _hash(self, key: Any) -> int:
-        """The hash of a key as in TensorFlow's lookup_table_op.cc."""
+        """Hash a key as TensorFlow's lookup_table_op.cc does."""
         parts = key if isinstance(key, tuple) else (key,)
         hashes = [murmur(p) if isinstance(p, bytes) else int(p) & _64_BITS for p in parts]
         if len(hashes) == 1:
             return hashes[0]
         result = 0
         for number in hashes:
-            more = number + _GOLDEN + (result << 10) + (result >> 4)
-            result ^= more & _64_BITS
+            increment = number + _GOLDEN + (result << 10) + (result >> 4)
+            result ^= increment & _64_BITS
         return result
 
 
 def check_types(table: MutableTable, types: TableTypes, name: str) -> None:
-    """InvalidArgumentError where a shared table has other dtypes than a node of it."""
+    """Raise InvalidArgumentError if a shared table's dtypes differ from those of a node."""
     if table.types[:2] != types[:2]:
         raise invalid_argument(
             f"Conflicting key/value dtypes {str(types).replace('-', '->')} with {table.types} for "

@@ -1,7 +1,7 @@
-"""Text files that tables are filled from: a key and a value from each line.
+"""Text files from which tables are filled: a key and a value from each line.
 
-A file is read once, line by line. What it holds is not trusted: a line that has too few columns, or
-another text where a number is to be, is an error that names the line.
+A file is read once, line by line. Its contents are not trusted: a line with too few columns, or
+with a malformed number, is an error that names the line.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from gpugraph.base.lfs_pointers import BEGINNING, pointer_text_of_file
 from gpugraph.base.whole_files import open_to_read, system_errors
 
 WHOLE_LINE, LINE_NUMBER = -2, -1
-"""Numbers of columns that are none: the whole line, and its number, from 0."""
+"""Special column numbers: the whole line, and its line number, from 0."""
 
 _BITS = {dtypes.int32: 31, dtypes.int64: 63}
 
@@ -26,23 +26,23 @@ _BITS = {dtypes.int32: 31, dtypes.int64: 63}
 def read_columns(
     path: str, delimiter: bytes, vocab_size: int, columns: list[tuple[int, DType]]
 ) -> list[Any]:
-    """The arrays of some columns of a file, whose dtypes are given.
+    """Read some columns of a file as arrays of the given dtypes.
 
-    delimiter: a character between columns. vocab_size: how many lines count, -1: all.
+    delimiter: the character between columns. vocab_size: the number of lines to read, -1 for all.
 
-    InvalidArgumentError for another delimiter, for lines that lack a column or have another text,
-    for empty lines, and for fewer lines than `vocab_size`.
+    Raises InvalidArgumentError for another delimiter, for lines that lack a column or hold a
+    malformed number, for empty lines, and for fewer lines than `vocab_size`.
     """
     if len(delimiter) != 1:
         raise invalid_argument("delimiter should be only 1 char")
-    fewest = max(column for column, _ in columns) + 1
+    min_fields = max(column for column, _ in columns) + 1
     values: list[list[Any]] = [[] for _ in columns]
     for number, line in _lines(path, vocab_size):
-        fields = line.split(delimiter) if fewest > 0 else []
-        if len(fields) < fewest:
+        fields = line.split(delimiter) if min_fields > 0 else []
+        if len(fields) < min_fields:
             raise invalid_argument(
                 f"Invalid number of columns in {path} line {number} ({_shown(line)}) : expected at "
-                f"least {fewest} got {len(fields)}"
+                f"least {min_fields} got {len(fields)}"
             )
         for (column, dtype), rows in zip(columns, values, strict=True):
             if column == LINE_NUMBER:
@@ -60,7 +60,7 @@ def read_columns(
 
 
 def _lines(path: str, vocab_size: int) -> Iterator[tuple[int, bytes]]:
-    """The lines that count, without their ends, and their numbers."""
+    """Yield the first `vocab_size` lines (-1: all) without line breaks, and their numbers."""
     count = offset = 0
     with system_errors(path), open_to_read(path) as file:
         for line in file:
@@ -89,7 +89,7 @@ _NAMES = {
 
 
 def _number(text: bytes, dtype: DType) -> Any:
-    """A text as a number, None where it is none of the dtype."""
+    """Parse a text as a number; return None if it is not one of the dtype."""
     parse: Callable[[bytes], Any] = int if dtype in _BITS else float
     try:
         value = parse(text)
@@ -113,7 +113,10 @@ def _shown(text: bytes) -> str:
 def columns_of(
     key_index: int, value_index: int, key_dtype: DType, value_dtype: DType
 ) -> list[tuple[int, DType]]:
-    """The columns of keys and values with their dtypes; InvalidArgumentError for what can't be."""
+    """Return the columns of keys and values with their dtypes.
+
+    Raises InvalidArgumentError for a combination that is not possible.
+    """
     columns = [("Key", "key", key_index, key_dtype), ("Value", "value", value_index, value_dtype)]
     for name, kind, index, dtype in columns:
         if index == LINE_NUMBER and dtype != dtypes.int64:

@@ -1,6 +1,6 @@
-"""Tables as ops. A handle, in host memory, holds the table, which the session keeps.
+"""Tables as ops. A handle, in host memory, refers to the table, which the session keeps.
 
-Nodes that name the same `shared_name` in the same container have the same table.
+Nodes that name the same `shared_name` in the same container share a table.
 """
 
 from __future__ import annotations
@@ -101,40 +101,42 @@ _declare_table(
 _declare_table(
     "MutableHashTableV2",
     lambda name, types, _: MutableTable(name, types),
-    "A table that runs change, of scalars.",
+    "A table of scalars, which runs change.",
 )
 _declare_table(
     "MutableHashTableOfTensorsV2",
     _of_vectors,
-    "A table that runs change, of vectors.",
+    "A table of vectors, which runs change.",
     value_shape=_VALUE_SHAPE,
 )
 _declare_table(
     "MutableDenseHashTableV2",
     _dense,
-    "A table that runs change, whose export is its buckets.",
+    "A table that runs change, and that is exported as buckets.",
     "empty_key: key_dtype, deleted_key: key_dtype",
     **_DENSE,
 )
 
 
-# -- what is done with a table
+# -- operations on a table
 
 
 def _table_of(context: KernelContext, handle: Any, keys: int | None, outputs: bool) -> MutableTable:
-    """The table behind a handle; InvalidArgumentError where an op has other dtypes than it.
+    """Return the table behind a handle; raise InvalidArgumentError if the op's dtypes differ.
 
-    keys: how many inputs after the handle have the dtypes of keys and values, from the first on.
-    outputs: whether the outputs have these.
+    keys: the number of inputs after the handle that have the dtypes of keys and values, in order.
+    outputs: whether the outputs have these dtypes too.
     """
     table = held_object(handle, MutableTable, "table")
     types = table.types[:2]
-    has, wants = list(context.input_types[1:]), list(types[: keys or 0])
-    if has != wants or (outputs and list(context.output_types)[-1] != types[1]):
-        mine, due = (", ".join(["resource", *(t.name for t in side)]) for side in (has, wants))
+    actual, expected = list(context.input_types[1:]), list(types[: keys or 0])
+    if actual != expected or (outputs and list(context.output_types)[-1] != types[1]):
+        has, needs = (
+            ", ".join(["resource", *(t.name for t in side)]) for side in (actual, expected)
+        )
         results = [t.name for t in context.output_types]
         raise invalid_argument(
-            f"Signature mismatch, have: {mine}->{', '.join(results)} expected: {due}->"
+            f"Signature mismatch, have: {has}->{', '.join(results)} expected: {needs}->"
             f"{', '.join(t.name for t in types[-len(results) :]) if results else ''}"
         )
     return table
@@ -148,8 +150,8 @@ def _bind_export(context: KernelContext, handle: Any) -> Run:
     return lambda: _table_of(context, handle, None, True).export()
 
 
-def _changing(method: str, count: int) -> Callable[..., Run]:
-    """What binds an op that hands its inputs to a method of the table."""
+def _bind_method(method: str, count: int) -> Callable[..., Run]:
+    """Return the binding of an op that passes its inputs to a method of the table."""
 
     def bind(context: KernelContext, handle: Any, *arrays: Any) -> Run:
         return lambda: getattr(_table_of(context, handle, count, False), method)(*arrays)
@@ -174,7 +176,7 @@ def _bytes(text: Any) -> bytes:
 
 
 def _value_shape(context: InferContext) -> TensorShape | None:
-    """The shape of a value, None where it is not known."""
+    """Return the shape of a value, or None if it is unknown."""
     op_type, attrs = context.maker(0) or ("", {})
     return as_shape(attrs.get("value_shape", ())) if "HashTable" in op_type else None
 
@@ -182,7 +184,7 @@ def _value_shape(context: InferContext) -> TensorShape | None:
 def _infer_find(context: InferContext) -> Sequence[TensorShape]:
     op_type, _ = context.maker(0) or ("", {})
     shape = _value_shape(context)
-    if shape is None or "Dense" in op_type:  # whose keys may be rows
+    if shape is None or "Dense" in op_type:  # keys may be rows
         return [UNKNOWN]
     return [context.shapes[1].concatenate(shape)]
 
@@ -197,7 +199,7 @@ def _infer_export(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _infer_pairs(context: InferContext) -> Sequence[TensorShape]:
-    """Keys are a vector, but in a dense table; values are as many."""
+    """Check that keys are a vector, except in a dense table, and that there are as many values."""
     op_type, _ = context.maker(0) or ("", {})
     if "HashTable" in op_type and "Dense" not in op_type:
         (keys,) = of_rank(context.shapes[1], 1, "keys")
@@ -219,7 +221,7 @@ _FIND = {"Tin": ALL, "Tout": ALL}
 
 
 def _reading_op(op_type: str, bind: Callable[..., Run], signature: str, **declaration: Any) -> None:
-    """Declares an op that reads a table, whose outputs have sizes that the run finds."""
+    """Declare an op that reads a table and whose output sizes are known only in a run."""
     inputs, _, outputs = signature.partition(" -> ")
     kernel = Call(make=bind, late=True, dynamic=True, direct=True)
     host = tuple(range(inputs.count(":")))
@@ -232,7 +234,7 @@ def _reading_op(op_type: str, bind: Callable[..., Run], signature: str, **declar
 _reading_op(
     "LookupTableFindV2", _bind_find,
     "table_handle: resource, keys: Tin, default_value: Tout -> values: Tout",
-    attrs=_FIND, infer=_infer_find, doc="The values of keys, a default for others.",
+    attrs=_FIND, infer=_infer_find, doc="The values of keys, or a default for missing ones.",
 )  # fmt: skip
 _reading_op(
     "LookupTableExportV2", _bind_export, "table_handle: resource -> keys: Tkeys, values: Tvalues",
@@ -243,19 +245,19 @@ query_op(
     "LookupTableSizeV2",
     "size: int64",
     lambda handle: held_object(handle, MutableTable, "table").size(),
-    "How many keys a table has.",
+    "The number of keys of a table.",
     inputs="table_handle: resource",
 )
 for _type, _method, _infer, _doc in (
     ("LookupTableInsertV2", "insert", no_outputs, "Sets the values of keys."),
-    ("LookupTableImportV2", "replace", _infer_pairs, "Replaces all that a table has."),
+    ("LookupTableImportV2", "replace", _infer_pairs, "Replaces the contents of a table."),
     ("InitializeTableV2", "initialize", _infer_pairs, "Fills a table, once."),
 ):
     _types_of = {"Tkey": ALL, "Tval": ALL} if _type == "InitializeTableV2" else _FIND
     _key, _value = _types_of
     handle_op(
         _type,
-        _changing(_method, 2),
+        _bind_method(_method, 2),
         _doc,
         inputs=f"table_handle: resource, keys: {_key}, values: {_value}",
         attrs=_types_of,
@@ -263,8 +265,8 @@ for _type, _method, _infer, _doc in (
     )
 handle_op(
     "LookupTableRemoveV2",
-    _changing("remove", 1),
-    "Drops keys of a table.",
+    _bind_method("remove", 1),
+    "Removes keys of a table.",
     inputs="table_handle: resource, keys: Tin",
     attrs={"Tin": ALL},
 )

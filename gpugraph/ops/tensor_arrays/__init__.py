@@ -1,1 +1,1 @@
-"""TensorArrays and stacks: what a loop keeps."""
+"""TensorArrays and stacks, which hold the values that a loop keeps."""

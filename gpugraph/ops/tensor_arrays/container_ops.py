@@ -1,4 +1,4 @@
-"""How ops on containers, TensorArrays and stacks, are declared, and what their kernels share."""
+"""Declarations of ops on containers (TensorArrays and stacks), and their kernels' common code."""
 
 from __future__ import annotations
 
@@ -15,18 +15,17 @@ from gpugraph.ops.framework.shape_functions import SCALAR, no_outputs, of_rank
 from gpugraph.ops.tensor_arrays.element_store import Kind
 
 Run = Callable[[], Any]
-"""What a kernel does in each run."""
+"""The action of a kernel in each run."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Access:
-    """A step that pushes, pops, writes (`put`) or reads (`take`) one element, or finds the array of
-    gradients.
+    """A step that pushes, pops, writes (`put`), reads (`take`) an element, or finds gradients.
 
-    `run` does it. The rest says what it does, so that native loops can do it themselves: to or from
-    `value`, of `kind`; at `index` of an array. copy: what a written value goes to as well, for a
-    stack, or the flow that becomes 0, for an array. Where gradients are found, `value` is their
-    handle, and there is no kind.
+    `run` performs the step. The other fields describe it, so that native loops can perform it
+    themselves: it goes to or from `value`, of `kind`, at `index` of an array. copy: a second
+    destination of a written value: for a stack the op's output, for an array the flow, which
+    becomes 0. If gradients are found, `value` is their handle, and `kind` is None.
     """
 
     run: Run
@@ -42,20 +41,20 @@ class Access:
 
 
 def container_op(op_type: str, bind: Callable[..., Run], **declaration: Any) -> None:
-    """Declares an op; its input 0, by default the only one on the host, is the handle."""
+    """Declare an op; its input 0, by default the only one on the host, is the handle."""
     call = Call(make=bind, late=True)
     declaration = {"host": (0,), "grad": NO_GRADIENT, **declaration}
     op(op_type, cpu=call, gpu=call, stateful=True, **declaration)
 
 
 def closing_op(op_type: str, container: str) -> None:
-    """Declares the op that closes a container."""
+    """Declare the op that closes a container."""
 
     def bind(context: KernelContext, handle: Any) -> Run:
         del context
         return lambda: handle.item(0).close()
 
-    doc = f"Gives back the memory of {container} before the run is over; it can't be used any more."
+    doc = f"Frees the memory of {container} before the run is over; it can't be used any more."
     container_op(op_type, bind, inputs="handle: resource", infer=no_outputs, doc=doc)
 
 
@@ -67,10 +66,10 @@ def writing_op(
     is_element: bool = False,
     **declaration: Any,
 ) -> None:
-    """Declares an op that writes to a TensorArray: `write(array, *inputs, kind)`.
+    """Declare an op that writes to a TensorArray: `write(array, *inputs, kind)`.
 
-    inputs: two, between the handle and the flow. value: the number of the one that is written, of
-    whose shape and dtype `kind` is; the other one is on the host.
+    inputs: two, between the handle and the flow. value: the number of the input that is written;
+    `kind` has its shape and dtype. The other input is on the host.
     """
 
     def bind(
@@ -96,11 +95,11 @@ def writing_op(
 
 
 HANDLE_SHAPE = TensorShape.of((2,))
-"""The shape of handles in TensorFlow, where they once were two strings; here both are one."""
+"""The shape of handles in TensorFlow, where they used to be two strings; here both are one."""
 
 
 def infer_scalar(index: int, what: str) -> InferFunction:
-    """The output is a scalar; input `index`, which is `what`, is one too."""
+    """Return inference for a scalar output; input `index`, called `what`, is a scalar too."""
 
     def infer(context: InferContext) -> Sequence[TensorShape]:
         of_rank(context.shapes[index], 0, what)
@@ -110,12 +109,12 @@ def infer_scalar(index: int, what: str) -> InferFunction:
 
 
 def element_kind(shape: Sequence[int], dtype: DType) -> Kind:
-    """The kind of elements of this shape and dtype."""
+    """Return the kind of elements of this shape and dtype."""
     return tuple(shape), dtype.base_dtype
 
 
 def pass_flow(run: Run, flow_in: Any, flow_out: Any) -> Run:
-    """`run`, and the flow handed on: there is nothing to do where both are the same memory."""
+    """Return `run` followed by the output of the flow, unless both flows share memory."""
     if flow_out is flow_in:
         return run
 

@@ -1,12 +1,12 @@
 """ElementArray: a TensorArray during a run, one element at a time.
 
-TensorFlow's rules: an element is written once; it is read once if reading clears it; what was
-never written reads as zeros where the element shape is known. A gradient array adds up what is
-written to an element several times. With the last element cleared the memory is given back, and
-`release` gives it back at the latest when the run is over.
+TensorFlow's rules: an element is written once; it is read once if reading clears it; an element
+that was never written reads as zeros if the element shape is known. A gradient array adds up
+repeated writes to an element. The memory is freed when the last element is cleared, and
+`release` frees it when the run is over at the latest.
 
-`write` and `read` settle the common case in their first lines: they run once per step of a loop.
-Errors are InvalidArgumentError with TensorFlow's facts.
+`write` and `read` handle the common case in their first lines, because they run once per step of a
+loop. Errors are InvalidArgumentError with TensorFlow's facts.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _NO_ZEROS = (dtypes.string, dtypes.resource)
 
 
 class Rules(NamedTuple):
-    """What an array allows: shapes of elements, growth; reading only once; only one shape."""
+    """The limits of an array: elements' shapes, growth, clearing reads, one shape for all."""
 
     element_shape: TensorShape
     dynamic: bool = False
@@ -48,13 +48,13 @@ class ElementArray(ElementStore):
         self.name = name
         self.rules = rules
         self.dynamic = rules.dynamic
-        self.allowed = rules.element_shape  # what the elements' shapes must be compatible with
+        self.allowed = rules.element_shape  # the elements' shapes must be compatible with it
         self.after = self.record[AFTER] = CLEARED if rules.clears else HELD | READ
         self.closed = False
         self._gradients: dict[str, GradientArray] = {}
 
     def write(self, index: int, value: Any, kind: Kind) -> None:
-        """Element `index` becomes a copy of `value`."""
+        """Set element `index` to a copy of `value`."""
         states = self.states
         if kind == self.kind and 0 <= index < len(states) and not states[index]:
             self.rows[index, ...] = value
@@ -63,7 +63,7 @@ class ElementArray(ElementStore):
             self._write(index, value, kind)
 
     def read(self, index: int, out: Any, kind: Kind) -> None:
-        """Copies element `index` into `out`; zeros where its shape is known, but no value."""
+        """Copy element `index` into `out`; zeros if it has a known shape but no value."""
         states = self.states
         if kind == self.kind and 0 <= index < len(states) and states[index] & HELD:
             out[...] = self.rows[index]
@@ -124,7 +124,7 @@ class ElementArray(ElementStore):
             self.free_if_cleared()
 
     def shape_at(self, index: int) -> tuple[int, ...]:
-        """The shape of what a read of element `index` gives; its error if it can't be read."""
+        """Return the shape that a read of element `index` yields; raise if it can't be read."""
         self.check_open()
         if not 0 <= index < len(self.states):
             raise self.refusal(
@@ -144,25 +144,25 @@ class ElementArray(ElementStore):
         known = self.allowed
         if not known.is_fully_defined():
             raise self.refusal(
-                f"Could not read from TensorArray index {index}: it was not written, and zeros "
-                f"can't stand for it, as the element shape is not fully defined: {known}. Is the "
-                "array larger than what is written to it, or does a tf.stop_gradient keep its "
-                "gradient from being written? With a full element_shape given to the forward "
-                "TensorArray this reads zeros."
+                f"Could not read from TensorArray index {index}: it was not written, and it "
+                f"can't be read as zeros: the element shape is not fully defined: {known}. Is "
+                "the array larger than the number of elements written, or does a tf.stop_gradient "
+                "prevent the write of its gradient? If the forward TensorArray has a fully defined "
+                "element_shape, this reads zeros."
             )
         return known.sizes  # type: ignore[return-value]
 
     # -- the whole
 
     def size(self) -> int:
-        """The number of elements, written or not."""
+        """Return the number of elements, written or not."""
         self.check_open()
         return len(self.states)
 
     def gradient(self, source: str, prepend: tuple[int, ...] = ()) -> GradientArray:
-        """The array of gradients for the backward pass `source`; this one can't grow any more.
+        """Return the array of gradients for the backward pass `source`; this array stops growing.
 
-        `prepend`: sizes that its elements have before those of this array's elements.
+        `prepend`: sizes that precede those of this array's elements in the shape of its elements.
         """
         self.check_open()
         if source not in self._gradients:
@@ -171,26 +171,26 @@ class ElementArray(ElementStore):
         return self._gradients[source]
 
     def release(self) -> None:
-        """Gives the memory back, that of gradients too; every later use is an error."""
+        """Free the memory, including that of gradients; every later use is an error."""
         self.close()
         for gradient in self._gradients.values():
             gradient.release()
 
     def close(self) -> None:
-        """Gives the memory back; every later use is an error."""
+        """Free the memory; every later use is an error."""
         self.closed = True
         self.record[CLOSED] = 1
         self.free()
 
     def free_if_cleared(self) -> None:
-        """Gives the memory back once all elements were read for good."""
+        """Free the memory if all elements were read and cleared."""
         if self.after == CLEARED and self.states.count(CLEARED) == len(self.states):
             self.free()
 
     # -- checks
 
     def accept(self, index: int, shape: tuple[int, ...]) -> None:
-        """Raises unless an element may have this shape; if all are alike, all have it then."""
+        """Raise unless an element may have this shape; if all are alike, all then have it."""
         if not self.allowed.is_compatible_with(shape):
             raise self.refusal(
                 f"Could not write to TensorArray index {index} because the value shape is "
@@ -202,20 +202,20 @@ class ElementArray(ElementStore):
             self.allowed = TensorShape.of(shape)
 
     def accept_all(self, part: slice, shape: tuple[int, ...]) -> None:
-        """Raises unless all of these elements may have this shape."""
-        self.accept(part.start, shape)  # what one may have, all may have
+        """Raise unless all of these elements may have this shape."""
+        self.accept(part.start, shape)  # a shape allowed for one is allowed for all
 
     def check_open(self) -> None:
-        """Raises when the array is closed."""
+        """Raise if the array is closed."""
         if self.closed:
             raise invalid_argument(f"TensorArray {self.name} has already been closed.")
 
     def check_read(self, dtype: DType) -> None:
-        """Raises when the array is closed, or its elements are not of `dtype`."""
+        """Raise if the array is closed, or its elements are not of `dtype`."""
         self._check_dtype(dtype, "requested")
 
     def check_written(self, dtype: DType) -> None:
-        """Raises when the array is closed, or values of `dtype` can't be its elements."""
+        """Raise if the array is closed, or values of `dtype` can't be its elements."""
         self._check_dtype(dtype, "is trying to write")
 
     def _check_dtype(self, dtype: DType, action: str) -> None:
@@ -226,12 +226,12 @@ class ElementArray(ElementStore):
             )
 
     def refusal(self, message: str) -> InvalidArgumentError:
-        """The error with this message about this array."""
+        """Return an error with this message about this array."""
         return invalid_argument(f"TensorArray {self.name}: {message}")
 
 
 class GradientArray(ElementArray):
-    """Gradients of the elements of `forward`: what is written to one several times is added up.
+    """Gradients of the elements of `forward`; repeated writes to one element are added up.
 
     An element that was written in `forward`, but whose gradient was not, reads as zeros. A
     gradient array of gradients may be read several times: each write there reads its own.
@@ -251,7 +251,7 @@ class GradientArray(ElementArray):
         }
 
     def accept(self, index: int, shape: tuple[int, ...]) -> None:
-        """Raises unless an element may have this shape, that of earlier writes to it."""
+        """Raise unless an element may have this shape, that of earlier writes to it."""
         super().accept(index, shape)
         wanted = self.written_shape(index)
         if wanted is None:
@@ -263,7 +263,7 @@ class GradientArray(ElementArray):
             )
 
     def accept_all(self, part: slice, shape: tuple[int, ...]) -> None:
-        """Raises unless each of these elements may have this shape."""
+        """Raise unless each of these elements may have this shape."""
         for index in range(part.start, part.stop):
             self.accept(index, shape)
 

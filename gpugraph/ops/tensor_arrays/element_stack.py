@@ -1,11 +1,11 @@
 """ElementStack: the values that a loop keeps for its gradient, last in, first out.
 
-Elements of one shape lie in chunks, each for a quarter of the elements below it, within limits; or,
-of the elements that the last run had on such a stack, for up to a quarter, a power of 2; for half,
-where that is not large; for all, where these take little memory. The last of these chunks ends
-with them.
-A chunk is freed with the last element that is popped from it: the memory of a gradient grows with
-the steps of its loop and shrinks as they are taken back.
+Elements of one shape lie in chunks. A chunk has room for a quarter of the elements below it, within
+limits. If the stack's depth in the last run is known, a chunk has room for at least all of
+these elements if they take little memory; for half of them if that is not large; otherwise for the
+largest power of 2 that is at most a quarter of them. No such chunk extends beyond that depth.
+A chunk is freed when its last element is popped: the memory of a gradient grows with the steps of
+its loop and shrinks in the backward steps.
 """
 
 from __future__ import annotations
@@ -29,25 +29,27 @@ from gpugraph.ops.tensor_arrays.element_store import (
 
 USED, ROOM = 2, 3
 """The numbers of a stack's record beside `ROWS` and `KIND`: how many elements of the top chunk are
-on the stack, and how many have room in it."""
+on the stack, and how many fit into it."""
 
 SMALL_CHUNK = 1 << 12
-"""Bytes below which the next chunk is twice as long: a chunk takes as long as some pushes."""
+"""Below this number of bytes the next chunk is twice as long: a chunk costs as much time as some
+pushes.
+"""
 
 SMALL_STACK = 1 << 18
-"""Bytes up to which a stack is one chunk, where one knows how deep it will be."""
+"""Up to this number of bytes a stack of known depth is one chunk."""
 
 HALF_STACK = 1 << 20
-"""Bytes up to which half of a stack is one chunk, where one knows how deep it will be."""
+"""Up to this number of bytes half of a stack of known depth is one chunk."""
 
 LARGEST_CHUNK = 16 << 20
-"""Bytes up to which chunks grow; an element that is larger has one of its own."""
+"""The number of bytes up to which chunks grow; a larger element has a separate chunk."""
 
 
 class _Chunk:
-    """A block for elements of one kind, `used` of which were on the stack when another came on top.
+    """A block for up to `room` elements of one kind.
 
-    `room` elements have room in it.
+    `used`: the number of its elements on the stack when another chunk was put on top.
     """
 
     __slots__ = ("block", "kind", "room", "rows", "used")
@@ -63,8 +65,8 @@ class _Chunk:
 class ElementStack:
     """A stack of elements of one dtype and any shapes. A `max_size` below 0 is no limit.
 
-    expected: how many elements will be on it, as far as one knows. depth: how many were on it when
-    the first was popped. record: of the top chunk (`NO_KIND` where each push has to look at more).
+    expected: the number of elements that it will probably hold, 0 if unknown. depth: its size at
+    the first pop. record: that of the top chunk (`NO_KIND` if each push needs more checks).
     """
 
     def __init__(
@@ -86,12 +88,13 @@ class ElementStack:
         return f"<ElementStack {self.name} of {self.size()}>"
 
     def size(self) -> int:
-        """The number of elements."""
+        """Return the number of elements."""
         return self._below + self.record[USED]
 
     def push(self, value: Any, kind: Kind, allocate: Allocate | None = None) -> None:
-        """Puts a copy of `value` on top, in memory that `allocate` gives (that of the device that
-        pushes). InvalidArgumentError when it is full or closed."""
+        """Push a copy of `value`; raise InvalidArgumentError if the stack is full or closed.
+
+        The memory comes from `allocate`, that of the device that pushes."""
         top, record = self._top, self.record
         used = record[USED]
         if top is None or used == top.room or top.kind != kind or self.max_size >= 0:
@@ -101,7 +104,7 @@ class ElementStack:
         record[USED] = used + 1
 
     def pop(self, out: Any, kind: Kind) -> None:
-        """Moves the top into `out`. InvalidArgumentError when there is none."""
+        """Move the top element into `out`; raise InvalidArgumentError if there is none."""
         top = self._top
         if top is None or top.kind != kind:
             top = self._check_top(kind)
@@ -114,14 +117,14 @@ class ElementStack:
             self._drop(top)
 
     def top_shape(self) -> tuple[int, ...]:
-        """The shape of what `pop` gives; InvalidArgumentError when there is nothing."""
+        """Return the shape of the top element; raise InvalidArgumentError if there is none."""
         self._check_open()
         if self._top is None:
             raise self._refusal("is empty when calling Pop().")
         return self._top.kind[0]
 
     def _with_room(self, kind: Kind, allocate: Allocate) -> _Chunk:
-        """The chunk for one more element of this kind."""
+        """Return the chunk for one more element of this kind."""
         shape, dtype = kind
         self._check_open()
         self._check_dtype(dtype, "push")
@@ -141,7 +144,7 @@ class ElementStack:
         return chunk
 
     def _room(self, size: int, top: _Chunk | None) -> int:
-        """How many elements of so many bytes the next chunk has room for, on a chunk of these."""
+        """Return the number of elements, of `size` bytes each, for the chunk after `top`."""
         room = 1
         if top is not None:
             room = 2 * top.room if top.room * size < SMALL_CHUNK else self.size() // 4
@@ -151,17 +154,17 @@ class ElementStack:
         return max(1, min(room, LARGEST_CHUNK // size))
 
     def _share(self, size: int) -> int:
-        """How many of the expected elements, of so many bytes, one chunk is for."""
+        """Return the number of the expected elements, of `size` bytes, for one chunk."""
         half = (self.expected + 1) // 2
         if self.expected * size <= SMALL_STACK:
             return self.expected
         if half * size <= HALF_STACK:
             return half
-        # A power of 2: chunks that are freed make holes into which others fit.
+        # A power of 2: chunks that are freed leave holes into which others fit.
         return 1 << max(self.expected // 4, 1).bit_length() - 1
 
     def _set_top(self, chunk: _Chunk | None) -> None:
-        """A chunk is the top from now on."""
+        """Make a chunk the top."""
         self._top, record = chunk, self.record
         record[USED] = chunk.used if chunk is not None else 0
         record[ROOM] = chunk.room if chunk is not None else 0
@@ -170,7 +173,7 @@ class ElementStack:
         record[KIND] = kind_number(chunk.kind) if chunk is not None and is_plain else NO_KIND
 
     def _check_top(self, kind: Kind) -> _Chunk:
-        """The chunk of the top, which is of this kind."""
+        """Return the top chunk after a check that it is of this kind."""
         shape = self.top_shape()
         self._check_dtype(kind[1], "pop")
         if shape != kind[0]:
@@ -182,7 +185,7 @@ class ElementStack:
         return self._top
 
     def _drop(self, chunk: _Chunk) -> None:
-        """Frees the top chunk, which is empty."""
+        """Free the top chunk, which is empty."""
         self._chunks.pop()
         self._set_top(self._chunks[-1] if self._chunks else None)
         self._below -= self.record[USED]
@@ -190,7 +193,7 @@ class ElementStack:
         chunk.block.release()
 
     def close(self) -> None:
-        """Gives the memory back; every later push or pop is an error."""
+        """Free the memory; every later push or pop is an error."""
         self.closed = True
         self._below = 0
         self._set_top(None)
@@ -206,7 +209,7 @@ class ElementStack:
     def _check_dtype(self, dtype: DType, doing: str) -> None:
         if dtype is not self.dtype:
             raise self._refusal(
-                f"holds elements of type {self.dtype.name}, but {dtype.name} is what to {doing}"
+                f"holds elements of type {self.dtype.name}, but the {doing} is of type {dtype.name}"
             )
 
     def _refusal(self, why: str) -> InvalidArgumentError:

@@ -1,13 +1,13 @@
 """The memory of a TensorArray's elements during a run.
 
     together  one block [capacity, *shape]: a write is `rows[i] = value`, a stack one copy
-    apart     a block for each element, from the first one on whose shape is another
+    apart     a block for each element, from the first element on whose shape differs
 
-An array of fixed size takes the block at the first write; one that grows doubles it.
-Arrays may be of any library that knows `rows[i] = value` and `out[...] = rows[i]`.
+An array of fixed size allocates the block at the first write; one that grows doubles it.
+Arrays may be of any library that supports `rows[i] = value` and `out[...] = rows[i]`.
 
-What lies together is also a record of numbers, for native code that reads and writes elements
-itself (`kernels/host/host_iterations.c`).
+Elements that lie together are also described by a record of numbers, for native code that reads and
+writes elements itself (`kernels/host/host_iterations.c`).
 """
 
 from __future__ import annotations
@@ -23,34 +23,34 @@ import numpy as np
 from gpugraph.base.dtypes import DType
 
 Allocate = Callable[[tuple[int, ...], DType], Any]
-"""Takes memory for an array: gives a block, with its `array` and `release()`."""
+"""Allocates memory for an array: returns a block, with its `array` and `release()`."""
 
 Kind = tuple[tuple[int, ...], DType]
 """Shape and dtype of an element."""
 
 HELD, READ, CLEARED = 1, 2, 4
-"""Bits of an element's state: it has a value, was read, was read and forgotten. 0: nothing yet."""
+"""Bits of an element's state: it has a value, was read, was read and cleared. 0: nothing yet."""
 
 ROWS, KIND, SIZE, STATES, AFTER, CLOSED = range(6)
-"""The numbers of a record: the address of the rows; the number of their kind; how many rows and
-states there are; the address of the states; the state of an element that was read; whether the
-array is closed."""
+"""The numbers of a record: the address of the rows; the number of their kind; how many elements
+have both a row and a state; the address of the states; the state of an element after a read;
+whether the array is closed."""
 
 NO_KIND = -1
-"""Stands for the kind of rows that are not there, or not for native code."""
+"""The kind number of rows that do not exist, or that native code cannot use."""
 
 _numbers = count()
 _kind_numbers: dict[Kind, int] = {}
 
 
 def kind_number(kind: Kind) -> int:
-    """The number of a kind, which is the same in the whole process."""
+    """Return the number of a kind, which is the same in the whole process."""
     number = _kind_numbers.get(kind)
     return _kind_numbers.setdefault(kind, next(_numbers)) if number is None else number
 
 
 def address_of_rows(rows: Any) -> int:
-    """Where rows lie in the host's memory; 0 where they don't, or are objects."""
+    """Return the address of rows in host memory, or 0 if they are elsewhere or hold objects."""
     is_plain = isinstance(rows, np.ndarray) and not rows.dtype.hasobject
     return rows.ctypes.data if is_plain else 0
 
@@ -59,7 +59,7 @@ class ElementStore:
     """Elements by index, and the state of each.
 
     rows: the elements that lie together, as far as there is memory for them.
-    kind: their shape and dtype, while there are rows; what is of another kind needs more care.
+    kind: their shape and dtype, while there are rows; elements of another kind take a slower path.
     """
 
     def __init__(self, dtype: DType, size: int, allocate: Allocate) -> None:
@@ -73,12 +73,12 @@ class ElementStore:
         self._block: Any = None
         self._row_shape: tuple[int, ...] | None = None  # also once the rows are gone
         self._apart: dict[int, Any] | None = None  # blocks by index
-        self._shapes: dict[int, tuple[int, ...]] = {}  # of elements apart, gone ones too
+        self._shapes: dict[int, tuple[int, ...]] = {}  # of elements apart, also freed ones
 
     def put(self, index: int, value: Any, shape: tuple[int, ...]) -> None:
-        """Stores a copy of `value` as an element that holds none."""
+        """Store a copy of `value` as an element that has no value yet."""
         self.reach(index + 1)
-        if self.has_rows(shape):
+        if self.try_make_rows(shape):
             self.rows[index, ...] = value  # without the dots, strings would be nested
         else:
             assert self._apart is not None
@@ -88,29 +88,29 @@ class ElementStore:
         self.states[index] = HELD
 
     def get(self, index: int) -> Any:
-        """The array of an element that is held, to be read or changed in place."""
+        """Return the array of an element that has a value, to be read or changed in place."""
         return self.rows[index, ...] if self._apart is None else self._apart[index].array
 
     def drop(self, index: int) -> None:
-        """Gives up the memory of an element that lies apart; others are freed together."""
+        """Free the memory of an element that lies apart; others are freed together."""
         if self._apart is not None:
             self._apart.pop(index).release()
 
     def reach(self, size: int) -> None:
-        """Makes the elements `size` in number, if they are fewer."""
+        """Grow to `size` elements, if there are fewer."""
         missing = size - len(self.states)
         if missing > 0:
             self.states.extend(bytes(missing))
             self._note_states()
 
     def _note_states(self) -> None:
-        """Notes in the record where the states are, and how many elements have one and a row."""
+        """Update the address of the states, and the number of elements with state and row."""
         self.record[SIZE] = min(len(self.states), 0 if self.rows is None else len(self.rows))
         if self.states:
             self.record[STATES] = ctypes.addressof(ctypes.c_char.from_buffer(self.states))
 
     def _set_block(self, block: Any, kind: Kind | None) -> Any:
-        """Elements of a kind lie in a block from now on (None: in none); the block before."""
+        """Use a block for elements of a kind (None: for none), and return the previous block."""
         before, self._block, self.kind = self._block, block, kind
         rows = self.rows = None if block is None else block.array
         address = self.record[ROWS] = address_of_rows(rows)
@@ -118,8 +118,11 @@ class ElementStore:
         self._note_states()
         return before
 
-    def has_rows(self, shape: tuple[int, ...]) -> bool:
-        """Whether elements of this shape lie in the rows, where there is room for all then."""
+    def try_make_rows(self, shape: tuple[int, ...]) -> bool:
+        """Try to keep an element of this shape in the rows; return False if elements lie apart.
+
+        Makes room for all elements, or moves them apart if their shape is another.
+        """
         if self._apart is None and self._row_shape not in (None, shape):
             self.part()
         if self._apart is not None:
@@ -141,7 +144,7 @@ class ElementStore:
             old.release()
 
     def part(self) -> None:
-        """From now on each element lies apart."""
+        """Move each element to a separate block."""
         if self._apart is not None:
             return
         self._apart = {}
@@ -161,13 +164,13 @@ class ElementStore:
                 block.array[...] = self.rows[index, ...]
 
     def written_shape(self, index: int) -> tuple[int, ...] | None:
-        """The shape of what was written as element `index`, also when it is gone; else None."""
+        """Return the shape that was written as element `index`, even if it is gone; else None."""
         if self._apart is not None:
             return self._shapes.get(index)
         return self._row_shape if self.states[index] else None
 
     def written_shapes(self) -> dict[int, tuple[int, ...]]:
-        """The shapes of all that was written, by index."""
+        """Return the shapes of all written elements, by index."""
         if self._apart is not None:
             return dict(self._shapes)
         shape = self._row_shape
@@ -176,7 +179,7 @@ class ElementStore:
         return {index: shape for index, state in enumerate(self.states) if state}
 
     def holds(self, part: slice) -> bool:
-        """Whether all of these elements can be read from the rows."""
+        """Return whether all of these elements can be read from the rows."""
         if self.rows is None:
             return False
         states = self.states[part]
@@ -184,11 +187,11 @@ class ElementStore:
         return bool(count == part.stop - part.start)
 
     def is_fresh(self, part: slice) -> bool:
-        """Whether none of these elements was written or read."""
+        """Return whether none of these elements was written or read."""
         return not any(self.states[part])
 
     def free(self) -> None:
-        """Gives all memory back."""
+        """Free all memory."""
         block = self._set_block(None, None)
         if block is not None:
             block.release()
@@ -198,7 +201,7 @@ class ElementStore:
 
 
 def as_slice(indices: Any) -> slice | None:
-    """`indices` as a slice, where they are some, from 0 on, and each one more than the last."""
+    """Return `indices` as a slice if they are consecutive and not negative, else None."""
     count = len(indices)
     if count == 0:
         return None

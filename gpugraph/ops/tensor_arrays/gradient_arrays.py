@@ -1,7 +1,7 @@
 """Gradients of reads and writes: an array of gradients beside each array, one per backward pass.
 
-A read's gradient is written to the gradient array, a write's is read from it, after all reads'
-gradients: the gradient of a flow is the flow of the backward pass.
+The gradient of a read is written to the gradient array. The gradient of a write is read from it,
+after the gradients of all reads: the gradient of a flow is the flow of the backward pass.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class GradientHandle(NamedTuple):
 def gradient_handle(
     handle: Tensor, flow: Tensor, source: str, name: str | None = None
 ) -> GradientHandle:
-    """The gradient array of `handle` for the pass `source`, after `flow`."""
+    """Return the gradient array of `handle` for the pass `source`, after `flow`."""
     graph = handle.graph
     with graph.name_scope(name or "TensorArrayGrad"):
         with graph.colocate_with(handle.op):
@@ -33,26 +33,26 @@ def gradient_handle(
 
 
 def _source(op: Operation) -> str:
-    """The backward pass that creates the gradient of `op`, by the name of its scope."""
+    """Return the backward pass that creates the gradient of `op`, by the name of its scope."""
     scope = f"/{op.graph.get_name_scope()}"
     end = scope.rfind(f"/{op.name}_grad")
     if end < 0:
         raise ValueError(
             f"The gradient of '{op.name}' belongs to a call of tf.gradients, but it is created in "
-            f"the name scope '{scope[1:]}', which is none of such a call"
+            f"the name scope '{scope[1:]}', which belongs to no such call"
         )
     return scope[1:end]
 
 
 def _write(op: Operation, op_type: str, *values: Any) -> Tensor:
-    """The flow after `values` are written to the gradient array of what `op` reads."""
+    """Write `values` to the gradient array of the array that `op` reads; return the new flow."""
     array = gradient_handle(op.inputs[0], op.inputs[-1], _source(op))
     with op.graph.name_scope(op_type):
         return getattr(raw_ops, f"{op_type}V3")(array.handle, *values, array.flow)
 
 
 def _of_write(op: Operation, flow: Tensor) -> tuple[GradientHandle, Tensor]:
-    """The gradient array, which waits for the write, and the flow for other ops."""
+    """Return the gradient array, ordered after the write, and the flow for other ops."""
     written = raw_ops.Identity(op.outputs[0], name="flow_out")
     with op.graph.control_dependencies([written]):
         barrier = raw_ops.Identity(flow, name="write_barrier")
@@ -60,36 +60,36 @@ def _of_write(op: Operation, flow: Tensor) -> tuple[GradientHandle, Tensor]:
 
 
 def read_gradient(op: Operation, grad: Tensor) -> list[Any]:
-    """Writes the gradient of what was read."""
+    """Write the gradient of the value that was read."""
     return [None, None, _write(op, "TensorArrayWrite", op.inputs[1], grad)]
 
 
 def write_gradient(op: Operation, flow: Tensor) -> list[Any]:
-    """Reads the gradient of what was written."""
+    """Read the gradient of the value that was written."""
     array, barrier = _of_write(op, flow)
     grad = raw_ops.TensorArrayReadV3(array.handle, op.inputs[1], array.flow, dtype=op.attrs["T"])
     return [None, None, grad, barrier]
 
 
 def gather_gradient(op: Operation, grad: Tensor) -> list[Any]:
-    """Scatters the gradient of what was gathered."""
+    """Scatter the gradient of the gathered values."""
     return [None, None, _write(op, "TensorArrayScatter", op.inputs[1], grad)]
 
 
 def scatter_gradient(op: Operation, flow: Tensor) -> list[Any]:
-    """Gathers the gradient of what was scattered."""
+    """Gather the gradient of the scattered values."""
     array, barrier = _of_write(op, flow)
     grad = raw_ops.TensorArrayGatherV3(array.handle, op.inputs[1], array.flow, dtype=op.attrs["T"])
     return [None, None, grad, barrier]
 
 
 def concat_gradient(op: Operation, grad: Tensor, _: Any) -> list[Any]:
-    """Splits the gradient of what was joined."""
+    """Split the gradient of the joined values."""
     return [None, _write(op, "TensorArraySplit", grad, op.outputs[1])]
 
 
 def split_gradient(op: Operation, flow: Tensor) -> list[Any]:
-    """Joins the gradient of what was split."""
+    """Join the gradient of the split value."""
     array, barrier = _of_write(op, flow)
     grad, _ = raw_ops.TensorArrayConcatV3(array.handle, array.flow, dtype=op.attrs["T"])
     return [None, grad, None, barrier]

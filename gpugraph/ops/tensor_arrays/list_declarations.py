@@ -1,7 +1,7 @@
-"""How ops on lists of tensors are declared: the values of variant tensors, as in TensorFlow 2.
+"""Declarations of ops on lists of tensors: the values of variant tensors, as in TensorFlow 2.
 
 A list is a value in host memory (`tensor_list`). The sizes of elements are often known only in a
-run: inference then asks the list.
+run; inference then reads them from the list.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ ELEMENT = {"element_dtype": ALL}
 SHAPED = {"element_dtype": ALL, "shape_type": INDEX}
 
 Compute = Callable[..., Any]
-"""Computes the outputs of attrs and inputs; arrays of variants come as the lists they hold."""
+"""Computes the outputs from attrs and inputs; arrays of variants are passed as the lists in them.
+"""
 
 
 def list_op(
@@ -90,6 +91,7 @@ def shape_in(array: Any) -> TensorShape:
 
 
 def shape_input(context: InferContext, index: int) -> TensorShape:
+    """Return the shape held by an input, as far as known during inference."""
     value = context.value(index)
     if value is not None:
         return shape_in(np.asarray(value))
@@ -103,5 +105,5 @@ def known_list(context: InferContext, index: int = 0) -> TensorList | None:
 
 
 def no_gradients(op: Any, *grads: Any) -> list[Any]:
-    """Nothing flows to sizes and shapes."""
+    """Return no gradient for any input; sizes and shapes have none."""
     return [None] * len(op.inputs)

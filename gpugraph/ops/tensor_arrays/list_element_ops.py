@@ -51,7 +51,7 @@ list_op(
     "input_handle: variant, index: scalar int32, element_shape: int32",
     "item: element_dtype",
     _get_item_gradient,
-    "An element of a list; zeros where it is not set and its shape is known.",
+    "An element of a list; zeros if it is not set and its shape is known.",
     infer=_infer_item,
 )
 
@@ -146,7 +146,7 @@ list_op(
     "input_handle: variant, element_shape: int32",
     "output_handle: variant, tensor: element_dtype",
     _pop_gradient,
-    "The list without its last element, and that.",
+    "The list without its last element, and that element.",
     infer=_infer_pop,
 )
 
@@ -180,7 +180,7 @@ list_op(
     lambda op, dlist: [
         raw_ops.TensorListResize(dlist, raw_ops.TensorListLength(op.inputs[0])), None
     ],
-    "The first `size` elements; more are not set.",
+    "The first `size` elements; additional ones are not set.",
     {},
     stateful=True,  # as TensorFlow has it
 )  # fmt: skip
@@ -205,7 +205,7 @@ list_op(
     "input_handle: variant",
     "element_shape: shape_type",
     no_gradients,
-    "What is known of the shape of elements; -1 for no rank.",
+    "The known part of the elements' shape; -1 for an unknown rank.",
     {"shape_type": INDEX},
     _infer_element_shape,
 )

@@ -1,4 +1,4 @@
-"""Ops that make lists of tensors: of nothing, of a tensor, of other lists."""
+"""Ops that make lists of tensors: empty ones, or from a tensor or other lists."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ list_op(
     "element_shape: shape_type, max_num_elements: scalar int32",
     "handle: variant",
     no_gradients,
-    "A list of nothing.",
+    "An empty list.",
     SHAPED,
 )
 list_op(
@@ -133,7 +133,7 @@ list_op(
     f"{_SCATTERED}, num_elements: scalar int32",
     "output_handle: variant",
     _scatter_gradient,
-    "As TensorListScatter, of `num_elements` elements; of as many as needed where that is -1.",
+    "As TensorListScatter, of `num_elements` elements; -1: as many as needed.",
     SHAPED,
 )
 

@@ -108,7 +108,7 @@ def _parts(handle: TensorList, attrs: Any) -> list[Any]:
             raise invalid_argument("Concat saw a scalar shape at index 0 but requires vectors.")
         if part.shape[1:] != parts[0].shape[1:]:
             raise invalid_argument(
-                "Concat requires elements that are alike but for their first size, but saw "
+                "Concat requires elements that differ only in their first size, but saw "
                 f"{shape_text(parts[0].shape)} and {shape_text(part.shape)}"
             )
     return parts

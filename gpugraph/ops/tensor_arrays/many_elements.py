@@ -1,7 +1,7 @@
 """Many elements of a TensorArray at once: gather and scatter, concat and split.
 
-Where the elements lie together and the indices follow one another (a stack, an unstack), there is
-one copy. `gathered_shape` and `concat_shapes` give the shapes of the results beforehand.
+If the elements lie together and the indices are consecutive (a stack, an unstack), one copy is
+made. `gathered_shape` and `concat_shapes` return the shapes of the results beforehand.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Shape = tuple[int, ...]
 
 
 def gather(array: ElementArray, indices: Any, out: Any, kind: Kind) -> None:
-    """Copies the elements `indices` into the slices of `out` along its first axis."""
+    """Copy the elements `indices` into the slices of `out` along its first axis."""
     array.check_read(kind[1])
     part = as_slice(indices)
     if part is not None and kind == array.kind and array.holds(part):
@@ -32,9 +32,9 @@ def gather(array: ElementArray, indices: Any, out: Any, kind: Kind) -> None:
 
 
 def gathered_shape(array: ElementArray, indices: Any, declared: TensorShape) -> Shape:
-    """The shape of what `gather` gives; an element's must be compatible with `declared`.
+    """Return the shape of the result of `gather`; elements must be compatible with `declared`.
 
-    UnimplementedError where no elements of no known shape are asked for.
+    Raises UnimplementedError if there are no indices and the element shape is unknown.
     """
     array.check_open()
     if len(indices) == 0:
@@ -59,16 +59,16 @@ def gathered_shape(array: ElementArray, indices: Any, declared: TensorShape) -> 
 
 
 def scatter(array: ElementArray, indices: Any, value: Any, kind: Kind) -> None:
-    """Elements `indices` become copies of the slices of `value` along its first axis."""
+    """Set the elements `indices` to copies of the slices of `value` along its first axis."""
     array.check_written(kind[1])
-    size, most = len(array.states), int(indices.max(initial=-1))
-    if most >= size and not array.dynamic:
-        raise array.refusal(f"Max scatter index must be < array size ({most} vs. {size})")
+    size, largest = len(array.states), int(indices.max(initial=-1))
+    if largest >= size and not array.dynamic:
+        raise array.refusal(f"Max scatter index must be < array size ({largest} vs. {size})")
     part = as_slice(indices)
     if part is not None and array.is_fresh(part):
         array.accept_all(part, kind[0])
         array.reach(part.stop)
-        if array.has_rows(kind[0]):
+        if array.try_make_rows(kind[0]):
             array.rows[part] = value
             array.states[part] = bytes([HELD]) * len(indices)
             return
@@ -77,7 +77,7 @@ def scatter(array: ElementArray, indices: Any, value: Any, kind: Kind) -> None:
 
 
 def concat(array: ElementArray, out: Any, lengths: Any, kind: Kind) -> None:
-    """Copies all elements into `out`, joined along their first axis, on which `lengths` are."""
+    """Copy all elements into `out`, joined along their first axis, and their sizes to `lengths`."""
     array.check_read(kind[1])
     whole = slice(0, len(array.states))
     if array.kind is not None and array.holds(whole):
@@ -94,9 +94,10 @@ def concat(array: ElementArray, out: Any, lengths: Any, kind: Kind) -> None:
 
 
 def concat_shapes(array: ElementArray, declared: TensorShape) -> tuple[Shape, Shape]:
-    """The shapes of what `concat` writes; elements' must fit `declared`, their first axis aside.
+    """Return the shapes of the results of `concat`.
 
-    UnimplementedError where there are no elements and no shape is known.
+    Elements must fit `declared`, which excludes their first axis. Raises UnimplementedError if
+    there are no elements and no shape is known.
     """
     size = array.size()
     if size == 0:
@@ -110,7 +111,7 @@ def concat_shapes(array: ElementArray, declared: TensorShape) -> tuple[Shape, Sh
 
 
 def split(array: ElementArray, value: Any, lengths: Any, kind: Kind) -> None:
-    """Elements 0, 1, ... become copies of parts of `value`, of `lengths` along its first axis.
+    """Set elements 0, 1, ... to copies of parts of `value`, of `lengths` along its first axis.
 
     `kind` is that of `value`.
     """
@@ -132,7 +133,7 @@ def split(array: ElementArray, value: Any, lengths: Any, kind: Kind) -> None:
 
 
 def _mark_read(array: ElementArray, part: slice) -> None:
-    """Notes that these elements were read."""
+    """Mark these elements as read."""
     array.states[part] = bytes([array.after]) * (part.stop - part.start)
     array.free_if_cleared()
 
@@ -140,7 +141,7 @@ def _mark_read(array: ElementArray, part: slice) -> None:
 def _shape_of_none(
     array: ElementArray, declared: TensorShape, known: TensorShape, what: str, doing: str
 ) -> Shape:
-    """The shape that each of no elements has."""
+    """Return the element shape of an empty array; raise UnimplementedError if it is unknown."""
     for shape in (declared, known):
         if shape.is_fully_defined():
             return shape.sizes  # type: ignore[return-value]
@@ -156,7 +157,7 @@ def _shape_of_none(
 def _check_joined(
     array: ElementArray, index: int, shape: Shape, first: Shape, declared: TensorShape
 ) -> None:
-    """Raises unless an element can be joined to the first one."""
+    """Raise unless an element can be joined to the first one."""
     if not shape:
         raise array.refusal(
             f"Concat saw a scalar shape at index {index} but requires at least vectors.  Did you "
@@ -176,7 +177,7 @@ def _check_joined(
 
 
 def _check_parts(array: ElementArray, sizes: Sequence[int], shape: Shape) -> None:
-    """Raises unless a value of this shape can be cut into parts of these sizes, for `array`."""
+    """Raise unless a value of this shape can be cut into parts of these sizes, for `array`."""
     if min(sizes, default=0) < 0:
         raise invalid_argument(f"Lengths must be 0 or more, but they are {list(sizes)}")
     if sum(sizes) != shape[0]:

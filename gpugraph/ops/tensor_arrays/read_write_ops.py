@@ -6,7 +6,7 @@
 
 The handle, in host memory, holds the `ElementArray`; the flow is a scalar, always 0, that
 orders the ops. Arrays live as long as their run. The sizes of elements are often known only then:
-inference asks the array that the handle holds.
+inference reads them from the array that the handle holds.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from gpugraph.ops.tensor_arrays.gradient_arrays import read_gradient, write_grad
 
 
 def container(context: InferContext) -> ElementArray | None:
-    """The array behind the handle; None before the run."""
+    """Return the array behind the handle, or None before the run."""
     handle = context.value(0)
     return None if handle is None else handle.item(0)
 
@@ -112,7 +112,7 @@ def _bind_gradient(context: KernelContext, handle: Any, flow_in: Any, *arrays: A
 
 _GRADIENT = (
     "The array of the gradients of an array's elements for the backward pass `source`, which the "
-    "first op creates. Values that are written to one element are added up."
+    "first op creates. Repeated writes to one element are added up."
 )
 _GRADIENT_INPUTS = "handle: resource, flow_in: float32"
 for _type, _inputs, _host, _doc in (
@@ -149,7 +149,7 @@ writing_op(
     is_element=True,
     infer=infer_scalar(1, "index"),
     grad=write_gradient,
-    doc="Element `index` becomes `value`. InvalidArgumentError outside of the array, when it was "
+    doc="Element `index` becomes `value`. InvalidArgumentError out of range, if it was "
     "written or read before, and for another dtype or a shape that does not fit.",
 )
 
@@ -180,7 +180,7 @@ container_op(
     host=(0, 1),
     grad=read_gradient,
     doc="Element `index`, zeros if it was not written but its shape is known. "
-    "InvalidArgumentError outside of the array and for what an earlier read has cleared.",
+    "InvalidArgumentError out of range and for an element that an earlier read has cleared.",
 )
 
 

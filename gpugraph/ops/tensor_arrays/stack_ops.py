@@ -1,7 +1,7 @@
-"""Stacks as ops: what a loop's forward steps push, its backward steps pop.
+"""Stacks as ops: the forward steps of a loop push values, its backward steps pop them.
 
-The handle, in host memory, holds the `ElementStack`. Only control edges and the order of a loop's
-steps order the ops.
+The handle, in host memory, holds the `ElementStack`. The ops are ordered only by control edges and
+by the order of a loop's steps.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def _bind_stack(context: KernelContext, max_size: Any, handle: Any) -> Run:
     name = context.attrs["stack_name"] or context.name
     dtype = context.attrs["elem_type"]
 
-    last: ElementStack | None = None  # of the run before, which was probably as deep
+    last: ElementStack | None = None  # of the previous run, which was probably as deep
 
     def make() -> None:
         nonlocal last
@@ -81,8 +81,7 @@ container_op(
     attrs={"T": ALL, "swap_memory": Attr("bool", False)},
     infer=same_shape(1),
     view={0: 1},
-    doc="Puts a copy of `elem` on the stack and outputs `elem`. InvalidArgumentError when the "
-    "stack is full.",
+    doc="Pushes a copy of `elem` and outputs `elem`. InvalidArgumentError if the stack is full.",
 )
 
 
@@ -105,7 +104,7 @@ container_op(
     outputs="elem: elem_type",
     attrs={"elem_type": ALL},
     infer=_infer_pop,
-    doc="Takes the element that was pushed last. InvalidArgumentError when there is none.",
+    doc="Pops the element that was pushed last. InvalidArgumentError if there is none.",
 )
 
 

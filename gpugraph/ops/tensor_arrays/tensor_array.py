@@ -1,8 +1,8 @@
 """tf.TensorArray: a list of tensors in the graph, written and read one by one, mostly in loops.
 
-A TensorArray is the handle of the elements that a run keeps, and a flow. Every write gives a
-TensorArray with a new flow: its users run after the write. `tf.cond` and `tf.while_loop` pass on
-the flow, from which `build_ta_with_new_flow` makes a TensorArray again.
+A TensorArray consists of the handle of the elements that a run keeps, and a flow. Every write
+returns a TensorArray with a new flow: its users run after the write. `tf.cond` and `tf.while_loop`
+pass on the flow, from which `build_ta_with_new_flow` makes a TensorArray again.
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ class TensorArray:
 
     Args:
       dtype: of the elements.
-      size: an int32 scalar, the number of elements. A TensorArray of a `handle` has the size of
-        what the handle leads to.
-      dynamic_size: whether writing behind the end makes the array larger.
-      clear_after_read: whether an element that was read is forgotten, True by default; then
-        reading it again is an InvalidArgumentError.
-      tensor_array_name: what errors call it.
-      handle, flow: the TensorArray that another one's `handle` leads to, after `flow`.
+      size: an int32 scalar, the number of elements. A TensorArray of a `handle` has the size of the
+        array behind the handle.
+      dynamic_size: whether a write beyond the end makes the array larger.
+      clear_after_read: whether a read clears the element, True by default; reading it again then
+        raises InvalidArgumentError.
+      tensor_array_name: its name in errors.
+      handle, flow: an existing TensorArray's `handle`, and the flow after which it is used.
       infer_shape: whether all elements have one shape, that of the first that is written.
-      element_shape: what the elements' shapes are compatible with.
+      element_shape: a shape with which the elements' shapes are compatible.
       colocate_with_first_write_call: whether it lives on the device of the first value that is
         written, rather than on that of the device scopes.
 
-    Reading what was never written gives zeros where the shape of elements is fully known. Memory
-    is given back when the run is over, or earlier once all elements are cleared.
+    An element that was never written reads as zeros if the shape of elements is fully known. Memory
+    is freed when the run is over, or earlier once all elements are cleared.
 
     Raises:
-      ValueError: neither size nor handle, both, or a handle together with what only a new array
-        can have; a handle without a flow.
+      ValueError: neither size nor handle, both, or a handle together with an argument that only a
+        new array can have; a handle without a flow.
       TypeError: the handle is no tensor.
     """
 
@@ -102,7 +102,7 @@ class TensorArray:
                     name=scope,
                 )
 
-    # -- what it is
+    # -- properties
 
     @property
     def dtype(self) -> DType:
@@ -111,7 +111,7 @@ class TensorArray:
 
     @property
     def flow(self) -> Tensor:
-        """A scalar that is computed after all writes that this TensorArray knows of."""
+        """A scalar that is computed after all writes on which this TensorArray depends."""
         return self._flow
 
     @property
@@ -121,25 +121,25 @@ class TensorArray:
 
     @property
     def element_shape(self) -> TensorShape:
-        """What is known of the elements' shape."""
+        """The elements' shape, as far as known."""
         return self._element_shape[0]
 
     @property
     def dynamic_size(self) -> bool:
-        """Whether it may grow, as far as is known here."""
+        """Whether it may grow, as far as known here."""
         return self._dynamic_size
 
     def __repr__(self) -> str:
         return f"<tf.TensorArray {self._handle.name} of {self._dtype.name}, flow {self._flow.name}>"
 
     def identity(self) -> TensorArray:
-        """The same elements, after the control inputs of an Identity that is created here."""
+        """Return the same elements after the control inputs of an Identity created here."""
         return self._with_flow(identity(self._flow))
 
     def grad(self, source: str, flow: Tensor | None = None, name: str | None = None) -> TensorArray:
-        """The TensorArray of gradients of the elements, for the backward pass named `source`.
+        """Return the TensorArray of the elements' gradients for the backward pass `source`.
 
-        A run creates it at its first use; from then on this one can't grow. Values that are written
+        A run creates it at its first use; from then on this TensorArray can't grow. Repeated writes
         to one of its elements are added up.
         """
         gradient = gradient_handle(self._handle, self._flow if flow is None else flow, source, name)
@@ -155,7 +155,7 @@ class TensorArray:
         return array
 
     def _with_flow(self, flow: Tensor) -> TensorArray:
-        """The same elements after another flow; both share what is known of their shape."""
+        """Return the same elements after another flow; both share the known part of their shape."""
         array = TensorArray(
             self._dtype, handle=self._handle, flow=flow, infer_shape=self._infer_shape
         )
@@ -168,10 +168,10 @@ class TensorArray:
     # -- single elements
 
     def read(self, index: Any, name: str | None = None) -> Tensor:
-        """Element `index`, an int32 scalar.
+        """Return element `index`, an int32 scalar.
 
-        A run raises InvalidArgumentError for an index outside, and for an element that an earlier
-        read has cleared.
+        A run raises InvalidArgumentError for an index out of range, and for an element that an
+        earlier read has cleared.
         """
         value: Tensor = raw_ops.TensorArrayReadV3(
             self._handle, index, self._flow, dtype=self._dtype, name=name
@@ -180,10 +180,10 @@ class TensorArray:
         return value
 
     def write(self, index: Any, value: Any, name: str | None = None) -> TensorArray:
-        """A TensorArray whose element `index` is `value`; take that one from now on.
+        """Return a TensorArray whose element `index` is `value`, to be used from now on.
 
-        ValueError where the shape does not fit. A run raises InvalidArgumentError for an index
-        outside, a second write, a write after a read, and another dtype.
+        Raises ValueError if the shape does not fit. A run raises InvalidArgumentError for an index
+        out of range, a second write, a write after a read, and another dtype.
         """
         with name_scope(name, "TensorArrayWrite", [self._handle, index, value]):
             element = convert_to_tensor(value, preferred_dtype=self._dtype, name="value")
@@ -198,7 +198,7 @@ class TensorArray:
     # -- many elements
 
     def stack(self, name: str | None = None) -> Tensor:
-        """All elements, stacked along a new first axis. They must be of one shape."""
+        """Stack all elements along a new first axis. They must be of one shape."""
         graph = self._handle.graph
         with graph.colocate_with(self._handle.op):
             with name_scope(name, "TensorArrayStack", [self._handle]):
@@ -207,7 +207,7 @@ class TensorArray:
         return value
 
     def gather(self, indices: Any, name: str | None = None) -> Tensor:
-        """The elements `indices`, an int32 vector, stacked along a new first axis."""
+        """Stack the elements `indices`, an int32 vector, along a new first axis."""
         return raw_ops.TensorArrayGatherV3(
             self._handle,
             indices,
@@ -218,7 +218,7 @@ class TensorArray:
         )
 
     def concat(self, name: str | None = None) -> Tensor:
-        """All elements joined along their first axis, the only one in which they may differ."""
+        """Join all elements along their first axis, the only one in which they may differ."""
         known = self.element_shape
         value: Tensor
         value, _ = raw_ops.TensorArrayConcatV3(
@@ -235,15 +235,15 @@ class TensorArray:
         return value
 
     def unstack(self, value: Any, name: str | None = None) -> TensorArray:
-        """A TensorArray whose elements are the slices of `value` along its first axis."""
+        """Return a TensorArray whose elements are the slices of `value` along its first axis."""
         with name_scope(name, "TensorArrayUnstack", [self._handle, value]):
             count = shape(value)[0]
             return self.scatter(range_of(0, count), value, name=name)
 
     def scatter(self, indices: Any, value: Any, name: str | None = None) -> TensorArray:
-        """A TensorArray whose elements `indices` are the slices of `value` along its first axis.
+        """Return a TensorArray with the slices of `value` along axis 0 as elements `indices`.
 
-        ValueError where the shape of the slices does not fit.
+        Raises ValueError if the shape of the slices does not fit.
         """
         with name_scope(name, "TensorArrayScatter", [self._handle, value, indices]):
             elements = convert_to_tensor(value, preferred_dtype=self._dtype, name="value")
@@ -251,9 +251,9 @@ class TensorArray:
             return self._write("TensorArrayScatterV3", indices, elements, name)
 
     def split(self, value: Any, lengths: Any, name: str | None = None) -> TensorArray:
-        """A TensorArray whose elements are parts of `value` along its first axis, of `lengths`.
+        """Return a TensorArray of parts of `value` along its first axis, of `lengths`.
 
-        `lengths`, an int vector, has as many elements as the TensorArray. ValueError where the
+        `lengths`, an int vector, has as many elements as the TensorArray. Raises ValueError if the
         shape of the parts does not fit.
         """
         with name_scope(name, "TensorArraySplit", [self._handle, value, lengths]):
@@ -269,31 +269,31 @@ class TensorArray:
     # -- the whole
 
     def size(self, name: str | None = None) -> Tensor:
-        """The number of elements, an int32 scalar."""
+        """Return the number of elements, an int32 scalar."""
         if not self._dynamic_size and self._size is not None:
             return convert_to_tensor(self._size, dtypes.int32)
         return raw_ops.TensorArraySizeV3(self._handle, self._flow, name=name)
 
     def close(self, name: str | None = None) -> Operation:
-        """Gives the memory back before the run is over."""
+        """Free the memory before the run is over."""
         return raw_ops.TensorArrayCloseV3(self._handle, name=name)
 
-    # -- what is known
+    # -- known properties
 
     def _known_size(self) -> int | None:
-        """The number of elements where the graph has it."""
+        """Return the number of elements if the graph has it, else None."""
         if self._dynamic_size or self._size is None:
             return None
         size = constant_value(self._size) if isinstance(self._size, Tensor) else self._size
         return None if size is None else int(size)
 
     def _check_element_shape(self, shape: TensorShape) -> None:
-        """ValueError unless an element may have this shape; if all are alike, all have it then."""
+        """Check an element's shape or raise ValueError; with infer_shape it fixes that of all."""
         known = self.element_shape
         if not known.is_compatible_with(shape):
             raise ValueError(
                 f"Inconsistent shapes: saw {shape} but expected {known} for the elements of "
-                f"{self._handle.name}; TensorArrays whose elements differ have infer_shape=False"
+                f"{self._handle.name}; use infer_shape=False for elements of different shapes"
             )
         if self._infer_shape:
             self._element_shape[0] = known.merge_with(shape)
@@ -307,7 +307,7 @@ class TensorArray:
 
     @contextmanager
     def _anywhere(self) -> Iterator[None]:
-        """Ops created inside are placed by the first write, unless they follow device scopes."""
+        """Place ops created inside by the first write, unless they follow device scopes."""
         if self._colocate_with is None:
             yield
             return
@@ -317,7 +317,7 @@ class TensorArray:
 
     @contextmanager
     def _colocated(self, value: Tensor) -> Iterator[None]:
-        """Ops created inside go to the device of the first value that was written."""
+        """Place ops created inside on the device of the first value that was written."""
         if self._colocate_with is None:
             yield
             return
@@ -328,7 +328,7 @@ class TensorArray:
 
 
 def build_ta_with_new_flow(old_ta: TensorArray, flow: Tensor) -> TensorArray:
-    """`old_ta` after `flow`, one that came out of a branch or loop."""
+    """Return `old_ta` after `flow`, which is the result of a branch or loop."""
     return old_ta._with_flow(flow)
 
 
@@ -347,4 +347,4 @@ def _check_handle(handle: Any, arguments: dict[str, Any]) -> None:
 def _check_flags(*flags: Any) -> None:
     for flag in flags:
         if not isinstance(flag, (bool, type(None))):
-            raise TypeError(f"dynamic_size and clear_after_read are bool, but there is {flag!r}")
+            raise TypeError(f"dynamic_size and clear_after_read must be bool, but one is {flag!r}")

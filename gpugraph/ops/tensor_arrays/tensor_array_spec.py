@@ -1,4 +1,4 @@
-"""TensorArraySpec: what is known of a TensorArray before there is one."""
+"""TensorArraySpec: the statically known properties of a TensorArray."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class TensorArraySpec(TypeSpec):
 
     @classmethod
     def from_value(cls, value: Any) -> TensorArraySpec:
-        """The spec of a TensorArray; TypeError for anything else."""
+        """Return the spec of a TensorArray; raise TypeError for anything else."""
         if not isinstance(value, TensorArray):
             raise TypeError(f"Expected value to be a TensorArray, but got: `{type(value)}`")
         return cls(value.element_shape, value.dtype, value.dynamic_size, value._infer_shape)
@@ -49,7 +49,7 @@ class TensorArraySpec(TypeSpec):
         return self._element_shape, self._dtype, self._dynamic_size, self._infer_shape
 
     def is_compatible_with(self, spec_or_value: Any) -> bool:
-        """Whether another's elements and growth fit; whether it infers shapes does not matter."""
+        """Return whether another's elements and growth fit; `infer_shape` does not matter."""
         other = type_spec_from_value(spec_or_value)
         return (
             isinstance(other, TensorArraySpec)
@@ -59,7 +59,7 @@ class TensorArraySpec(TypeSpec):
         )
 
     def most_specific_compatible_type(self, other: TypeSpec) -> TensorArraySpec:
-        """What holds for both; ValueError for other elements or growth."""
+        """Return the spec that holds for both; raise ValueError for other elements or growth."""
         if not isinstance(other, TensorArraySpec) or not self.is_compatible_with(other):
             raise ValueError("Types are not compatible")
         shape = self._element_shape.most_specific_compatible_shape(other._element_shape)
@@ -71,7 +71,7 @@ class TensorArraySpec(TypeSpec):
         return [TensorSpec([], variant)]
 
     def _to_components(self, value: Any) -> list[Any]:
-        """The elements as a list of tensors, a variant."""
+        """Return the elements as a list of tensors, a variant."""
         if not isinstance(value, TensorArray):
             raise TypeError(f"value must be a TensorArray, but saw: {type(value)}")
         sizes = [-1 if size is None else size for size in value.element_shape.sizes or ()]
@@ -79,7 +79,7 @@ class TensorArraySpec(TypeSpec):
         return [raw_ops.TensorListFromTensor(value.stack(), element_shape)]
 
     def _from_components(self, components: Any) -> TensorArray:
-        """A new TensorArray of the elements of the list."""
+        """Make a new TensorArray of the elements of the list."""
         [elements] = components
         sizes = self._element_shape.sizes
         element_shape = -1 if sizes is None else [-1 if size is None else size for size in sizes]
@@ -98,7 +98,7 @@ class TensorArraySpec(TypeSpec):
         return self._dtype
 
     def _to_legacy_output_shapes(self) -> TensorShape:
-        """The flags in front of the elements' shape."""
+        """Return the flags, followed by the elements' shape."""
         flags = TensorShape([self._dynamic_size, self._infer_shape])
         return flags.concatenate(self._element_shape)
 

@@ -1,7 +1,7 @@
 """TensorList: the value of a variant tensor, a list of tensors of one dtype.
 
-A list is a value: what changes one returns another, and elements are shared between lists. An
-element that was never set is None, and reads as zeros where its shape is known. Errors are
+A list is immutable: a method that changes one returns another, and lists share elements. An
+element that was never set is None, and reads as zeros if its shape is known. Errors are
 InvalidArgumentError in the words of TensorFlow's list_kernels.cc.
 """
 
@@ -25,7 +25,7 @@ Items = tuple[Any, ...]
 class TensorList:
     """Elements of one dtype whose shapes are compatible with `element_shape`.
 
-    limit: the largest number of elements that pushing may reach; -1 for any.
+    limit: the maximum number of elements that pushes may reach; -1 for any.
     """
 
     dtype: DType
@@ -82,7 +82,7 @@ class TensorList:
         return index
 
     def item(self, index: int, shape: TensorShape) -> Any:
-        """Return an element, or zeros of the shape that is known of an element that is not set."""
+        """Return an element; if it is not set, zeros of its known shape."""
         item = self.items[self.index(index)]
         if item is not None:
             _merged(TensorShape.of(item.shape), shape, "Tried to read an element with shape")
@@ -131,7 +131,7 @@ class TensorList:
         return zeros
 
     def __add__(self, other: TensorList) -> TensorList:
-        """Return the list of the sums of elements; those that are not set count as zeros."""
+        """Return the list of the sums of elements; unset elements count as zeros."""
         if len(self.items) != len(other.items):
             raise invalid_argument(
                 "Trying to add two lists of tensors with different lengths. One is "

@@ -24,11 +24,11 @@ from gpugraph.ops.framework.shape_functions import SCALAR
 from gpugraph.ops.training.numpy_programs import NumpyUpdate, UpdateFormula
 
 _PIECE = 1 << 15
-"""Elements updated at a time: a few arrays of them fit into a core's cache."""
+"""The number of elements updated at a time: a few arrays of this size fit into a core's cache."""
 
 
 def _infer(arrays: Sequence[int]) -> Callable[[InferContext], Sequence[TensorShape]]:
-    """Inputs `arrays` have one shape, that of the output; all others are scalars."""
+    """Return inference for inputs `arrays` of one shape, the output's, and scalars otherwise."""
 
     def infer(context: InferContext) -> Sequence[TensorShape]:
         whole = context.shapes[0]
@@ -51,7 +51,7 @@ def _bind(
     context: KernelContext,
     *values: Any,
 ) -> Callable[[], Any]:
-    """What updates the whole variable: all its pieces, with scalars that are computed once."""
+    """Return the update of the whole variable: all pieces, with scalars computed once."""
     *inputs, _ = values  # the output is the variable
     scalars = [value for index, value in enumerate(inputs) if index not in arrays]
     flat = [inputs[index].reshape(-1) for index in arrays]
@@ -75,17 +75,17 @@ def _run(update: NumpyUpdate, scalars: Sequence[Any], pieces: Sequence[list[Any]
 _GRADIENTS = ("grad: T", "delta: T")
 
 UPDATES: dict[str, UpdateFormula] = {}
-"""How each optimizer changes variable and slots."""
+"""The formulas by which the optimizers change variable and slots."""
 
 
 def declare_update(
     name: str, inputs: str, formula: Formula, doc: str, gpu_expression: str = "", **attrs: Any
 ) -> OpFunction:
-    """Declares the op type `Apply<name>`.
+    """Declare the op type `Apply<name>`.
 
     inputs: references, `grad` and `delta` are arrays of one shape, all others scalars.
-    formula: the new variable and slots, of all inputs. gpu_expression: of the arrays and scalars
-      of a formula that is one expression.
+    formula: the new variable and slots as a function of all inputs. gpu_expression: if the formula
+      is one expression, this expression of its arrays and scalars.
     """
     is_array = ["Ref(" in part or part.strip() in _GRADIENTS for part in inputs.split(",")]
     arrays = [index for index, array in enumerate(is_array) if array]

@@ -49,7 +49,7 @@ apply_centered_rms_prop = declare_update(
 
 
 def _shrunk(values: Term, distance: Term, if_positive: Term) -> Term:
-    """`values` nearer to 0 by `distance`, if the third number is above 0."""
+    """Shrink `values` towards 0 by `distance`, if `if_positive` is above 0."""
     magnitude = (values.apply("fabs(x)") - distance).apply(NOT_NEGATIVE)
     return (values.apply(SIGN) * magnitude).apply(IF_POSITIVE, values, if_positive)
 
@@ -68,7 +68,7 @@ apply_adagrad_da = declare_update(
     "lr: T, l1: T, l2: T, global_step: int64",
     _adagrad_da,
     doc="g += grad; gg += grad**2; var = -lr * shrunk(g, l1 * step) / (sqrt(gg) + l2 * step * lr), "
-    "where shrunk brings g nearer to 0 by so much, if l1 is above 0.",
+    "where shrunk moves g towards 0 by its second argument, if l1 is above 0.",
 )
 
 

@@ -1,9 +1,9 @@
-"""Formulas as NumPy calls: what an optimizer's update is where no compiler is used.
+"""Formulas as NumPy calls: the form of an optimizer's update without a compiler.
 
-A formula becomes a Python function, once for each dtype and set of attrs. Operations of scalars
-run once a run, operations of arrays once for each piece of the variable. A result goes to a
-temporary, to an operand that is not needed any more, or at once into the variable or the slot that
-it is the new value of, when the old value has been read for the last time.
+A formula becomes a Python function, once for each dtype and set of attrs. Operations on scalars
+run once per run, operations on arrays once for each piece of the variable. A result is written to
+a temporary or to an operand that is no longer needed. If it is the new value of the variable or a
+slot, it is written there directly once the old value has been read for the last time.
 """
 
 from __future__ import annotations
@@ -65,9 +65,9 @@ class _Operation(NamedTuple):
 
 
 class _Trace(Builder):
-    """The operations of a formula on numbered values, all of one dtype; equal ones are one.
+    """The operations of a formula on numbered values of one dtype; equal ones are merged.
 
-    is_array: for each input; the others are scalars. is_positive: which case of IF_POSITIVE is
+    is_array: for each input; the others are scalars. is_positive: the case of IF_POSITIVE that is
       traced; `condition` becomes the number of the value that it depends on.
     """
 
@@ -83,7 +83,7 @@ class _Trace(Builder):
         return len(self.is_array) - 1
 
     def constant(self, value: Any, dtype: DType) -> int:
-        """The number of a constant."""
+        """Return the number of a constant."""
         if value not in self.constants:
             name = f"{'c' if self.is_positive else 'd'}{len(self.constants)}"
             self.constants[value] = name, self._number(False)
@@ -97,7 +97,7 @@ class _Trace(Builder):
         type: DType | None = None,
         fails: tuple[str, str] = ("", ""),
     ) -> int:
-        """The number of the value that an expression has."""
+        """Return the number of an expression's value."""
         if kernel == IF_POSITIVE:
             self.condition = inputs[2]
             return inputs[0] if self.is_positive else inputs[1]
@@ -108,28 +108,28 @@ class _Trace(Builder):
         return self.operations[key].output
 
     def index(self, size: int, dtype: DType) -> int:
-        """NotImplementedError: a piece does not know its position."""
+        """Raise NotImplementedError: a piece has no position."""
         raise NotImplementedError("pieces of a variable have no coordinates")
 
     def reduce(self, kernel: Reduction, value: int, axes: Sequence[int] | None = None) -> int:
-        """NotImplementedError."""
+        """Raise NotImplementedError."""
         raise NotImplementedError("pieces of a variable are not reduced")
 
     def expand(self, value: int, shape: Sequence[int]) -> int:
-        """The same value: shapes are not traced."""
+        """Return the same value: shapes are not traced."""
         return value
 
     def shape(self, value: int) -> tuple[int, ...]:
-        """(): shapes are not traced."""
+        """Return (): shapes are not traced."""
         return ()
 
     def dtype(self, value: int) -> DType:
-        """The dtype of all values."""
+        """Return the dtype of all values."""
         return self.type
 
 
 class _Program:
-    """A trace as statements of Python, for all pieces of arrays.
+    """A trace as Python statements, for all pieces of arrays.
 
     Values are `c0` or `d0`, ... (constants), `s0`, ... (scalars), `a0`, ... (arrays) and `t0`, ...
     (temporaries). The first arrays are the variable and its slots, which are written.
@@ -148,7 +148,7 @@ class _Program:
         self.calls = self._calls([op for op in operations if trace.is_array[op.output]], outputs)
 
     def lines(self, num_temporaries: int) -> list[str]:
-        """The statements, for pieces that have so many temporaries."""
+        """Return the statements, for pieces with `num_temporaries` temporaries."""
         arrays = [f"a{index}" for index in range(len(self.arrays))]
         temporaries = [f"t{index}" for index in range(num_temporaries)]
         loop = f"for [{', '.join(arrays + temporaries)}] in pieces:"
@@ -161,7 +161,7 @@ class _Program:
         return f"{name} = " + re.sub(r"\b[xy]\b", lambda match: operands[match[0]], expression)
 
     def _calls(self, operations: Sequence[_Operation], outputs: Sequence[int]) -> list[str]:
-        """The calls of NumPy, each with the array that its result goes to."""
+        """Return the NumPy calls, each with the array for its result."""
         written = self.arrays[: len(outputs)]
         homes = {number: f"a{index}" for index, number in enumerate(outputs)}
         uses = {n: index for index, operation in enumerate(operations) for n in operation.inputs}
@@ -202,10 +202,10 @@ def _needed(operations: Sequence[_Operation], outputs: Sequence[int]) -> list[_O
 
 
 class NumpyUpdate:
-    """A formula as a Python function, of which `source` is the source.
+    """A formula as a Python function, whose source text is `source`.
 
-    Called with the scalars, and for each piece its arrays: of variable, slots and gradient, then
-    `num_temporaries` more.
+    Called with the scalars, and for each piece its arrays: those of variable, slots and gradient,
+    then `num_temporaries` temporaries.
     """
 
     def __init__(
@@ -239,10 +239,10 @@ def _indented(lines: Sequence[str]) -> list[str]:
 
 
 class UpdateFormula:
-    """An optimizer's formula; it becomes a NumPy function when a dtype and attrs come first.
+    """An optimizer's formula; a NumPy function is compiled on first use of a dtype and attrs.
 
     is_array: for each input of the dense op whether it is the variable, a slot or the gradient;
-      the others are scalars. attrs: the names of those that the formula reads.
+      the others are scalars. attrs: the names of the attrs that the formula reads.
     """
 
     def __init__(self, formula: Formula, is_array: Sequence[bool], attrs: Sequence[str]) -> None:
@@ -250,7 +250,7 @@ class UpdateFormula:
         self._updates: dict[Any, NumpyUpdate] = {}
 
     def numpy_update(self, context: KernelContext) -> NumpyUpdate:
-        """The NumPy function for a node's dtype and attrs."""
+        """Return the NumPy function for a node's dtype and attrs."""
         dtype = context.input_types[0].base_dtype
         attrs = {name: context.attrs[name] for name in self.attrs}
         key = dtype, *attrs.values()

@@ -1,8 +1,8 @@
-"""The optimizers' updates of some rows of a variable and its slots, the others left alone.
+"""The optimizers' updates of some rows of a variable and its slots; other rows are left alone.
 
 The rows are copied out, updated as whole variables are (`dense_updates`), and copied back. An
-index outside is an InvalidArgumentError before anything is written. Rows that come
-several times are updated several times, in order.
+index out of range raises InvalidArgumentError before anything is written. Repeated rows are
+updated repeatedly, in order.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ from gpugraph.ops.training.dense_updates import UPDATES
 from gpugraph.ops.training.ftrl_and_proximal_updates import apply_ftrl
 from gpugraph.ops.training.numpy_programs import NumpyUpdate
 
-_MOST_VARIABLES = 4
-"""Of host_row_updates.h."""
+_MAX_VARIABLES = 4
+"""The limit of host_row_updates.h."""
 
-assert apply_ftrl  # its module declares what UPDATES has
+assert apply_ftrl  # its module fills UPDATES
 
 
 def _infer(refs: int, grad: int, indices: int) -> Callable[[InferContext], Sequence[TensorShape]]:
-    """The first `refs` inputs have one shape; the gradient has a row for each index."""
+    """Return inference for `refs` inputs of one shape and a gradient row for each index."""
 
     def infer(context: InferContext) -> Sequence[TensorShape]:
         whole = context.shapes[0]
@@ -130,7 +130,7 @@ def _scalar_inputs(slots: tuple[int, int, int], count: int) -> list[int]:
 
 
 def _unique_groups(indices: Any) -> Iterator[Any]:
-    """The positions at which each row comes for the first time, for the second, and so on."""
+    """Yield the positions at which each row occurs for the first time, the second, and so on."""
     order = np.argsort(indices, kind="stable")
     numbers = np.arange(order.size)
     is_first = np.r_[True, np.diff(indices[order]) != 0]
@@ -141,7 +141,7 @@ def _unique_groups(indices: Any) -> Iterator[Any]:
 
 
 def _launch(name: str, slots: tuple[int, int, int], signature: Signature) -> list[Launch]:
-    """The update of `Apply<name>`, as C statements, of each row."""
+    """Return the launches that apply the update of `Apply<name>`, as C statements, to each row."""
     refs, grad, indices = slots
     dtype = signature.input_types[0].base_dtype
     count, shape = signature.input_shapes[indices][0], signature.input_shapes[0]
@@ -168,13 +168,13 @@ def _launch(name: str, slots: tuple[int, int, int], signature: Signature) -> lis
 
 
 def _native(name: str, slots: tuple[int, int, int]) -> RowSource:
-    """The same in C for the CPU."""
+    """Return the same update in C for the CPU."""
     refs, grad, indices = slots
 
     def parameters(signature: Signature) -> list[int]:
         shape, count = signature.input_shapes[0], signature.input_shapes[indices][0]
-        if refs > _MOST_VARIABLES:
-            raise NotImplementedError(f"{refs} arrays are changed, more than {_MOST_VARIABLES}")
+        if refs > _MAX_VARIABLES:
+            raise NotImplementedError(f"{refs} arrays exceed the maximum of {_MAX_VARIABLES}")
         described = places(count, signature.input_types[indices], shape[:1])
         return [*described, prod(shape[1:]), grad, indices, len(signature.input_shapes)]
 
@@ -195,7 +195,7 @@ def _native(name: str, slots: tuple[int, int, int]) -> RowSource:
 
 
 def _update_statements(name: str, signature: Signature, names: Mapping[int, str], refs: int) -> str:
-    """The statements that change one element of each array; `names` has an expression an input."""
+    """Return statements that update one element; `names` has an expression per input."""
     native = DECLARATIONS[f"Apply{name}"].native
     assert isinstance(native, Decomposition)
     inputs = [(names[index], signature.input_types[index].base_dtype) for index in sorted(names)]
@@ -203,7 +203,7 @@ def _update_statements(name: str, signature: Signature, names: Mapping[int, str]
 
 
 def sparse_update(name: str, inputs: str) -> OpFunction:
-    """Declares the op type `SparseApply<name>`, with the attrs of `Apply<name>`."""
+    """Declare the op type `SparseApply<name>`, with the attrs of `Apply<name>`."""
     dense = DECLARATIONS[f"Apply{name}"].op_def
     names = [part.partition(":")[0].strip() for part in inputs.split(",")]
     slots = inputs.count("Ref("), names.index("grad"), names.index("indices")

@@ -114,7 +114,7 @@ def test_states_that_are_forgotten_change_nothing(monkeypatch: Any) -> None:
     text = bytes(random.Random(0).choices(b"ab", k=1500)) + b"c"
     pattern = "((a|b)*a(a|b){9}c)"
     wanted = automaton(pattern).search(text, 0)
-    monkeypatch.setattr(linear_regex, "MOST_ENTRIES", 200)
+    monkeypatch.setattr(linear_regex, "MAX_ENTRIES", 200)
     bounded = automaton(pattern)
     kept = []
     follow = bounded.follow

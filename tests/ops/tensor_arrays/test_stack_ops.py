@@ -164,11 +164,11 @@ def test_refusals() -> None:
     with refuses(r"Stack\[stack\] overflowed its max_size \(2\)"):
         push(stack, 1.0)
     pop(stack)
-    with refuses("holds elements of type float32, but int32 is what to push"):
+    with refuses("holds elements of type float32, but the push is of type int32"):
         push(stack, 1, np.int32)
     with refuses(r"shape \[\] on top, but the graph was built for elements of shape \[2\]"):
         stack.pop(np.empty(2, np.float32), ((2,), tf.float32))
-    with refuses("holds elements of type float32, but int32 is what to pop"):
+    with refuses("holds elements of type float32, but the pop is of type int32"):
         stack.pop(np.empty((), np.int32), ((), tf.int32))
     stack.close()
     stack.close()

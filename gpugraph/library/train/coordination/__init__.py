@@ -1,1 +1,1 @@
-"""Threads that work together: a coordinator, threads that loop, and runners of queues."""
+"""Cooperating threads: a coordinator, threads that loop, and queue runners."""

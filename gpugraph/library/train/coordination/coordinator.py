@@ -1,4 +1,4 @@
-"""A coordinator of threads, which all stop when one of them asks for it."""
+"""A coordinator of threads, which all stop when one of them requests it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gpugraph.base.errors import OutOfRangeError
 from gpugraph.base.fork_safe_locks import new_lock
 from gpugraph.platform import logging
 
-_LOOK_S = 0.05  # after which `join` looks whether a stop was asked for
+_POLL_S = 0.05  # interval at which `join` checks whether a stop was requested
 _FIRST_JOIN_S = 0.001
 _LONGEST_JOIN_S = 0.1
 
@@ -22,13 +22,13 @@ ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None]
 
 
 class Coordinator:
-    """Stops several threads together and raises in one place what one of them has raised.
+    """Stops several threads together, and raises the exception of one of them in one place.
 
-    A thread asks `should_stop()` in its loop; any may call `request_stop`, with the exception that
-    ended it. `join` waits for all, and raises that exception.
+    A thread calls `should_stop()` in its loop; any thread may call `request_stop`, with the
+    exception that ended it. `join` waits for all threads, and raises that exception.
 
-    clean_stop_exception_types: the exceptions that are an ordinary end, and are not raised; by
-    default OutOfRangeError, with which an input ends.
+    clean_stop_exception_types: exceptions that mark an ordinary end, and are not raised; by
+    default OutOfRangeError, which marks the end of an input.
     """
 
     def __init__(
@@ -49,10 +49,10 @@ class Coordinator:
         return self._joined
 
     def request_stop(self, ex: Any = None) -> None:
-        """Asks all threads to stop; only the first exception is kept.
+        """Request that all threads stop; only the first exception is kept.
 
-        ex: an exception, or what `sys.exc_info()` returns. It is raised here if `join` is over
-        already and it is no clean stop. ValueError, kept as the exception, for another value.
+        ex: an exception, or the result of `sys.exc_info()`. It is raised here if `join` has already
+        finished and it is no clean stop. Another value is replaced by a ValueError.
         """
         with self._lock:
             error = self._unclean(ex)
@@ -75,31 +75,30 @@ class Coordinator:
         )
 
     def clear_stop(self) -> None:
-        """Forgets that a stop was asked for, and its exception; then threads may be coordinated
-        again."""
+        """Clear the stop request and its exception, so that threads can be coordinated again."""
         with self._lock:
             self._joined = False
             self._error = None
             self._stop_event.clear()
 
     def should_stop(self) -> bool:
-        """Whether a stop was asked for."""
+        """Return whether a stop was requested."""
         return self._stop_event.is_set()
 
     @contextmanager
     def stop_on_exception(self) -> Iterator[None]:
-        """Within it an exception asks for a stop, and goes no further."""
+        """Return a context manager that suppresses exceptions and requests a stop for them."""
         try:
             yield
         except BaseException:
             self.request_stop(ex=sys.exc_info())
 
     def wait_for_stop(self, timeout: float | None = None) -> bool:
-        """Waits until a stop is asked for, at most `timeout` seconds: whether it is."""
+        """Wait until a stop is requested, for at most `timeout` seconds; return whether it is."""
         return self._stop_event.wait(timeout=timeout)
 
     def register_thread(self, thread: threading.Thread) -> None:
-        """Lets `join` wait for this thread too."""
+        """Make `join` wait for this thread too."""
         with self._lock:
             self._registered_threads.add(thread)
 
@@ -109,16 +108,16 @@ class Coordinator:
         stop_grace_period_secs: float = 120,
         ignore_live_threads: bool = False,
     ) -> None:
-        """Waits until `threads` and those registered end.
+        """Wait until `threads` and the registered threads end.
 
-        When a stop is asked for they have `stop_grace_period_secs` to end. Raises the exception
-        with which one asked for a stop. RuntimeError if threads go on after that time, unless
-        `ignore_live_threads`.
+        Once a stop is requested they have `stop_grace_period_secs` to end. Raises the exception of
+        the stop request, if it has one. Raises RuntimeError if threads still run after that time,
+        unless `ignore_live_threads`.
         """
         with self._lock:
             waited = self._registered_threads.union(threads or ())
         while not self.should_stop() and (alive := _alive(waited)):
-            alive[0].join(_LOOK_S)
+            alive[0].join(_POLL_S)
         _join_all(waited, stop_grace_period_secs)
         stragglers = [thread.name for thread in waited if thread.is_alive()]
         with self._lock:
@@ -133,20 +132,20 @@ class Coordinator:
                 logging.info("%s", text)
 
     def raise_requested_exception(self) -> None:
-        """Raises the exception with which a thread has asked for a stop, if there is one."""
+        """Raise the exception with which a thread has requested a stop, if there is one."""
         with self._lock:
             if self._error is not None:
                 raise self._error
 
 
 def _alive(threads: Iterable[threading.Thread]) -> list[threading.Thread]:
-    """The threads that still run, but for the caller's own."""
+    """Return the threads that still run, except for the caller."""
     current = threading.current_thread()
     return [thread for thread in threads if thread.is_alive() and thread is not current]
 
 
 def _join_all(threads: Iterable[threading.Thread], grace_s: float) -> None:
-    """Waits until the threads have ended, at most `grace_s` seconds."""
+    """Wait until the threads have ended, for at most `grace_s` seconds."""
     ends = monotonic() + grace_s
     join_s = _FIRST_JOIN_S
     while (alive := _alive(threads)) and monotonic() < ends:

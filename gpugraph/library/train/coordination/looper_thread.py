@@ -1,4 +1,4 @@
-"""A thread that calls a function again and again until its coordinator stops it."""
+"""A thread that calls a function repeatedly until its coordinator stops it."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from gpugraph.library.train.coordination.coordinator import Coordinator
 class LooperThread(threading.Thread):
     """Calls `target(*args, **kwargs)`, or `run_loop` of a subclass, until `coord` stops.
 
-    coord: a `Coordinator`, with which the thread registers. ValueError for anything else.
-    timer_interval_secs: the seconds between the beginnings of two calls; None: without a pause.
+    coord: a `Coordinator`, with which the thread registers. Raises ValueError for anything else.
+    timer_interval_secs: the seconds between the starts of two calls; None means without a pause.
 
-    An exception of a call asks the coordinator to stop. The thread is a daemon.
+    If a call raises an exception, the thread requests a stop. The thread is a daemon.
     """
 
     def __init__(
@@ -46,13 +46,13 @@ class LooperThread(threading.Thread):
         args: Sequence[Any] | None = None,
         kwargs: Mapping[str, Any] | None = None,
     ) -> LooperThread:
-        """A thread of these arguments, started."""
+        """Create a thread with these arguments, and start it."""
         looper = LooperThread(coord, timer_interval_secs, target=target, args=args, kwargs=kwargs)
         looper.start()
         return looper
 
     def run(self) -> None:
-        """Loops; `start` calls it in the thread."""
+        """Run the loop; `start` calls this in the thread."""
         with self._coord.stop_on_exception():
             self.start_loop()
             if self._timer_interval_secs is None:
@@ -72,7 +72,7 @@ class LooperThread(threading.Thread):
         """Called once, after the last `run_loop`, in the thread; not after an exception."""
 
     def run_loop(self) -> None:
-        """Calls the target, if there is one."""
+        """Call the target, if there is one."""
         if self._loop_target is not None:
             args, kwargs = self._loop_arguments
             self._loop_target(*args, **kwargs)

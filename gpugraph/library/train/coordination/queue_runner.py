@@ -1,6 +1,6 @@
-"""Runners of queues: threads that run a queue's enqueue operations, one thread for each.
+"""Queue runners: threads that run a queue's enqueue operations, one thread for each.
 
-A program builds a queue and adds a runner of it to its graph; `start_queue_runners` starts the
+A program builds a queue and adds its runner to the graph; `start_queue_runners` starts the
 threads of all runners in a session.
 """
 
@@ -34,18 +34,18 @@ from gpugraph.session import BaseSession
 
 
 class QueueRunner:
-    """What fills a queue in the background: enqueue operations, each run again and again in
-    a thread of its own.
+    """Fills a queue in the background: a separate thread runs each enqueue operation repeatedly.
 
-    queue, enqueue_ops: the queue, and its operations, one for each thread (the same may be there
-    several times). close_op, cancel_op: what closes the queue when the last thread has ended, and
-    what also cancels enqueues that wait, when a coordinator stops; by default `queue.close`.
-    queue_closed_exception_types: the errors by which an enqueue operation says that its queue, or
-    that from which it takes, is closed: they end a thread quietly. By default OutOfRangeError.
-    queue_runner_def: a QueueRunnerDef, of a graph with `import_scope`, in place of the others.
+    queue, enqueue_ops: the queue, and its operations, one for each thread (repeats are allowed).
+    close_op: closes the queue when the last thread has ended. cancel_op: also cancels waiting
+    enqueues, when a coordinator stops. Both are `queue.close` by default.
+    queue_closed_exception_types: the errors by which an enqueue operation reports that its queue,
+    or the queue that it dequeues from, is closed: they end a thread quietly. By default
+    OutOfRangeError. queue_runner_def: a QueueRunnerDef, of a graph with `import_scope`, in place of
+    the other arguments.
 
-    ValueError where the queue or the operations are missing, or where both a queue and
-    a QueueRunnerDef are given. TypeError for exceptions that are no tuple of error classes.
+    Raises ValueError if the queue or the operations are missing, or if both a queue and a
+    QueueRunnerDef are passed; TypeError for exceptions that are no tuple of error classes.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class QueueRunner:
 
     @property
     def queue(self) -> Any:
-        """The queue; of a runner from a QueueRunnerDef, its tensor."""
+        """The queue; for a runner from a QueueRunnerDef, its tensor."""
         return self._queue
 
     @property
@@ -124,7 +124,7 @@ class QueueRunner:
 
     @property
     def cancel_op(self) -> Any:
-        """The operation that closes the queue and cancels the enqueues that wait."""
+        """The operation that closes the queue and cancels waiting enqueues."""
         return self._cancel_op
 
     @property
@@ -134,7 +134,7 @@ class QueueRunner:
 
     @property
     def exceptions_raised(self) -> list[Exception]:
-        """What the threads have raised since they were started, where no coordinator has it."""
+        """The threads' exceptions since the last start that were not passed to a coordinator."""
         return self._exceptions_raised
 
     @property
@@ -167,7 +167,7 @@ class QueueRunner:
                 self._end_thread(session, closes=False)
 
     def _end_thread(self, session: Any, closes: bool) -> None:
-        """Counts a thread less; the last one closes the queue, where it ended quietly."""
+        """Count a thread as ended; the last one closes the queue if it ended quietly."""
         with self._lock:
             self._runs_per_session[session] -= 1
             is_last = self._runs_per_session[session] == 0
@@ -181,10 +181,10 @@ class QueueRunner:
     def create_threads(
         self, sess: Any, coord: Coordinator | None = None, daemon: bool = False, start: bool = False
     ) -> list[threading.Thread]:
-        """A thread for each enqueue operation, and with `coord` one that cancels when it stops.
+        """Create a thread for each enqueue operation, and with `coord` one that cancels on a stop.
 
-        Each is registered with `coord`, a daemon if `daemon`, and started if `start`. While
-        earlier threads of the same session run there are no new ones: an empty list.
+        Each is registered with `coord`, a daemon if `daemon`, and started if `start`. Returns an
+        empty list while earlier threads of the same session still run.
         """
         with self._lock:
             if self._runs_per_session.get(sess, 0) > 0:
@@ -215,7 +215,7 @@ class QueueRunner:
         return threads
 
     def to_proto(self, export_scope: str | None = None) -> Any:
-        """The QueueRunnerDef; None where the queue is not in `export_scope`."""
+        """Return the QueueRunnerDef, or None if the queue is not in `export_scope`."""
         if export_scope is not None and not self.name.startswith(export_scope):
             return None
         return messages_pb2.QueueRunnerDef(
@@ -232,7 +232,7 @@ class QueueRunner:
 
     @staticmethod
     def from_proto(queue_runner_def: Any, import_scope: str | None = None) -> QueueRunner:
-        """The runner that a QueueRunnerDef describes, in the default graph."""
+        """Create the runner described by a QueueRunnerDef, in the default graph."""
         return QueueRunner(queue_runner_def=queue_runner_def, import_scope=import_scope)
 
 
@@ -245,7 +245,7 @@ def _are_error_types(types: Any) -> bool:
 
 
 def _run_quietly(session: Any, operation: Any) -> None:
-    """Runs what closes a queue; that the session is closed already, or the queue, is no error."""
+    """Run an operation that closes a queue, and ignore errors of a closed session or queue."""
     try:
         session.run(operation)
     except Exception as error:
@@ -255,7 +255,7 @@ def _run_quietly(session: Any, operation: Any) -> None:
 
 
 def add_queue_runner(qr: QueueRunner, collection: str = GraphKeys.QUEUE_RUNNERS) -> None:
-    """Adds a runner to a collection of the default graph, for `start_queue_runners`."""
+    """Add a runner to a collection of the default graph, for `start_queue_runners`."""
     add_to_collection(collection, qr)
 
 
@@ -266,10 +266,11 @@ def start_queue_runners(
     start: bool = True,
     collection: str = GraphKeys.QUEUE_RUNNERS,
 ) -> list[threading.Thread]:
-    """Starts the threads of all runners in a collection of the session's graph; the threads.
+    """Start the threads of all runners in a collection of the session's graph, and return them.
 
-    sess: a session, by default the default session: ValueError where there is none, TypeError for
-    what is no session. Monitored sessions have started their runners: an empty list.
+    sess: a session, by default the default session. Raises ValueError if there is none, and
+    TypeError for another object. A monitored session has started its runners already; for it the
+    list is empty.
     """
     if sess is None:
         sess = get_default_session()

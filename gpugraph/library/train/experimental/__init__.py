@@ -1,5 +1,5 @@
-"""Losses that are scaled up, so that small gradients of float16 are not lost: `loss_scale` says
-by how much, `loss_scale_optimizer` trains by it.
+"""Loss scaling, which keeps small float16 gradients from being lost: `loss_scale` has the scales,
+`loss_scale_optimizer` the optimizer that uses one.
 """
 
 from gpugraph.library.train.experimental.loss_scale import (

@@ -1,4 +1,4 @@
-"""By how much a loss is scaled: a fixed number, or one that follows the gradients."""
+"""The scale of a loss: a fixed number, or one that adapts to the gradients."""
 
 from __future__ import annotations
 
@@ -22,33 +22,33 @@ _Scale = TypeVar("_Scale", bound="LossScale")
 
 
 class LossScale(Trackable, ABC):
-    """Base of the scales: `__call__` gives the scale, `update` follows the gradients."""
+    """Base class of the scales: `__call__` returns the scale, `update` adapts it to gradients."""
 
     def __init__(self) -> None:
         self._weights: dict[str, Variable] = {}
 
     @abstractmethod
     def __call__(self) -> Tensor:
-        """The scale, a scalar float32."""
+        """Return the scale, a scalar float32."""
 
     @abstractmethod
     def update(self, grads: Any) -> tuple[Operation, Any]:
-        """An operation that changes the scale, and whether these gradients are to be applied.
+        """Return an operation that updates the scale, and whether to apply these gradients.
 
-        grads: unscaled gradients, in any nesting. The second is a bool, or a scalar of it.
+        grads: unscaled gradients, in any nesting. The second result is a bool or a bool scalar.
         """
 
     @abstractmethod
     def get_config(self) -> dict[str, Any]:
-        """The arguments that the scale was created with."""
+        """Return the constructor arguments of the scale."""
 
     @classmethod
     def from_config(cls: type[_Scale], config: dict[str, Any]) -> _Scale:
-        """A scale of what `get_config` gave."""
+        """Create a scale from the result of `get_config`."""
         return cls(**config)
 
     def _add_weight(self, name: str, initial_value: Any, dtype: DType | None = None) -> Variable:
-        """A variable of the scale, which no optimizer trains."""
+        """Create a variable of the scale, which no optimizer trains."""
         variable = ResourceVariable(initial_value, trainable=False, name=name, dtype=dtype)
         self._weights[name] = variable
         self._track_trackable(variable, name, overwrite=True)
@@ -60,7 +60,7 @@ class LossScale(Trackable, ABC):
 
 
 class FixedLossScale(LossScale):
-    """A scale that does not change. ValueError unless it is a number of 1 or more."""
+    """A scale that does not change. Raises ValueError unless it is a number of 1 or more."""
 
     def __init__(self, loss_scale_value: float) -> None:
         super().__init__()
@@ -73,22 +73,24 @@ class FixedLossScale(LossScale):
         self._loss_scale_value = to_float("loss_scale_value", loss_scale_value)
 
     def __call__(self) -> Tensor:
-        """The scale, a constant scalar float32."""
+        """Return the scale, a constant scalar float32."""
         return convert_to_tensor(self._loss_scale_value, dtypes.float32)
 
     def update(self, grads: Any) -> tuple[Operation, bool]:
-        """An operation that does nothing, and True."""
+        """Return an operation that does nothing, and True."""
         del grads
         return no_op(), True
 
     def get_config(self) -> dict[str, Any]:
-        """`loss_scale_value`."""
+        """Return `loss_scale_value`."""
         return {"loss_scale_value": self._loss_scale_value}
 
 
 class DynamicLossScale(LossScale):
-    """A scale that is multiplied after `increment_period` steps in a row whose gradients are all
-    finite, and divided, though not below 1, after each step where one is not.
+    """A scale that adapts to the gradients.
+
+    It is multiplied after `increment_period` consecutive steps with finite gradients, and divided,
+    to no less than 1, after each step with a gradient that is not finite.
     """
 
     def __init__(
@@ -113,20 +115,20 @@ class DynamicLossScale(LossScale):
 
     @property
     def increment_period(self) -> int:
-        """How many good steps make the scale larger."""
+        """The number of consecutive good steps after which the scale grows."""
         return self._increment_period
 
     @property
     def multiplier(self) -> float:
-        """What the scale is multiplied by, and divided by."""
+        """The factor by which the scale grows, and by which it is divided."""
         return self._multiplier
 
     def __call__(self) -> Tensor:
-        """The scale as it is, a scalar float32."""
+        """Return the current scale, a scalar float32."""
         return convert_to_tensor(self._scale)
 
     def update(self, grads: Any) -> tuple[Operation, Tensor]:
-        """An operation that counts the step and changes the scale; whether all are finite."""
+        """Return an operation that updates the scale, and whether all gradients are finite."""
         is_finite = _are_finite(nest.flatten(grads))
         return cond(is_finite, self._after_good_step, self._after_bad_step), is_finite
 
@@ -145,7 +147,7 @@ class DynamicLossScale(LossScale):
         return group(self._good_steps.assign(0), self._scale.assign(smaller))
 
     def get_config(self) -> dict[str, Any]:
-        """`initial_loss_scale`, `increment_period` and `multiplier`."""
+        """Return `initial_loss_scale`, `increment_period` and `multiplier`."""
         return {
             "initial_loss_scale": self._initial_loss_scale,
             "increment_period": self._increment_period,
@@ -154,7 +156,7 @@ class DynamicLossScale(LossScale):
 
 
 def _are_finite(grads: list[Any]) -> Tensor:
-    """Whether all elements of all gradients are finite; None is no gradient."""
+    """Return whether all elements of all gradients are finite; gradients may be None."""
     tensors = [
         convert_to_tensor(grad.values if isinstance(grad, IndexedSlices) else grad)
         for grad in grads
@@ -168,7 +170,7 @@ def _are_finite(grads: list[Any]) -> Tensor:
 
 
 def loss_scale_of(identifier: Any) -> LossScale:
-    """A scale of a number, of "dynamic", or the scale itself; ValueError for anything else."""
+    """Make a scale from a number, "dynamic" or a LossScale; raise ValueError for anything else."""
     if isinstance(identifier, (int, float)):
         return FixedLossScale(identifier)
     if isinstance(identifier, str) and identifier == "dynamic":

@@ -1,4 +1,4 @@
-"""An optimizer that scales the loss and leaves out steps whose gradients are not finite."""
+"""An optimizer that scales the loss and skips steps whose gradients are not finite."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class MixedPrecisionLossScaleOptimizer(Optimizer):
     """Trains as `opt` does, by gradients of the loss times `loss_scale`, divided by it.
 
     opt: an Optimizer. loss_scale: a number, "dynamic" or a LossScale. With a dynamic scale a step
-    whose gradients are not all finite changes no variable and is not counted. ValueError for
+    whose gradients are not all finite changes no variable and is not counted. Raises ValueError for
     other arguments.
     """
 
@@ -43,9 +43,9 @@ class MixedPrecisionLossScaleOptimizer(Optimizer):
         colocate_gradients_with_ops: bool = False,
         grad_loss: Any = None,
     ) -> list[tuple[Any, Variable]]:
-        """(gradient or None, variable) as of the inner optimizer, of the loss as it is.
+        """Return the inner optimizer's pairs (gradient or None, variable), for the unscaled loss.
 
-        Raises as `Optimizer.compute_gradients`.
+        Raises as `Optimizer.compute_gradients` does.
         """
         scale = self._loss_scale()
         value = convert_to_tensor(loss() if callable(loss) else loss, name="loss")
@@ -62,8 +62,10 @@ class MixedPrecisionLossScaleOptimizer(Optimizer):
         global_step: Any = None,
         name: str | None = None,
     ) -> Operation:
-        """An operation that changes the variables and counts the step where all gradients are
-        finite, and changes the scale. Raises as `Optimizer.apply_gradients`.
+        """Return an operation that applies the gradients and updates the scale.
+
+        If all gradients are finite, it changes the variables and counts the step. Raises as
+        `Optimizer.apply_gradients` does.
         """
         pairs = list(grads_and_vars)
         if not isinstance(self._loss_scale, DynamicLossScale):
@@ -77,20 +79,20 @@ class MixedPrecisionLossScaleOptimizer(Optimizer):
         return group(cond(is_finite, apply, no_op), change_scale, name=whole)
 
     def get_slot_names(self) -> list[str]:
-        """The names of the inner optimizer's slots."""
+        """Return the names of the inner optimizer's slots."""
         return self._optimizer.get_slot_names()
 
     def get_slot(self, var: Variable, name: str) -> Variable | None:
-        """The inner optimizer's slot of a variable, or None."""
+        """Return the inner optimizer's slot of a variable, or None."""
         return self._optimizer.get_slot(var, name)
 
     def variables(self) -> list[Variable]:
-        """The variables of the inner optimizer and of the scale."""
+        """Return the variables of the inner optimizer and of the scale."""
         return [*self._optimizer.variables(), *self._loss_scale._weights.values()]
 
 
 def _scaled(grad: Any, factor: Tensor) -> Any:
-    """A gradient times a scalar; None is none."""
+    """Multiply a gradient by a scalar; None stays None."""
     if grad is None:
         return None
     if isinstance(grad, IndexedSlices):

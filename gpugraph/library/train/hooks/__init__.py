@@ -1,1 +1,1 @@
-"""Hooks: what takes part in each run of a monitored session."""
+"""Hooks, which take part in each run of a monitored session."""

@@ -1,4 +1,4 @@
-"""CheckpointSaverHook: a checkpoint every so many steps or seconds, and those who listen to it."""
+"""CheckpointSaverHook: saves checkpoints at intervals of steps or seconds, with its listeners."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from gpugraph.platform import logging
 
 
 class CheckpointSaverListener:
-    """The base of what acts before and after a checkpoint is saved; each method does nothing."""
+    """Base class of listeners that act before and after checkpoints; its methods do nothing."""
 
     def begin(self) -> None:
         """Called before there is a session: the graph may be changed."""
@@ -36,25 +36,25 @@ class CheckpointSaverListener:
         """Called before each checkpoint."""
 
     def after_save(self, session: Any, global_step_value: int) -> bool | None:
-        """Called after each checkpoint; True asks for the end of the training."""
+        """Called after each checkpoint; a result of True requests the end of the training."""
 
 
 class CheckpointSaverHook(SessionRunHook):
-    """Saves a checkpoint at the start, every so many steps or seconds, and at the end.
+    """Saves a checkpoint at the start, at intervals of steps or seconds, and at the end.
 
     Args:
-      checkpoint_dir: the folder of the checkpoints, and of an event file that notes them.
+      checkpoint_dir: the folder of the checkpoints, and of an event file that records them.
       save_secs: seconds between two checkpoints.
-      save_steps: global steps between two checkpoints. Exactly one of them.
+      save_steps: global steps between two checkpoints. Exactly one of the two is required.
       saver: the Saver.
       checkpoint_basename: the name of the files, before the step.
-      scaffold: a Scaffold, whose Saver is used; not both. Without both it is the one Saver of
-        collection SAVERS.
+      scaffold: a Scaffold, whose Saver is used; excludes `saver`. Without both, the only Saver of
+        collection SAVERS is used.
       listeners: CheckpointSaverListeners.
       save_graph_def: whether `graph.pbtxt` and the checkpoints' `.meta` are written.
 
     Raises:
-      ValueError: both of what there may be one, or not exactly one of what must be.
+      ValueError: both saver and scaffold, or not exactly one of save_secs and save_steps.
     """
 
     def __init__(
@@ -80,14 +80,14 @@ class CheckpointSaverHook(SessionRunHook):
         self._save_graph_def = save_graph_def
 
     def begin(self) -> None:
-        """Finds the global step (RuntimeError where there is none) and the event file."""
+        """Find the global step and open the event file; raise RuntimeError if there is no step."""
         self._summary_writer = FileWriterCache.get(self._checkpoint_dir)
         self._global_step = global_step_for("CheckpointSaverHook")
         for listener in self._listeners:
             listener.begin()
 
     def after_create_session(self, session: Any, coord: Any) -> None:
-        """Writes the graph, and a checkpoint of the step that the session begins with."""
+        """Write the graph, and a checkpoint of the session's initial step."""
         step = int(session.run(self._global_step))
         self._write_graph()
         self._save(session, step)
@@ -104,11 +104,11 @@ class CheckpointSaverHook(SessionRunHook):
         self._summary_writer.add_meta_graph(meta_graph)
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
-        """The global step, as it is before the run."""
+        """Fetch the global step, as it is before the run."""
         return SessionRunArgs(self._global_step)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Saves, where it is time; ends the training where a listener wants that."""
+        """Save a checkpoint if one is due, and end the training if a listener requests it."""
         if self._timer.should_trigger_for_step(run_values.results + self._steps_per_run):
             step = int(run_context.session.run(self._global_step))
             if self._timer.should_trigger_for_step(step):
@@ -117,7 +117,7 @@ class CheckpointSaverHook(SessionRunHook):
                     run_context.request_stop()
 
     def end(self, session: Any) -> None:
-        """Saves the last step, unless it is saved."""
+        """Save the last step, unless it is saved already."""
         step = int(session.run(self._global_step))
         if step != self._timer.last_triggered_step():
             self._save(session, step)
@@ -126,7 +126,7 @@ class CheckpointSaverHook(SessionRunHook):
         self._summary_writer.flush()
 
     def _save(self, session: Any, step: int) -> bool:
-        """Saves a checkpoint; whether a listener wants the training to end."""
+        """Save a checkpoint; return whether a listener requests the end of the training."""
         logging.info("Saving checkpoints for %d into %s.", step, self._save_path)
         for listener in self._listeners:
             listener.before_save(session, step)
@@ -138,7 +138,7 @@ class CheckpointSaverHook(SessionRunHook):
         )
         ends = [listener for listener in self._listeners if listener.after_save(session, step)]
         for listener in ends:
-            logging.info("A CheckpointSaverListener asked for the training's end: %s", listener)
+            logging.info("A CheckpointSaverListener requested a stop: %s", listener)
         return bool(ends)
 
     def _get_saver(self) -> Any:

@@ -1,4 +1,4 @@
-"""Hooks that say how a training goes: LoggingTensorHook, StepCounterHook, NanTensorHook."""
+"""Hooks that report on a training: LoggingTensorHook, StepCounterHook, NanTensorHook."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from gpugraph.library.train.hooks.session_run_hook import (
 from gpugraph.library.train.hooks.step_timer import NeverTriggerTimer, SecondOrStepTimer
 from gpugraph.platform import logging
 
-_MOST_WARNINGS = 5
+_MAX_WARNINGS = 5
 
 
 class LoggingTensorHook(SessionRunHook):
-    """Logs tensors, at the level INFO, every so many runs or seconds, and at the end.
+    """Logs tensors, at the level INFO, at intervals of runs or seconds, and at the end.
 
     Args:
-      tensors: a dict of what to call them to tensors or their names, or an iterable of these.
-      every_n_iter: runs between two logs; at the first run too.
+      tensors: a dict from labels to tensors or their names, or an iterable of tensors or names.
+      every_n_iter: runs between two logs; the first run is logged too.
       every_n_secs: seconds between two logs.
-      at_end: whether to log at the end; then every_n_iter and every_n_secs may both be missing.
+      at_end: whether to log at the end; every_n_iter and every_n_secs may then both be missing.
       formatter: a function of the dict of values, which returns the text.
 
     Raises:
@@ -62,24 +62,24 @@ class LoggingTensorHook(SessionRunHook):
         )
 
     def begin(self) -> None:
-        """Finds the tensors in the default graph; ValueError for those of another graph."""
+        """Find the tensors in the default graph; raise ValueError for tensors of another graph."""
         self._timer.reset()
         self._runs = 0
         self._current = {tag: _tensor(item) for tag, item in self._tensors.items()}
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
-        """The tensors, where it is time."""
+        """Fetch the tensors if a log is due."""
         self._is_time = self._timer.should_trigger_for_step(self._runs)
         return SessionRunArgs(self._current) if self._is_time else None
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Logs them."""
+        """Log the fetched tensors."""
         if self._is_time:
             self._log(run_values.results)
         self._runs += 1
 
     def end(self, session: Any) -> None:
-        """Logs them once more, if that is wanted."""
+        """Log the tensors once more, if `at_end`."""
         if self._log_at_end:
             self._log(session.run(self._current))
 
@@ -101,7 +101,7 @@ def _by_tag(tensors: Any) -> tuple[Iterable[Any], dict[Any, Any]]:
 
 
 def _tensor(item: Any) -> Any:
-    """The element of the default graph that an item is, or names: `loss` is `loss:0`."""
+    """Return the element of the default graph that an item is or names: `loss` means `loss:0`."""
     graph = get_default_graph()
     if not isinstance(item, str):
         if getattr(item, "graph", None) is not graph:
@@ -120,12 +120,12 @@ def _tensor(item: Any) -> Any:
 
 
 class StepCounterHook(SessionRunHook):
-    """Logs the global steps a second, and writes them as a summary `global_step/sec`.
+    """Logs the global steps per second, and writes them as a summary `global_step/sec`.
 
     Args:
       every_n_steps: global steps between two reports.
-      every_n_secs: seconds between two reports. Exactly one of them: else ValueError.
-      output_dir: the folder of the event file, where there is no `summary_writer`.
+      every_n_secs: seconds between two reports. Exactly one of the two: else ValueError.
+      output_dir: the folder of the event file, if there is no `summary_writer`.
       summary_writer: the FileWriter. Without both the rate is only logged.
     """
 
@@ -144,18 +144,18 @@ class StepCounterHook(SessionRunHook):
         self._steps_per_run = 1
 
     def begin(self) -> None:
-        """Finds the global step (RuntimeError where there is none) and the writer."""
+        """Find the global step and open the writer; raise RuntimeError if there is no step."""
         if self._summary_writer is None and self._output_dir:
             self._summary_writer = FileWriterCache.get(self._output_dir)
         self._global_step = global_step_for("StepCounterHook")
         self._tag = f"{get_global_step().op.name}/sec"
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
-        """The global step, as it is before the run."""
+        """Fetch the global step, as it is before the run."""
         return SessionRunArgs(self._global_step)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Reports, where it is time; warns of a global step that stands still."""
+        """Report the rate if a report is due; warn of a global step that does not change."""
         before = run_values.results
         if self._timer.should_trigger_for_step(before + self._steps_per_run):
             step = run_context.session.run(self._global_step)
@@ -167,15 +167,15 @@ class StepCounterHook(SessionRunHook):
             logging.log_first_n(
                 logging.WARN,
                 "It seems that global step (tf.train.get_global_step) has not been increased: it "
-                "was %s before two runs in a row. Give tf.train.get_global_step() to "
+                "was %s before two consecutive runs. Pass tf.train.get_global_step() to "
                 "Optimizer.apply_gradients or Optimizer.minimize.",
-                _MOST_WARNINGS,
+                _MAX_WARNINGS,
                 before,
             )
         self._last_global_step = before
 
     def end(self, session: Any) -> None:
-        """Writes what waits in the writer."""
+        """Flush the writer."""
         if self._summary_writer is not None:
             self._summary_writer.flush()
 
@@ -187,14 +187,14 @@ class StepCounterHook(SessionRunHook):
 
 
 class NanLossDuringTrainingError(RuntimeError):
-    """What a NanTensorHook raises."""
+    """The error that a NanTensorHook raises."""
 
     def __str__(self) -> str:
         return "NaN loss during training."
 
 
 class NanTensorHook(SessionRunHook):
-    """Ends the training where a loss is NaN: by NanLossDuringTrainingError, or by a stop.
+    """Ends the training if a loss is NaN: by NanLossDuringTrainingError, or by a stop request.
 
     loss_tensor: the loss. fail_on_nan_loss: whether to raise.
     """
@@ -203,11 +203,11 @@ class NanTensorHook(SessionRunHook):
         self._loss_tensor, self._fail_on_nan_loss = loss_tensor, fail_on_nan_loss
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
-        """The loss."""
+        """Fetch the loss."""
         return SessionRunArgs(self._loss_tensor)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Looks at it."""
+        """Check the loss."""
         if not np.isnan(run_values.results):
             return
         message = "Model diverged with loss = NaN."

@@ -21,16 +21,16 @@ from gpugraph.platform import logging
 
 
 class ProfilerHook(SessionRunHook):
-    """Traces a run every so many steps or seconds, but not the first one.
+    """Traces a run at intervals of steps or seconds, but not the first run.
 
-    The trace of step N is the file `timeline-N.json`, which chrome://tracing opens; the event file
-    gets the run's RunMetadata under the tag `step_N`.
+    The trace of step N is the file `timeline-N.json`, which chrome://tracing opens; the run's
+    RunMetadata is written to the event file under the tag `step_N`.
 
     Args:
       save_steps: global steps between two traces.
-      save_secs: seconds between two traces. Exactly one of them: else ValueError.
+      save_secs: seconds between two traces. Exactly one of the two: else ValueError.
       output_dir: the folder of the files.
-      show_dataflow, show_memory: as of `Timeline.generate_chrome_trace_format`.
+      show_dataflow, show_memory: as in `Timeline.generate_chrome_trace_format`.
     """
 
     def __init__(
@@ -46,20 +46,20 @@ class ProfilerHook(SessionRunHook):
         self._shows = show_dataflow, show_memory
 
     def begin(self) -> None:
-        """Finds the global step (RuntimeError where there is none) and the event file."""
+        """Find the global step and open the event file; raise RuntimeError if there is no step."""
         self._next_step: int | None = None
         self._global_step = global_step_for("ProfilerHook")
         self._summary_writer = FileWriterCache.get(self._output_dir)
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
-        """The global step, and a trace where it is time."""
+        """Fetch the global step, and request a trace if one is due."""
         step = self._next_step
         self._is_time = step is not None and self._timer.should_trigger_for_step(step)
         options = RunOptions(trace_level=RunOptions.FULL_TRACE) if self._is_time else None
         return SessionRunArgs(self._global_step, options=options)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Writes the trace, under the global step after the run."""
+        """Write the trace, under the global step after the run."""
         before = int(run_values.results)
         if self._next_step is None:
             self._timer.update_last_triggered_step(before)
@@ -71,7 +71,7 @@ class ProfilerHook(SessionRunHook):
         self._next_step = step + 1
 
     def end(self, session: Any) -> None:
-        """Writes what waits in the event file."""
+        """Flush the event file."""
         self._summary_writer.flush()
 
     def _save(self, step: int, run_metadata: Any) -> None:

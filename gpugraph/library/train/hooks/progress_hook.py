@@ -1,4 +1,4 @@
-"""ProgressHook: how far a training is, for people: steps, rate, loss, time left.
+"""ProgressHook: a readable display of a training's progress: steps, rate, loss, time left.
 
 TensorFlow has no such hook.
 """
@@ -27,15 +27,17 @@ _TERMINAL_SECONDS, _LOG_SECONDS = 0.2, 10.0
 
 
 class ProgressHook(SessionRunHook):
-    """Shows how far a training is: one line in a terminal, lines in a log, a bar in a notebook.
+    """Shows a training's progress: one line in a terminal, lines in a log, a bar in a notebook.
 
     Args:
-      last_step: the global step at which the training ends, if it is known: for the time left.
-      tensors: what to show, a tensor (called loss) or a dict of names to tensors; scalars.
-      every_secs: seconds between two looks; by default 0.2 in a terminal or notebook, 10 in a log.
-      file: where lines go; `sys.stderr` by default.
-      use_tqdm: whether the package tqdm draws the line or bar; by default it does where there is a
-        terminal or notebook and it is installed. ModuleNotFoundError where it must and is not.
+      last_step: the global step at which the training ends, if known; needed for the time left.
+      tensors: the scalars to show: a tensor (called loss) or a dict of names to tensors.
+      every_secs: seconds between two updates; by default 0.2 in a terminal or notebook, 10 in a
+        log.
+      file: the destination of lines; `sys.stderr` by default.
+      use_tqdm: whether the package tqdm draws the line or bar; by default it does if there is a
+        terminal or notebook and tqdm is installed. With True and without tqdm, ModuleNotFoundError
+        is raised.
 
     Tensors are computed only in the runs after which they are shown.
     """
@@ -54,13 +56,13 @@ class ProgressHook(SessionRunHook):
         self._every_secs, self._use_tqdm = every_secs, use_tqdm
 
     def begin(self) -> None:
-        """Finds the global step; RuntimeError where there is none."""
+        """Find the global step; raise RuntimeError if there is none."""
         self._global_step = global_step_for("ProgressHook")
         self._display: _Display | None = None
         self._is_time = False
 
     def after_create_session(self, session: Any, coord: Any) -> None:
-        """Begins to count at the session's step."""
+        """Start counting at the session's step."""
         step = int(session.run(self._global_step))
         if self._display is None:
             self._display = _display(self._file, self._use_tqdm, step, self._last_step)
@@ -68,14 +70,14 @@ class ProgressHook(SessionRunHook):
         self._next = 0.0
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
-        """The global step and the tensors, where it is time."""
+        """Fetch the global step and the tensors if an update is due."""
         self._is_time = time.monotonic() >= self._next
         if not self._is_time:
             return None
         return SessionRunArgs([self._global_step, list(self._tensors.values())])
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Shows them."""
+        """Show the fetched values."""
         if not self._is_time or self._display is None:
             return
         step, values = run_values.results
@@ -84,7 +86,7 @@ class ProgressHook(SessionRunHook):
         self._next = time.monotonic() + wait
 
     def end(self, session: Any) -> None:
-        """Shows the last step, and ends the line."""
+        """Show the last step, and end the line."""
         if self._display is not None:
             self._show(int(session.run(self._global_step)), {})
             self._display.close()
@@ -111,7 +113,7 @@ def _duration(seconds: float) -> str:
 
 
 class _Display:
-    """A line in a terminal that is written over, or lines in a log."""
+    """A line in a terminal that is overwritten, or lines in a log."""
 
     def __init__(self, file: Any, is_terminal: bool, last_step: int | None) -> None:
         self._file, self._is_terminal, self._last = file, is_terminal, last_step
@@ -120,7 +122,7 @@ class _Display:
         self._shown = -1
 
     def show(self, step: int, rate: float, texts: Mapping[str, str]) -> None:
-        """Shows a step, unless it is shown."""
+        """Show a step, unless it is shown already."""
         if step == self._shown:
             return
         self._shown = step
@@ -144,7 +146,7 @@ class _Display:
         self._file.flush()
 
     def close(self) -> None:
-        """Ends the line of a terminal."""
+        """End the line of a terminal."""
         if self._is_terminal and self._length:
             self._file.write("\n")
             self._file.flush()
@@ -158,13 +160,13 @@ class _TqdmDisplay(_Display):
         self._bar = tqdm(total=last_step, initial=first, unit="step", file=file)
 
     def show(self, step: int, rate: float, texts: Mapping[str, str]) -> None:
-        """Moves the bar."""
+        """Move the bar."""
         if texts:
             self._bar.set_postfix(texts, refresh=False)
         self._bar.update(max(step - self._bar.n, 0))
 
     def close(self) -> None:
-        """Ends the bar."""
+        """End the bar."""
         self._bar.close()
 
 

@@ -1,4 +1,4 @@
-"""SessionRunHook, and what it is given before and after a run."""
+"""SessionRunHook, and the arguments of its methods before and after a run."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 
 class SessionRunArgs(NamedTuple):
-    """What a hook adds to a run: fetches, in any structure, feeds and RunOptions."""
+    """A hook's additions to a run: fetches, in any structure, feeds and RunOptions."""
 
     fetches: Any
     feed_dict: Any = None
@@ -14,8 +14,8 @@ class SessionRunArgs(NamedTuple):
 
 
 class SessionRunValues(NamedTuple):
-    """What a run gave: the hook's own fetches in their structure (None for none), its options and
-    its RunMetadata."""
+    """The results of a run: the values of the hook's fetches in their structure (None without
+    fetches), the run's options and its RunMetadata."""
 
     results: Any
     options: Any
@@ -38,21 +38,21 @@ class SessionRunContext:
 
     @property
     def session(self) -> Any:
-        """The tf.Session; what it runs has no hooks."""
+        """The tf.Session; its own runs have no hooks."""
         return self._session
 
     @property
     def stop_requested(self) -> bool:
-        """Whether a hook wants this to be the last run."""
+        """Whether a hook has requested that this be the last run."""
         return self._stop_requested
 
     def request_stop(self) -> None:
-        """Makes this the last run: `should_stop` of the session is True from now on."""
+        """Make this the last run: `should_stop` of the session is True from now on."""
         self._stop_requested = True
 
 
 class SessionRunHook:
-    """The base of hooks; each method does nothing."""
+    """Base class of hooks; its methods do nothing."""
 
     def begin(self) -> None:
         """Called once, before there is a session: the graph may be changed, for the last time."""
@@ -61,13 +61,13 @@ class SessionRunHook:
         """Called with each new session, also after a recovery. The graph is finalized."""
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
-        """Called before each run: what to add to it, or None."""
+        """Called before each run; returns the additions to the run, or None."""
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
         """Called after each run that raised nothing."""
 
     def end(self, session: Any) -> None:
-        """Called at the end, before the session is closed, unless an error ends it.
+        """Called at the end, before the session is closed, unless an error ends the training.
 
         OutOfRangeError and StopIteration, the end of the input, are no errors here.
         """

@@ -1,4 +1,4 @@
-"""When a hook acts: every so many steps or seconds."""
+"""Timers that decide when a hook acts: at intervals of steps or seconds."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import time
 
 
 class SecondOrStepTimer:
-    """Says at which steps to act: every `every_secs` seconds, or every `every_steps` steps.
+    """Decides at which steps to act: every `every_secs` seconds, or every `every_steps` steps.
 
-    ValueError unless exactly one of them is given.
+    Raises ValueError unless exactly one of them is given.
     """
 
     def __init__(self, every_secs: float | None = None, every_steps: int | None = None) -> None:
@@ -20,12 +20,12 @@ class SecondOrStepTimer:
         self.reset()
 
     def reset(self) -> None:
-        """Forgets when it was last: the next step is one to act at."""
+        """Forget the last time: the next step is one to act at."""
         self._last_triggered_step: int | None = None
         self._last_triggered_time: float | None = None
 
     def should_trigger_for_step(self, step: int) -> bool:
-        """Whether to act at this step: the first one asked for, and later ones when it is time."""
+        """Return whether to act at this step: the first one, and later after the interval."""
         last, moment = self._last_triggered_step, self._last_triggered_time
         if last is None or moment is None:
             return True
@@ -36,7 +36,7 @@ class SecondOrStepTimer:
         return time.time() >= moment + (self._every_secs or 0)
 
     def update_last_triggered_step(self, step: int) -> tuple[float | None, int | None]:
-        """Notes that the step was acted at: seconds and steps since the time before, or Nones."""
+        """Record an action at this step; return seconds and steps since the last, or Nones."""
         now, moment, last = time.time(), self._last_triggered_time, self._last_triggered_step
         self._last_triggered_time, self._last_triggered_step = now, step
         if moment is None or last is None:
@@ -44,20 +44,20 @@ class SecondOrStepTimer:
         return now - moment, step - last
 
     def last_triggered_step(self) -> int | None:
-        """The step it was last acted at, or None."""
+        """Return the step of the last action, or None."""
         return self._last_triggered_step
 
 
 class NeverTriggerTimer(SecondOrStepTimer):
-    """Says at no step to act."""
+    """A timer that never triggers."""
 
     def __init__(self) -> None:
         super().__init__(every_steps=1)
 
     def should_trigger_for_step(self, step: int) -> bool:
-        """False."""
+        """Return False."""
         return False
 
     def update_last_triggered_step(self, step: int) -> tuple[None, None]:
-        """Notes nothing."""
+        """Record nothing."""
         return None, None

@@ -1,4 +1,4 @@
-"""Hooks that begin and end: StopAtStepHook, GlobalStepWaiterHook, FinalOpsHook, FeedFnHook."""
+"""Hooks at the start and end: StopAtStepHook, GlobalStepWaiterHook, FinalOpsHook, FeedFnHook."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from gpugraph.library.train.hooks.session_run_hook import (
 )
 from gpugraph.platform import logging
 
-_BETWEEN_LOOKS = 0.5
-_BETWEEN_REPORTS = 1000
+_POLL_SECONDS = 0.5
+_STEPS_BETWEEN_REPORTS = 1000
 
 
 class StopAtStepHook(SessionRunHook):
-    """Ends after `num_steps` more steps, or when the global step is `last_step`.
+    """Ends the training after `num_steps` more steps, or when the global step is `last_step`.
 
-    ValueError unless exactly one of them is given; RuntimeError where there is no global step.
+    Raises ValueError unless exactly one of them is given; RuntimeError if there is no global step.
     """
 
     def __init__(self, num_steps: int | None = None, last_step: int | None = None) -> None:
@@ -34,20 +34,20 @@ class StopAtStepHook(SessionRunHook):
         self._num_steps, self._last_step = num_steps, last_step
 
     def begin(self) -> None:
-        """Finds the global step."""
+        """Find the global step."""
         self._global_step = global_step_for("StopAtStepHook")
 
     def after_create_session(self, session: Any, coord: Any) -> None:
-        """Finds the last step, the first time."""
+        """Compute the last step, for the first session."""
         if self._last_step is None:
             self._last_step = session.run(self._global_step) + self._num_steps
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
-        """The global step, as it is before the run."""
+        """Fetch the global step, as it is before the run."""
         return SessionRunArgs(self._global_step)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Asks for the end where the global step, read anew, has come to the last one."""
+        """Request a stop if the global step, read again, has reached the last one."""
         last = self._last_step
         if run_values.results + 1 < last:
             return
@@ -56,18 +56,21 @@ class StopAtStepHook(SessionRunHook):
 
 
 class GlobalStepWaiterHook(SessionRunHook):
-    """Holds the first run back until the global step, which others count, is `wait_until_step`."""
+    """Delays the first run until the global step has reached `wait_until_step`.
+
+    Other workers count it meanwhile.
+    """
 
     def __init__(self, wait_until_step: int) -> None:
         self._wait_until_step = wait_until_step
 
     def begin(self) -> None:
-        """Finds the global step; RuntimeError where there is none."""
+        """Find the global step; raise RuntimeError if there is none."""
         self._worker_is_started = False
         self._global_step = global_step_for("GlobalStepWaiterHook")
 
     def before_run(self, run_context: SessionRunContext) -> None:
-        """Waits; adds nothing to the run."""
+        """Wait; add nothing to the run."""
         if self._worker_is_started or self._wait_until_step <= 0:
             self._worker_is_started = True
             return
@@ -75,10 +78,10 @@ class GlobalStepWaiterHook(SessionRunHook):
         logging.info(message, self._wait_until_step)
         reported = 0
         while (step := run_context.session.run(self._global_step)) < self._wait_until_step:
-            if step - reported > _BETWEEN_REPORTS:
+            if step - reported > _STEPS_BETWEEN_REPORTS:
                 logging.info(message + " Current step is %d.", self._wait_until_step, step)
                 reported = step
-            time.sleep(_BETWEEN_LOOKS)
+            time.sleep(_POLL_SECONDS)
         self._worker_is_started = True
 
 
@@ -95,26 +98,26 @@ class FinalOpsHook(SessionRunHook):
         return self._values
 
     def end(self, session: Any) -> None:
-        """Runs them. OutOfRangeError and StopIteration, of ops that read input, are raised on."""
+        """Run the final ops; OutOfRangeError and StopIteration of their inputs propagate."""
         if self._final_ops is None:
             return
         try:
             self._values = session.run(self._final_ops, feed_dict=self._feeds)
         except (OutOfRangeError, StopIteration):
             logging.warning(
-                "The final ops of a FinalOpsHook read from an input that has come to its end. "
-                "They should depend on variables alone: what updates a metric belongs in the "
-                "steps, its value here."
+                "The final ops of a FinalOpsHook read from an input that has ended. "
+                "They should depend on variables alone: update metrics in the "
+                "steps, and read their values here."
             )
             raise
 
 
 class FeedFnHook(SessionRunHook):
-    """Feeds each run what `feed_fn()` returns: a dict of tensors to values."""
+    """Feeds each run the result of `feed_fn()`: a dict of tensors to values."""
 
     def __init__(self, feed_fn: Callable[[], Any]) -> None:
         self.feed_fn = feed_fn
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
-        """The feeds."""
+        """Return the feeds."""
         return SessionRunArgs(fetches=None, feed_dict=self.feed_fn())

@@ -1,4 +1,4 @@
-"""SummarySaverHook: writes the summaries of every so many steps or seconds."""
+"""SummarySaverHook: writes summaries at intervals of steps or seconds."""
 
 from __future__ import annotations
 
@@ -18,18 +18,19 @@ from gpugraph.library.train.hooks.step_timer import SecondOrStepTimer
 
 
 class SummarySaverHook(SessionRunHook):
-    """Writes summaries at the first run, and then every so many steps or seconds.
+    """Writes summaries at the first run, and then at intervals of steps or seconds.
 
     Args:
-      save_steps: global steps between two times.
-      save_secs: seconds between two times. Exactly one of them.
-      output_dir: the folder of the event file, where there is no `summary_writer`.
+      save_steps: global steps between two summaries.
+      save_secs: seconds between two summaries. Exactly one of the two is required.
+      output_dir: the folder of the event file, if there is no `summary_writer`.
       summary_writer: the FileWriter. Without both nothing is written.
       scaffold: a Scaffold, whose `summary_op` is written.
-      summary_op: the summary, or a list of them. Exactly one of the two.
+      summary_op: the summary, or a list of them. Exactly one of scaffold and summary_op is
+        required.
 
     Raises:
-      ValueError: not exactly one of what must be.
+      ValueError: not exactly one of each pair.
     """
 
     def __init__(
@@ -48,14 +49,14 @@ class SummarySaverHook(SessionRunHook):
         self._timer = SecondOrStepTimer(every_secs=save_secs, every_steps=save_steps)
 
     def begin(self) -> None:
-        """Finds the global step (RuntimeError where there is none) and the writer."""
+        """Find the global step and open the writer; raise RuntimeError if there is no step."""
         if self._summary_writer is None and self._output_dir:
             self._summary_writer = FileWriterCache.get(self._output_dir)
         self._next_step: int | None = None
         self._global_step = global_step_for("SummarySaverHook")
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
-        """The global step, and the summaries where it is time."""
+        """Fetch the global step, and the summaries if they are due."""
         step = self._next_step
         self._is_time = step is None or self._timer.should_trigger_for_step(step)
         requests = {"global_step": self._global_step}
@@ -64,7 +65,7 @@ class SummarySaverHook(SessionRunHook):
         return SessionRunArgs(requests)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Writes them, under the global step after the run."""
+        """Write the summaries, under the global step after the run."""
         if self._summary_writer is None:
             return
         step = run_values.results["global_step"] + 1
@@ -79,7 +80,7 @@ class SummarySaverHook(SessionRunHook):
         self._next_step = step + 1
 
     def end(self, session: Any = None) -> None:
-        """Writes what waits in the writer."""
+        """Flush the writer."""
         if self._summary_writer is not None:
             self._summary_writer.flush()
 

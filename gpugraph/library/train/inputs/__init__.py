@@ -1,1 +1,1 @@
-"""Inputs by queues: producers of file names and rows, and batches."""
+"""Queue-based inputs: producers of file names and rows, and batches."""

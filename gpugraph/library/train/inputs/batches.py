@@ -1,7 +1,7 @@
-"""Batches: elements that threads compute, collected by a queue.
+"""Batches: elements that threads compute and a queue collects.
 
-A function with `maybe` in its name leaves out elements for which `keep_input` is False. One with
-`join` takes a list for each thread, the others one list and a number of threads that compute it.
+A function with `maybe` in its name skips elements for which `keep_input` is False. One with
+`join` takes a list for each thread, the others one list and the number of threads that compute it.
 """
 
 from __future__ import annotations
@@ -36,29 +36,30 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 
 
 class _QueueKind(NamedTuple):
-    """A queue of `capacity` elements, of which `least` stay in it while it is filled."""
+    """A queue of `capacity` elements, of which `min_size` stay in it while it is filled."""
 
     create: Callable[[list[DType], list[TensorShape]], QueueBase]
     capacity: int
-    least: int = 0
+    min_size: int = 0
 
     def summarize(self, queue: QueueBase) -> None:
-        """Adds a summary of how much of what may leave the queue is there."""
-        size, span = queue.size(), self.capacity - self.least
-        over = f"over_{self.least}_of_{span}" if self.shuffles(queue) else f"of_{span}"
+        """Add a summary of the fraction of the dequeuable elements that is present."""
+        size, span = queue.size(), self.capacity - self.min_size
+        over = f"over_{self.min_size}_of_{span}" if self.shuffles(queue) else f"of_{span}"
         if self.shuffles(queue):
-            size = raw_ops.Maximum(0, size - self.least)
+            size = raw_ops.Maximum(0, size - self.min_size)
         scalar(f"fraction_{over}_full", raw_ops.Cast(size, dtypes.float32) * (1.0 / span))
 
     def shuffles(self, queue: QueueBase) -> bool:
-        """Whether the order is random, which keeps `least` elements back."""
+        """Return whether the order is random, which keeps `min_size` elements back."""
         return isinstance(queue, RandomShuffleQueue)
 
 
 class _Batching(NamedTuple):
-    """What the functions have in common.
+    """The common parameters of the functions.
 
-    queue_kind: `queue_kind(dtypes, shapes)`. num_threads: how often each list is computed.
+    queue_kind: creates the queue from dtypes and shapes. num_threads: how often each list is
+    computed.
     """
 
     scope: str
@@ -97,7 +98,10 @@ def _batched(tensors_list: Sequence[Any], batching: _Batching, name: str | None)
 
 
 def as_lists(tensors_list: Sequence[Any]) -> list[list[Any]]:
-    """The components of each element, in order. ValueError where there is none, or other keys."""
+    """Return the components of each element, in order.
+
+    Raises ValueError if there are no elements, or if their keys differ.
+    """
     if not isinstance(tensors_list, (list, tuple)):
         raise TypeError(f"Expected a list of sets of tensors, got {tensors_list!r}")
     if not tensors_list:
@@ -111,14 +115,14 @@ def as_lists(tensors_list: Sequence[Any]) -> list[list[Any]]:
 
 
 def structured_as(tensors: Any, batch: Any) -> Any:
-    """A batch in the structure of what it was made of; that of a list of one is a tensor."""
+    """Return a batch in the structure of its elements; for a list of one it is a tensor."""
     if not isinstance(tensors, Mapping):
         return batch
     return dict(zip(sorted(tensors), batch if isinstance(batch, list) else [batch]))
 
 
 def keep_condition(keep_input: Any, enqueue_many: bool) -> Tensor:
-    """Which elements are enqueued. ValueError for what is neither scalar nor vector."""
+    """Return the condition for enqueueing; raise ValueError unless it is scalar or vector."""
     keep = convert_to_tensor(keep_input, dtype=dtypes.bool)
     rank = keep.get_shape().rank
     if rank is None:
@@ -131,7 +135,7 @@ def keep_condition(keep_input: Any, enqueue_many: bool) -> Tensor:
 
 
 def element_types(lists: Sequence[Sequence[Tensor]]) -> list[DType]:
-    """The dtypes, which all lists have. TypeError where one has others."""
+    """Return the dtypes, which all lists share; raise TypeError if they differ."""
     types = [[tensor.dtype.base_dtype for tensor in tensors] for tensors in lists]
     for other in types[1:]:
         if other != types[0]:
@@ -145,10 +149,10 @@ def element_types(lists: Sequence[Sequence[Tensor]]) -> list[DType]:
 def element_shapes(
     lists: Sequence[Sequence[Tensor]], shapes: Any, many: bool, sparse: Mapping[int, SparseTensor]
 ) -> list[TensorShape]:
-    """The shapes of an element. ValueError where a rank is not known."""
+    """Return the shapes of an element; raise ValueError if a rank is unknown."""
     if shapes is not None:
-        given = [as_shape(shape) for shape in shapes]
-        return [TensorShape.of((3,)) if index in sparse else s for index, s in enumerate(given)]
+        known = [as_shape(shape) for shape in shapes]
+        return [TensorShape.of((3,)) if index in sparse else s for index, s in enumerate(known)]
     result = []
     for tensors in zip(*lists):
         merged = TensorShape.of(None)
@@ -181,7 +185,7 @@ def _in_order(capacity: int, dynamic_pad: bool, shared_name: str | None) -> _Que
 def _shuffling(
     capacity: int, min_after_dequeue: int, seed: int | None, shared_name: str | None
 ) -> _QueueKind:
-    """ValueError where nothing could ever leave the queue."""
+    """Make a shuffling queue; raise ValueError if nothing could ever leave it."""
     if capacity <= min_after_dequeue:
         raise ValueError(
             f"capacity {capacity} must be bigger than min_after_dequeue {min_after_dequeue}."
@@ -207,16 +211,16 @@ def batch(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """Batches of elements, in the order in which threads compute them.
+    """Return batches of elements, in the order in which threads compute them.
 
-    tensors: one element, a list or dictionary of tensors and SparseTensors; the result is the same
-    with a row for each of `batch_size` elements, but for a list of one it is no list. enqueue_many:
-    they are rows of elements. num_threads: how many threads of a runner, which is added to the
-    graph, compute them. shapes: of an element, where it is not known. dynamic_pad: elements of
-    several sizes are filled up with zeros. allow_smaller_final_batch: the rest of an input that
-    ends is a batch too.
+    tensors: one element, a list or dictionary of tensors and SparseTensors. The result has the same
+    structure with a row for each of `batch_size` elements, except that a list of one becomes its
+    tensor. enqueue_many: `tensors` holds rows of elements. num_threads: the number of threads that
+    compute them; their runner is added to the graph. shapes: of an element, if it is unknown.
+    dynamic_pad: elements of different sizes are padded with zeros. allow_smaller_final_batch: the
+    remaining elements at the end of the input form a batch too.
 
-    ValueError where the shape of an element is not known, or, with `dynamic_pad`, its rank.
+    Raises ValueError if the shape of an element is unknown, or, with `dynamic_pad`, its rank.
     """
     return maybe_batch(
         tensors, True, batch_size, num_threads, capacity, enqueue_many, shapes, dynamic_pad,
@@ -237,8 +241,9 @@ def maybe_batch(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """As `batch`, of the elements for which `keep_input` is True: a bool scalar, or, with
-    `enqueue_many`, a vector."""
+    """Like `batch`, but only with elements for which `keep_input` is True.
+
+    keep_input: a bool scalar or, with `enqueue_many`, a vector."""
     queue_kind = _in_order(capacity, dynamic_pad, shared_name)
     batching = _Batching(
         "batch", queue_kind, batch_size, enqueue_many, shapes, allow_smaller_final_batch,
@@ -258,7 +263,7 @@ def batch_join(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """As `batch`, of elements that are computed in several ways, each in a thread of its own."""
+    """Like `batch`, but with elements from several sources, each computed in a separate thread."""
     return maybe_batch_join(
         tensors_list, True, batch_size, capacity, enqueue_many, shapes, dynamic_pad,
         allow_smaller_final_batch, shared_name, name,
@@ -277,7 +282,7 @@ def maybe_batch_join(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """As `batch_join`, of the elements for which `keep_input` is True."""
+    """Like `batch_join`, but only with elements for which `keep_input` is True."""
     queue_kind = _in_order(capacity, dynamic_pad, shared_name)
     batching = _Batching(
         "batch_join", queue_kind, batch_size, enqueue_many, shapes, allow_smaller_final_batch,
@@ -299,9 +304,9 @@ def shuffle_batch(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """As `batch`, of elements drawn at random from at least `min_after_dequeue` others.
+    """Like `batch`, but with elements drawn at random from at least `min_after_dequeue` others.
 
-    ValueError for a capacity that is not larger than `min_after_dequeue`.
+    Raises ValueError for a capacity that is not larger than `min_after_dequeue`.
     """
     return maybe_shuffle_batch(
         tensors, batch_size, capacity, min_after_dequeue, True, num_threads, seed, enqueue_many,
@@ -323,7 +328,7 @@ def maybe_shuffle_batch(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """As `shuffle_batch`, of the elements for which `keep_input` is True."""
+    """Like `shuffle_batch`, but only with elements for which `keep_input` is True."""
     queue_of = _shuffling(capacity, min_after_dequeue, seed, shared_name)
     common = batch_size, enqueue_many, shapes, allow_smaller_final_batch, keep_input, num_threads
     return _batched([tensors], _Batching("shuffle_batch", queue_of, *common), name)
@@ -342,7 +347,7 @@ def maybe_shuffle_batch_join(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """As `shuffle_batch_join`, of the elements for which `keep_input` is True."""
+    """Like `shuffle_batch_join`, but only with elements for which `keep_input` is True."""
     queue_kind = _shuffling(capacity, min_after_dequeue, seed, shared_name)
     batching = _Batching(
         "shuffle_batch_join", queue_kind, batch_size, enqueue_many, shapes,
@@ -363,7 +368,7 @@ def shuffle_batch_join(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """As `shuffle_batch`, of elements computed in several ways, each in a thread of its own."""
+    """Like `shuffle_batch`, but with elements from several sources, each in a separate thread."""
     return maybe_shuffle_batch_join(
         tensors_list, batch_size, capacity, min_after_dequeue, True, seed, enqueue_many, shapes,
         allow_smaller_final_batch, shared_name, name,

@@ -59,15 +59,15 @@ def bucket(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> tuple[Tensor, Any]:
-    """Batches of elements of one bucket: the bucket, an int32 scalar, and the batch.
+    """Return batches of elements of one bucket: the bucket, an int32 scalar, and the batch.
 
     tensors: one element, as for `tf.train.batch`. which_bucket: its bucket, an int32 scalar from 0
     to `num_buckets` - 1. batch_size: of all buckets, or a list with one for each. capacity: of the
-    queue of batches, and of each bucket unless `bucket_capacities` says otherwise. The rest is as
-    for `tf.train.maybe_batch`.
+    queue of batches, and of each bucket unless `bucket_capacities` overrides it. The other
+    arguments are those of `tf.train.maybe_batch`.
 
-    ValueError for lists of another length than `num_buckets`, and where the shape of an element is
-    not known. The run is an InvalidArgumentError for a bucket that there is not.
+    Raises ValueError for lists whose length is not `num_buckets`, and if the shape of an element is
+    unknown. A run raises InvalidArgumentError for a bucket that does not exist.
     """
     sizes = _one_each("batch_size", batch_size, num_buckets)
     capacities = _one_each(
@@ -96,7 +96,7 @@ def bucket(
 
 
 def _elements(tensors: Any) -> list[Any]:
-    """The tensors of an element, of which one alone needs no list."""
+    """Return the tensors of an element; a single tensor needs no list."""
     is_alone = not isinstance(tensors, (list, tuple, Mapping))
     return as_lists([[tensors] if is_alone else tensors])[0]
 
@@ -112,7 +112,7 @@ def _one_each(name: str, values: Any, num_buckets: int) -> list[Any]:
 
 
 def _enqueue(queues: Sequence[QueueBase], which_bucket: Any, elements: Sequence[Tensor]) -> Any:
-    """Enqueues an element into its bucket."""
+    """Enqueue an element into its bucket."""
     number = convert_to_tensor(which_bucket, dtypes.int32, name="which_bucket")
     pairs: list[tuple[Any, Callable[[], Any]]] = [
         (raw_ops.Equal(number, index), partial(queue.enqueue, elements))
@@ -122,7 +122,7 @@ def _enqueue(queues: Sequence[QueueBase], which_bucket: Any, elements: Sequence[
 
 
 def _add_runner(queues: Sequence[QueueBase], operations: Sequence[Any]) -> None:
-    """A runner that fills the buckets, and closes all of them."""
+    """Add a runner that fills the buckets, and closes all of them."""
     close = group(*(queue.close() for queue in queues))
     cancel = group(*(queue.close(cancel_pending_enqueues=True) for queue in queues))
     add_queue_runner(QueueRunner(queues[0], operations, close, cancel, _ENDS))
@@ -131,9 +131,9 @@ def _add_runner(queues: Sequence[QueueBase], operations: Sequence[Any]) -> None:
 def _queue_of_batches(
     queues: Sequence[QueueBase], sizes: Sequence[Any], rows: Any, capacity: int, is_smaller: bool
 ) -> QueueBase:
-    """A queue of buckets' numbers and their batches, and the runner that fills it.
+    """Return a queue of buckets' numbers and their batches, and add the runner that fills it.
 
-    rows: of each batch; None where they differ.
+    rows: of each batch; None if they differ.
     """
     known = isinstance(rows, (int, np.integer))
     shapes = [
@@ -172,13 +172,13 @@ def bucket_by_sequence_length(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> tuple[Tensor, Any]:
-    """Batches of sequences of similar length: the lengths, an int32 vector, and the batch.
+    """Return batches of sequences of similar length: the lengths, an int32 vector, and the batch.
 
     input_length: the length of an element, an int32 scalar. bucket_boundaries: increasing; bucket
     n has lengths from boundary n - 1 up to, and without, boundary n. There is one bucket more than
-    boundaries. The rest is as for `bucket`; the batch of a list of one is a list.
+    boundaries. The other arguments are those of `bucket`; the batch of a list of one is a list.
 
-    TypeError for boundaries that are no list of ints, ValueError unless they increase.
+    Raises TypeError for boundaries that are no list of ints, ValueError unless they increase.
     """
     _check_boundaries(bucket_boundaries)
     elements = _elements(tensors)

@@ -26,7 +26,7 @@ _NO_STRINGS = "string_input_producer requires a non-null input tensor"
 
 
 def match_filenames_once(pattern: Any, name: str | None = None) -> Any:
-    """A local variable with the paths that match a pattern, looked up when it is initialized."""
+    """Create a local variable of the paths that match a pattern when it is initialized."""
     with name_scope(name, "matching_filenames", [pattern]) as scope:
         return Variable(
             raw_ops.MatchingFiles(pattern),
@@ -38,9 +38,9 @@ def match_filenames_once(pattern: Any, name: str | None = None) -> Any:
 
 
 def limit_epochs(tensor: Any, num_epochs: int | None = None, name: str | None = None) -> Any:
-    """`tensor`, which so many runs may have; further ones raise OutOfRangeError.
+    """Return `tensor` for `num_epochs` runs; further runs raise OutOfRangeError.
 
-    A local variable counts them. None: any number. ValueError for a number below 1.
+    A local variable counts the runs. None means any number. Raises ValueError for a number below 1.
     """
     if num_epochs is None:
         return tensor
@@ -69,11 +69,11 @@ def input_producer(
     name: str | None = None,
     cancel_op: Any = None,
 ) -> QueueBase:
-    """A queue of the rows of a tensor, again and again, or `num_epochs` times.
+    """Create a queue of the rows of a tensor, repeated endlessly or `num_epochs` times.
 
-    shuffle: each epoch in another order. A runner that fills the queue is added to the graph.
-    summary_name: the name of a summary of how full the queue is; None: there is none.
-    ValueError where the shape of a row is known neither from the tensor nor from `element_shape`.
+    shuffle: whether each epoch has another order. A runner that fills the queue is added to the
+    graph. summary_name: the name of a summary of how full the queue is; None for no summary.
+    Raises ValueError if neither the tensor nor `element_shape` determines the shape of a row.
     """
     with name_scope(name, "input_producer", [input_tensor]):
         rows = convert_to_tensor(input_tensor, name="input_tensor")
@@ -107,9 +107,9 @@ def string_input_producer(
     name: str | None = None,
     cancel_op: Any = None,
 ) -> QueueBase:
-    """A queue of strings, for example of the paths that a reader reads; see `input_producer`.
+    """Create a queue of strings, for example of the paths for a reader; see `input_producer`.
 
-    ValueError for an empty list; a run raises InvalidArgumentError for an empty tensor.
+    Raises ValueError for an empty list; a run raises InvalidArgumentError for an empty tensor.
     """
     is_list = isinstance(string_tensor, (list, tuple, np.ndarray))
     if is_list and len(string_tensor) == 0:
@@ -134,7 +134,7 @@ def range_input_producer(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> QueueBase:
-    """A queue of the int32 numbers from 0 to `limit` - 1; see `input_producer`."""
+    """Create a queue of the int32 numbers from 0 to `limit` - 1; see `input_producer`."""
     with name_scope(name, "input_producer", [limit]) as scope:
         numbers = raw_ops.Range(0, limit, 1)
         return input_producer(
@@ -152,9 +152,9 @@ def slice_input_producer(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> list[Tensor]:
-    """One row of each tensor, another one in each run; see `input_producer`.
+    """Return one row of each tensor, another one in each run; see `input_producer`.
 
-    ValueError for an empty list.
+    Raises ValueError for an empty list.
     """
     with name_scope(name, "input_producer", tensor_list):
         tensors = [convert_to_tensor(tensor) for tensor in tensor_list]

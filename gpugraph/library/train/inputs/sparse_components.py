@@ -1,4 +1,4 @@
-"""SparseTensors as components of a queue's elements: three strings each, as long as they wait."""
+"""SparseTensors as components of a queue's elements, stored as three strings each."""
 
 from __future__ import annotations
 
@@ -16,41 +16,45 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 
 
 def without_sparse(tensors: Sequence[Any]) -> list[Any]:
-    """The tensors, with the values of SparseTensors in their place."""
+    """Return the tensors, with SparseTensors replaced by their values."""
     return [item.values if isinstance(item, SparseTensor) else item for item in tensors]
 
 
 def sparse_components(lists: Sequence[Sequence[Any]]) -> dict[int, SparseTensor]:
-    """Components that are SparseTensors, by position. ValueError where they are not in all lists,
-    TypeError for other dtypes there."""
-    found = [
+    """Return the components that are SparseTensors, by position.
+
+    Raises ValueError if they are not in all lists, TypeError if their dtypes differ."""
+    sparse = [
         {index: item for index, item in enumerate(tensors) if isinstance(item, SparseTensor)}
         for tensors in lists
     ]
-    for other in found[1:]:
-        if other.keys() != found[0].keys():
+    for other in sparse[1:]:
+        if other.keys() != sparse[0].keys():
             raise ValueError(
                 "Inconsistent SparseTensors list: some of tensors_list have SparseTensors as "
-                f"components {sorted(found[0])}, others as {sorted(other)}"
+                f"components {sorted(sparse[0])}, others as {sorted(other)}"
             )
         for index, item in other.items():
-            if item.dtype != found[0][index].dtype:
+            if item.dtype != sparse[0][index].dtype:
                 raise TypeError(
                     "Expected types to be consistent: "
-                    f"{found[0][index].dtype.name} vs. {item.dtype.name}."
+                    f"{sparse[0][index].dtype.name} vs. {item.dtype.name}."
                 )
-    return found[0]
+    return sparse[0]
 
 
 def storable(tensor: Any, many: bool) -> Tensor:
-    """A tensor; a SparseTensor, or each of its rows, as three strings, which a queue can hold."""
+    """Convert to a tensor that a queue can hold.
+
+    A SparseTensor, or with `many` each of its rows, becomes three strings.
+    """
     if not isinstance(tensor, SparseTensor):
         return convert_to_tensor(tensor)
     return serialize_many_sparse(tensor) if many else serialize_sparse(tensor)
 
 
 def with_sparse(batch: Any, sparse: Mapping[int, SparseTensor], many: bool) -> Any:
-    """A batch whose sparse components are SparseTensors again, with a row for each element."""
+    """Restore the sparse components of a batch as SparseTensors, with a row for each element."""
     if not sparse:
         return batch
     components = list(batch) if isinstance(batch, list) else [batch]

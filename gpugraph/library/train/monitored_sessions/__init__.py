@@ -1,1 +1,1 @@
-"""Sessions of a training: made ready or recovered, run with hooks, closed with their threads."""
+"""Training sessions: initialized or recovered, run with hooks, and closed with their threads."""

@@ -1,4 +1,4 @@
-"""The Saver of a graph, which monitored sessions save and restore with."""
+"""The Saver of a graph, with which monitored sessions save and restore."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from gpugraph.library.train.savers.saver import Saver
 
 
 def default_saver() -> Saver:
-    """The one Saver of the default graph, which is added where there is none.
+    """Return the only Saver of the default graph, which is added if there is none.
 
-    RuntimeError where there are several.
+    Raises RuntimeError if there are several.
     """
     graph = get_default_graph()
     savers = graph.get_collection(GraphKeys.SAVERS)

@@ -1,8 +1,8 @@
 """The layers of a monitored session: hooks around each run, threads that stop, recovery.
 
-From the inside: a `HookedSession` merges what hooks add into a run; a `CoordinatedSession` raises
-what a thread has raised, and joins the threads at its end; a `RecoverableSession` makes a new
-session where a server was lost.
+From the inside: a `HookedSession` merges the hooks' additions into a run; a `CoordinatedSession`
+raises the threads' exceptions, and joins the threads at its end; a `RecoverableSession` creates a
+new session if a server was lost.
 """
 
 from __future__ import annotations
@@ -23,35 +23,35 @@ from gpugraph.library.train.hooks.session_run_hook import (
 from gpugraph.platform import logging
 
 LOST_SERVER = (AbortedError, UnavailableError)
-"""What a server that is restarted raises: a new session goes on."""
+"""The errors after the restart of a server: the training continues in a new session."""
 
 
 def _close(session: Any) -> None:
-    """Closes a session, if it is one; a lost server is no error then."""
+    """Close a session, which may be None; a lost server is only logged."""
     try:
         if session is not None:
             session.close()
     except LOST_SERVER as error:
-        logging.error("A lost server was noticed when a session was closed: %s", error)
+        logging.error("A server was lost before its session was closed: %s", error)
 
 
 class StepContext:
-    """What a step function of `run_step_fn` works with."""
+    """The argument of a step function of `run_step_fn`."""
 
     def __init__(self, session: Any, run_with_hooks_fn: Callable[..., Any]) -> None:
         self._session, self._run_with_hooks_fn = session, run_with_hooks_fn
 
     @property
     def session(self) -> Any:
-        """The tf.Session; what it runs has no hooks."""
+        """The tf.Session; its own runs have no hooks."""
         return self._session
 
     def run_with_hooks(self, *args: Any, **kwargs: Any) -> Any:
-        """As `MonitoredSession.run`."""
+        """Run as `MonitoredSession.run` does."""
         return self._run_with_hooks_fn(*args, **kwargs)
 
     def request_stop(self) -> None:
-        """Ends the training: raises StopIteration, which leaves the `with` block cleanly."""
+        """End the training: raise StopIteration, which leaves the `with` block cleanly."""
         raise StopIteration("step_fn has requested the iterations to stop.")
 
 
@@ -63,11 +63,11 @@ class HookedSession:
         self._stops = False
 
     def should_stop(self) -> bool:
-        """Whether a hook has asked for the end, or the session is closed."""
+        """Return whether a hook has requested a stop, or the session is closed."""
         return self._stops or self.session is None
 
     def close(self) -> None:
-        """Closes the session."""
+        """Close the session."""
         session, self.session = self.session, None
         _close(session)
 
@@ -78,9 +78,9 @@ class HookedSession:
         options: RunOptions | None = None,
         run_metadata: RunMetadata | None = None,
     ) -> Any:
-        """As `Session.run`, with what the hooks add.
+        """Run as `Session.run` does, with the hooks' additions.
 
-        RuntimeError after the end was asked for, and for a tensor that is fed twice.
+        Raises RuntimeError after a stop request, and for a tensor that is fed twice.
         """
         if self.should_stop():
             raise RuntimeError("Run called even after should_stop requested.")
@@ -137,7 +137,7 @@ def _refuse_shared(feeds: Mapping[Any, Any], others: Mapping[Any, Any], message:
 
 
 def _merged(options: RunOptions, others: RunOptions) -> RunOptions:
-    """The first, changed: the larger of numbers, and what either asks for."""
+    """Change the first options to the larger of two numbers, and to either one's requests."""
     for name in ("trace_level", "timeout_in_ms", "inter_op_thread_pool"):
         setattr(options, name, max(getattr(options, name), getattr(others, name)))
     for name in ("output_partition_graphs", "report_tensor_allocations_upon_oom"):
@@ -158,12 +158,12 @@ class CoordinatedSession:
         self.run_with_hooks = self.run
 
     def should_stop(self) -> bool:
-        """Whether a thread or a hook has asked for the end; raises what a thread has raised."""
+        """Return whether a thread or a hook has requested a stop; raise a thread's exception."""
         self.coord.raise_requested_exception()
         return bool(self.coord.should_stop()) or self._hooked.should_stop()
 
     def close(self) -> None:
-        """Stops and joins the threads, and closes the session; raises what a thread has raised.
+        """Stop and join the threads, and close the session; raise a thread's exception.
 
         Threads that wait in a run end when the session is closed.
         """
@@ -175,7 +175,7 @@ class CoordinatedSession:
                 self._hooked.close()
 
     def run(self, *args: Any, **kwargs: Any) -> Any:
-        """As `HookedSession.run`; an error of a thread, which may be its cause, is raised first."""
+        """Run as `HookedSession.run` does; raise a thread's error first, as it may be the cause."""
         try:
             return self._hooked.run(*args, **kwargs)
         except LOST_SERVER:
@@ -190,14 +190,14 @@ class CoordinatedSession:
             raise
 
     def run_step_fn(self, step_fn: Callable[[Any], Any], raw_session: Any) -> Any:
-        """What the step function returns."""
+        """Return the result of the step function."""
         return step_fn(StepContext(raw_session, self.run))
 
 
 class RecoverableSession:
-    """A coordinated session that is made anew where a server was lost.
+    """A coordinated session that is recreated if a server was lost.
 
-    create: makes the session, and all that is around it. current: gives the tf.Session.
+    create: creates the session and everything around it. current: returns the tf.Session.
     """
 
     def __init__(
@@ -207,7 +207,7 @@ class RecoverableSession:
         self._session: CoordinatedSession | None = self._created()
 
     def should_stop(self) -> bool:
-        """Whether the end was asked for; an error of a thread means that."""
+        """Return whether a stop was requested; an error of a thread counts as a request."""
         if self._session is None:
             return True
         try:
@@ -222,16 +222,16 @@ class RecoverableSession:
             return True
 
     def close(self) -> None:
-        """Closes the session; what its threads have raised is raised."""
+        """Close the session; raise an exception of its threads."""
         session, self._session = self._session, None
         _close(session)
 
     def run(self, *args: Any, **kwargs: Any) -> Any:
-        """As `HookedSession.run`, again with a new session where a server was lost."""
+        """Run as `HookedSession.run` does, again with a new session if a server was lost."""
         return self._until_done(lambda session: session.run(*args, **kwargs))
 
     def run_step_fn(self, step_fn: Callable[[Any], Any], raw_session: Any) -> Any:
-        """What the step function returns; it is called again where a server was lost."""
+        """Return the result of the step function, which is called again if a server was lost."""
         del raw_session
         return self._until_done(lambda session: session.run_step_fn(step_fn, self._current()))
 
@@ -245,7 +245,7 @@ class RecoverableSession:
                 self._recover(error)
 
     def _recover(self, error: Exception) -> None:
-        logging.info("A server was lost; a new session goes on from the last checkpoint: %s", error)
+        logging.info("A server was lost; continuing from the last checkpoint: %s", error)
         self.close()
 
     def _created(self) -> CoordinatedSession:
@@ -253,4 +253,4 @@ class RecoverableSession:
             try:
                 return self._create()
             except LOST_SERVER as error:
-                logging.info("A server was lost while a session was made; once again: %s", error)
+                logging.info("A server was lost while a session was created; retrying: %s", error)

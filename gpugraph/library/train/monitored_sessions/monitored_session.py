@@ -30,7 +30,7 @@ _STEP_ARGUMENTS = (["step_context"], ["self", "step_context"])
 
 
 class BaseMonitoredSession:
-    """What both monitored sessions do; a context manager that closes the session."""
+    """Base class of both monitored sessions; a context manager that closes the session."""
 
     StepContext = _StepContext
 
@@ -67,7 +67,7 @@ class BaseMonitoredSession:
             raise
 
     def _create_session(self) -> CoordinatedSession:
-        """A session with its threads, which the hooks know of; nothing is left where that fails."""
+        """Create a session with its threads and notify the hooks; clean up if that fails."""
         session = self._tf_session = self._creator.create_session()
         coord = self._coord = Coordinator(clean_stop_exception_types=())
         coordinated = CoordinatedSession(HookedSession(session, self._hooks), coord, self._grace)
@@ -86,7 +86,7 @@ class BaseMonitoredSession:
 
     @property
     def graph(self) -> Graph | None:
-        """The graph that is run; None for a closed session."""
+        """The graph of the session; None for a closed session."""
         return None if self._tf_session is None else self._tf_session.graph
 
     def run(
@@ -96,14 +96,14 @@ class BaseMonitoredSession:
         options: RunOptions | None = None,
         run_metadata: RunMetadata | None = None,
     ) -> Any:
-        """As `Session.run`, with all hooks.
+        """Run as `Session.run` does, with all hooks.
 
-        RuntimeError for a closed session, or after a hook has asked for the end.
+        Raises RuntimeError for a closed session, or after a hook has requested a stop.
         """
         return self._open().run(fetches, feed_dict, options, run_metadata)
 
     def run_step_fn(self, step_fn: Callable[[Any], Any]) -> Any:
-        """What `step_fn(step_context)` returns, a function that runs what it likes.
+        """Return the result of `step_fn(step_context)`, a function that may run anything.
 
         step_context has `session`, whose runs have no hooks, `run_with_hooks(...)`, which is `run`,
         and `request_stop()`, which raises StopIteration: it ends the `with` block cleanly.
@@ -140,13 +140,13 @@ class BaseMonitoredSession:
         return self._sess
 
     def should_stop(self) -> bool:
-        """Whether the training is over: a hook or a thread says so, or the session is closed."""
+        """Return whether the training is over: a hook or a thread stopped it, or it is closed."""
         return self._sess is None or self._sess.should_stop()
 
     def close(self) -> None:
-        """Calls the hooks' `end`, stops the threads, closes the session.
+        """Call the hooks' `end`, stop the threads, and close the session.
 
-        RuntimeError where that is done. What a thread has raised is raised.
+        Raises RuntimeError if it is closed already. Raises an exception of its threads.
         """
         self._close(None)
 
@@ -154,7 +154,7 @@ class BaseMonitoredSession:
         return self
 
     def __exit__(self, kind: Any, value: Any, trace: Any) -> bool:
-        """OutOfRangeError and StopIteration, the end of the input, are a clean end."""
+        """Close the session; OutOfRangeError and StopIteration, from the input, end it cleanly."""
         if kind in (OutOfRangeError, StopIteration):
             kind = None
         self._close(kind)
@@ -181,12 +181,12 @@ class BaseMonitoredSession:
 
 
 class MonitoredSession(BaseMonitoredSession):
-    """A session that is made ready by its creator, and made anew where a server was lost.
+    """A session that its creator initializes, and that is recreated if a server was lost.
 
     Args:
       session_creator: a SessionCreator; a ChiefSessionCreator by default.
       hooks: SessionRunHooks.
-      stop_grace_period_secs: how long threads may take to stop.
+      stop_grace_period_secs: the time that threads have to stop.
 
     The graph is finalized until the session is closed.
     """
@@ -201,13 +201,13 @@ class MonitoredSession(BaseMonitoredSession):
 
 
 class SingularMonitoredSession(BaseMonitoredSession):
-    """A chief's session with hooks, which is not made anew: see `raw_session`.
+    """A chief's session with hooks, which is not recreated: see `raw_session`.
 
     Args:
       hooks: SessionRunHooks.
-      scaffold, master, config, checkpoint_dir, checkpoint_filename_with_path: as of
+      scaffold, master, config, checkpoint_dir, checkpoint_filename_with_path: as in
         ChiefSessionCreator.
-      stop_grace_period_secs: how long threads may take to stop.
+      stop_grace_period_secs: the time that threads have to stop.
     """
 
     def __init__(
@@ -226,5 +226,5 @@ class SingularMonitoredSession(BaseMonitoredSession):
         super().__init__(creator, hooks, False, stop_grace_period_secs)
 
     def raw_session(self) -> Any:
-        """The tf.Session, to save, or to run without hooks; None for a closed one."""
+        """Return the tf.Session, to save, or to run without hooks; None if it is closed."""
         return self._tf_session

@@ -1,4 +1,4 @@
-"""MonitoredTrainingSession: a MonitoredSession with checkpoints, summaries and the rate."""
+"""MonitoredTrainingSession: a MonitoredSession with checkpoints, summaries and the step rate."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from gpugraph.library.train.monitored_sessions.session_creators import (
 
 
 class _Default:
-    """The value of an argument that the program leaves open."""
+    """The type of the value of an argument that the caller leaves unset."""
 
     def __repr__(self) -> str:
         return "USE_DEFAULT"
 
 
 USE_DEFAULT: Any = _Default()
-"""What `save_checkpoint_secs` and the like are where the program leaves them open."""
+"""The value of `save_checkpoint_secs` and similar arguments that the caller leaves unset."""
 
 _SUMMARY_STEPS, _CHECKPOINT_SECONDS = 100, 600
 
@@ -49,21 +49,21 @@ def MonitoredTrainingSession(
     summary_dir: Any = None,
     save_graph_def: bool = True,
 ) -> MonitoredSession:
-    """A MonitoredSession for training: it goes on from the latest checkpoint, and saves new ones.
+    """Create a MonitoredSession that continues from the latest checkpoint, and saves new ones.
 
     Args:
       master, config: of the session.
-      is_chief: whether it makes the variables ready; a worker waits for its chief.
+      is_chief: whether it initializes the variables; a worker waits for its chief.
       checkpoint_dir: the folder of checkpoints; without it none are read or saved.
-      scaffold: how the session is made ready.
+      scaffold: determines how the session is initialized.
       hooks: SessionRunHooks. chief_only_hooks: those of a chief alone.
-      save_checkpoint_secs, save_checkpoint_steps: how often to save; every 600 seconds where both
-        are left open, never where both are None or 0.
-      save_summaries_secs, save_summaries_steps: how often to write summaries; every 100 steps where
-        both are left open, never where both are None or 0.
-      stop_grace_period_secs: how long threads may take to stop.
+      save_checkpoint_secs, save_checkpoint_steps: the interval of checkpoints; every 600 seconds
+        if both are unset, never if both are None or 0.
+      save_summaries_secs, save_summaries_steps: the interval of summaries; every 100 steps if both
+        are unset, never if both are None or 0.
+      stop_grace_period_secs: the time that threads have to stop.
       log_step_count_steps: global steps between two reports of the rate; None or 0 for none.
-      max_wait_secs: how long a worker waits.
+      max_wait_secs: the maximum time that a worker waits.
       summary_dir: the folder of summaries; `checkpoint_dir` if None.
       save_graph_def: whether `graph.pbtxt` and the checkpoints' `.meta` are written.
     """
@@ -96,7 +96,7 @@ def MonitoredTrainingSession(
 
 
 def _chosen(steps: Any, secs: Any, default: tuple[Any, Any]) -> tuple[Any, Any]:
-    """Steps and seconds, where what is left open is None, or both are the default."""
+    """Return steps and seconds, with None for an unset one, or `default` if both are unset."""
     if steps is USE_DEFAULT and secs is USE_DEFAULT:
         return default
     return (None if steps is USE_DEFAULT else steps), (None if secs is USE_DEFAULT else secs)

@@ -1,4 +1,4 @@
-"""Scaffold: the operations by which a monitored session is made ready, watched and saved."""
+"""Scaffold: the operations that initialize, check and save a monitored session."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from gpugraph.platform import logging
 
 
 class Scaffold:
-    """The parts of a training, which `finalize` completes from collections, or adds.
+    """The parts of a training; `finalize` completes them from collections, or creates them.
 
     Args:
       init_op: initializes the global variables.
-      init_feed_dict: what is fed to it.
+      init_feed_dict: the feeds of `init_op`.
       init_fn: called after it, `init_fn(scaffold, session)`.
       ready_op: a tensor: the names of all variables without a value.
-      ready_for_local_init_op: a tensor: those of global variables.
+      ready_for_local_init_op: a tensor: the names of global variables without a value.
       local_init_op: initializes local variables and tables.
       summary_op: the Summary of a step; by default all summaries merged, or None.
       saver: the Saver of checkpoints.
-      copy_from_scaffold: a Scaffold whose parts are taken where none is given. TypeError for
-        another.
-      local_init_feed_dict: what is fed to `local_init_op`.
+      copy_from_scaffold: a Scaffold whose parts replace missing ones. Raises TypeError for another
+        object.
+      local_init_feed_dict: the feeds of `local_init_op`.
     """
 
     def __init__(
@@ -70,11 +70,11 @@ class Scaffold:
         self._saver = chosen(saver, "_saver")
 
     def finalize(self) -> Scaffold:
-        """Completes the parts and makes the default graph read-only; returns the Scaffold.
+        """Complete the parts and make the default graph read-only; return the Scaffold.
 
         Raises:
-          RuntimeError: a collection has several of what is missing, or the graph is finalized and
-            has none.
+          RuntimeError: a collection has several candidates for a missing part, or the graph is
+            finalized and has none.
         """
         for name, key, default in _PARTS:
             attribute = f"_{name}"
@@ -89,18 +89,18 @@ class Scaffold:
 
     @property
     def init_fn(self) -> Callable[[Any], Any] | None:
-        """A function of the session, which calls that of the constructor; None for none."""
+        """A function of the session, which calls the constructor's `init_fn`; None for none."""
         function = self._user_init_fn
         return (lambda session: function(self, session)) if function else None
 
     @property
     def init_op(self) -> Any:
-        """What initializes the global variables."""
+        """The operation that initializes the global variables."""
         return self._init_op
 
     @property
     def init_feed_dict(self) -> Any:
-        """What is fed to `init_op`."""
+        """The feeds of `init_op`."""
         return self._init_feed_dict
 
     @property
@@ -115,12 +115,12 @@ class Scaffold:
 
     @property
     def local_init_op(self) -> Any:
-        """What initializes local variables and tables."""
+        """The operation that initializes local variables and tables."""
         return self._local_init_op
 
     @property
     def local_init_feed_dict(self) -> Any:
-        """What is fed to `local_init_op`."""
+        """The feeds of `local_init_op`."""
         return self._local_init_feed_dict
 
     @property
@@ -137,9 +137,9 @@ class Scaffold:
     def get_or_default(
         arg_name: str, collection_key: Any, default_constructor: Callable[[], Any]
     ) -> Any:
-        """The one item of a collection, which `default_constructor()` makes where it is empty.
+        """Return the only item of a collection; if it is empty, `default_constructor()` makes it.
 
-        RuntimeError for several items: give `Scaffold` the argument `arg_name`.
+        Raises RuntimeError for several items, which asks for the argument `arg_name` of `Scaffold`.
         """
         graph = get_default_graph()
         items = graph.get_collection(collection_key)
@@ -158,7 +158,7 @@ class Scaffold:
 
     @staticmethod
     def default_local_init_op() -> Operation:
-        """An operation that initializes local variables and tables."""
+        """Return an operation that initializes local variables and tables."""
         return group(local_variables_initializer(), tables_initializer())
 
 
@@ -168,7 +168,7 @@ def _default_init_op() -> Operation:
 
 
 def _names_without_value(variables: Any) -> Any:
-    """As `report_uninitialized_variables`, also of none."""
+    """Return `report_uninitialized_variables`, also if there are none."""
     names = report_uninitialized_variables(variables)
     return concat([names, convert_to_tensor([], "string")], 0)
 
@@ -184,4 +184,4 @@ _PARTS: tuple[tuple[str, str, Callable[[], Any]], ...] = (
     ("local_init_op", GraphKeys.LOCAL_INIT_OP, Scaffold.default_local_init_op),
     ("summary_op", GraphKeys.SUMMARY_OP, merge_all),
 )
-"""The parts of a Scaffold but for the saver: where each is kept, and what makes it."""
+"""The parts of a Scaffold except for the saver: the collection and the default of each."""

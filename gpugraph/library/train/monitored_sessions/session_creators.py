@@ -1,4 +1,4 @@
-"""Session creators: ChiefSessionCreator, which makes variables ready, and WorkerSessionCreator."""
+"""Session creators: ChiefSessionCreator, which initializes variables, and WorkerSessionCreator."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from gpugraph.session import Session
 
 
 class SessionCreator(abc.ABC):
-    """The base of what makes sessions for a monitored session."""
+    """Base class of the objects that create sessions for a monitored session."""
 
     @abc.abstractmethod
     def create_session(self) -> Any:
-        """A new session that is ready to run steps."""
+        """Create a session that is ready to run steps."""
         raise NotImplementedError(f"create_session is not implemented for {self}.")
 
 
@@ -43,13 +43,13 @@ class _ScaffoldedCreator(SessionCreator):
 
 
 class ChiefSessionCreator(_ScaffoldedCreator):
-    """Makes sessions with variables from a checkpoint, or initialized.
+    """Creates sessions with variables from a checkpoint, or initialized.
 
     Args:
-      scaffold: how they are made ready; a default one if None.
+      scaffold: determines how they are initialized; a default one if None.
       master, config: of the sessions.
       checkpoint_dir: the folder whose latest checkpoint is restored.
-      checkpoint_filename_with_path: the checkpoint that is restored; not both.
+      checkpoint_filename_with_path: the checkpoint that is restored; excludes `checkpoint_dir`.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class ChiefSessionCreator(_ScaffoldedCreator):
         }
 
     def create_session(self) -> Session:
-        """A new session; the graph is finalized. Raises as `SessionManager.prepare_session`."""
+        """Create a session, finalize the graph; raises as `SessionManager.prepare_session` does."""
         manager, scaffold = self._get_session_manager(), self._scaffold
         return manager.prepare_session(
             self._master,
@@ -81,9 +81,10 @@ class ChiefSessionCreator(_ScaffoldedCreator):
 
 
 class WorkerSessionCreator(_ScaffoldedCreator):
-    """Makes sessions whose variables the chief's session has made ready.
+    """Creates sessions whose variables the chief's session has initialized.
 
-    scaffold, master, config: as of ChiefSessionCreator. max_wait_secs: how long to wait for that.
+    scaffold, master, config: as in ChiefSessionCreator. max_wait_secs: the maximum time to wait for
+    the chief.
     """
 
     def __init__(
@@ -97,7 +98,7 @@ class WorkerSessionCreator(_ScaffoldedCreator):
         self._max_wait_secs = max_wait_secs
 
     def create_session(self) -> Session:
-        """A new session; raises as `SessionManager.wait_for_session`."""
+        """Create a session; raises as `SessionManager.wait_for_session` does."""
         manager = self._get_session_manager()
         return manager.wait_for_session(
             self._master, config=self._config, max_wait_secs=self._max_wait_secs

@@ -20,14 +20,15 @@ _FOR_EVER = float("inf")
 
 
 class SessionManager:
-    """Makes sessions and makes their variables ready.
+    """Creates sessions and makes their variables ready.
 
     Args:
       local_init_op: an operation that each new session runs, once global variables have values.
-      ready_op: a tensor, the names of what has no value yet; none means ready. None: not asked.
-      ready_for_local_init_op: the same, asked before `local_init_op`.
+      ready_op: a tensor, the names of the variables without a value; empty means ready. None: no
+        check.
+      ready_for_local_init_op: the same, checked before `local_init_op`.
       graph: the default graph if None.
-      recovery_wait_secs: seconds between two looks at what is waited for.
+      recovery_wait_secs: seconds between two checks while waiting.
       local_init_run_options, local_init_feed_dict: for the run of `local_init_op`.
 
     Raises:
@@ -69,23 +70,23 @@ class SessionManager:
         init_feed_dict: Any = None,
         init_fn: Callable[[Any], Any] | None = None,
     ) -> Session:
-        """A session with variables from a checkpoint, or else initialized.
+        """Create a session with variables from a checkpoint, or else initialized.
 
         Args:
           master: the target of the session.
-          init_op: what initializes variables where there is no checkpoint.
-          saver: the Saver that restores a checkpoint; without one none is looked for.
+          init_op: initializes variables if there is no checkpoint.
+          saver: the Saver that restores a checkpoint; without one no checkpoint is searched for.
           checkpoint_dir: the folder whose latest checkpoint is restored.
-          checkpoint_filename_with_path: the checkpoint to restore; not both.
-          wait_for_checkpoint: whether to wait for a checkpoint, `max_wait_secs` at most.
+          checkpoint_filename_with_path: the checkpoint to restore; excludes `checkpoint_dir`.
+          wait_for_checkpoint: whether to wait for a checkpoint, for at most `max_wait_secs`.
           config: the session's.
-          init_feed_dict: what is fed to `init_op`.
+          init_feed_dict: the feeds of `init_op`.
           init_fn: called with the session, after `init_op`.
 
         Raises:
-          RuntimeError: there is nothing to initialize with, or variables are without a value after
-            that; it names them.
-          ValueError: a folder and a file are given.
+          RuntimeError: there is nothing to initialize with, or variables have no value after that;
+            the message names them.
+          ValueError: both a folder and a file.
         """
         session, restored = self._restored_session(
             master, saver, checkpoint_dir, checkpoint_filename_with_path,
@@ -133,9 +134,9 @@ class SessionManager:
         max_wait_secs: float = 7200,
         config: ConfigProto | None = None,
     ) -> tuple[Session, bool]:
-        """A session, and whether a checkpoint made all of its variables ready.
+        """Create a session; return it, and whether a checkpoint made all of its variables ready.
 
-        The arguments are those of `prepare_session`; nothing but `local_init_op` is run.
+        The arguments are those of `prepare_session`; no operation except `local_init_op` is run.
         """
         session, restored = self._restored_session(
             master, saver, checkpoint_dir, checkpoint_filename_with_path,
@@ -163,9 +164,9 @@ class SessionManager:
         config: ConfigProto | None = None,
         max_wait_secs: float | None = _FOR_EVER,
     ) -> Session:
-        """A session whose variables another one, of the chief, has made ready.
+        """Create a session whose variables the chief's session has made ready.
 
-        DeadlineExceededError where they are not ready after `max_wait_secs`.
+        Raises DeadlineExceededError if they are not ready after `max_wait_secs`.
         """
         longest = _FOR_EVER if max_wait_secs is None else max_wait_secs
         end = time.time() + longest
@@ -199,7 +200,7 @@ class SessionManager:
         max_wait_secs: float,
         config: ConfigProto | None,
     ) -> tuple[Session, bool]:
-        """A session, and whether it has the values of a checkpoint."""
+        """Create a session; return it, and whether it has the values of a checkpoint."""
         if folder and path:
             raise ValueError(
                 "Can not provide both checkpoint_dir and checkpoint_filename_with_path."
@@ -234,7 +235,7 @@ class SessionManager:
         return True
 
     def _run_local_init(self, session: Session) -> str | None:
-        """Runs `local_init_op`; what isn't ready for it, if it could not be run."""
+        """Run `local_init_op`; if it could not be run, return the reason."""
         if self._local_init_op is None:
             return None
         missing = _missing(self._ready_for_local_init_op, session)
@@ -250,7 +251,7 @@ class SessionManager:
 
 
 def _missing(ready_op: Any, session: Session) -> str | None:
-    """Why a model is not ready, by the op that names what is missing; None if it is ready."""
+    """Run `ready_op`; return the reason why a model is not ready, or None if it is."""
     if ready_op is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Supervisor: what came before MonitoredTrainingSession, with threads that save and summarize."""
+"""Supervisor: MonitoredTrainingSession's predecessor, with threads that save and summarize."""
 
 from __future__ import annotations
 
@@ -29,11 +29,14 @@ from gpugraph.platform import logging
 from gpugraph.session import Session
 
 _OPEN: Any = 0
-"""TensorFlow's value of an argument that the program leaves open."""
+"""TensorFlow's value of an argument that the caller leaves unset."""
 
 
 def _part(value: Any, key: str, default: Callable[[], Any]) -> Any:
-    """What is given, else the first of a collection, else the default, which is added to it."""
+    """Return the argument if set, else the first item of a collection, else the default.
+
+    The default is added to the collection.
+    """
     if value is not _OPEN:
         return value
     items = get_default_graph().get_collection(key)
@@ -46,14 +49,15 @@ class Supervisor:
     Args:
       graph: the default graph if None; it is finalized.
       ready_op, ready_for_local_init_op, init_op, init_feed_dict, local_init_op, init_fn,
-        local_init_run_options, recovery_wait_secs: as of SessionManager and Scaffold.
-      is_chief: whether it makes the variables ready and writes files; others wait.
+        local_init_run_options, recovery_wait_secs: as in SessionManager and Scaffold.
+      is_chief: whether it initializes the variables and writes files; other workers wait.
       logdir: the folder of checkpoints and of the event file; without it nothing is written.
       summary_op, saver, global_step: by default those of the graph; None for none.
-      save_summaries_secs, save_model_secs: seconds between two times; 0 for never.
-      stop_grace_secs: how long threads may take to stop.
+      save_summaries_secs, save_model_secs: seconds between two summaries or checkpoints; 0 for
+        never.
+      stop_grace_secs: the time that threads have to stop.
       checkpoint_basename: the name of the checkpoints, before the step.
-      session_manager, summary_writer: others than the usual ones; a None for no writer.
+      session_manager, summary_writer: replace the default ones; None for no writer.
     """
 
     USE_DEFAULT = 0
@@ -119,7 +123,7 @@ class Supervisor:
         max_wait_secs: float = 7200,
         start_standard_services: bool = True,
     ) -> Session:
-        """A session that is ready, of a chief; others wait for the chief's.
+        """Return a session that is ready; a worker that is no chief waits for the chief's.
 
         start_standard_services: whether threads save and summarize, and fill queues.
         """
@@ -150,7 +154,7 @@ class Supervisor:
         return session
 
     def _check_devices(self) -> None:
-        """ValueError for a variable without a device, where this is not the chief."""
+        """Raise ValueError for a variable without a device, unless this is the chief."""
         operations = [] if self.is_chief else self._graph.get_operations()
         for operation in operations:
             if operation.type in ("Variable", "VariableV2") and not operation.device:
@@ -170,9 +174,9 @@ class Supervisor:
             self._graph_is_written = True
 
     def start_standard_services(self, sess: Session) -> list[threading.Thread] | None:
-        """Starts the threads that write summaries, the rate and checkpoints; the threads.
+        """Start the threads that write summaries, the step rate and checkpoints, and return them.
 
-        RuntimeError for a Supervisor that is no chief. Without a logdir there are none.
+        Raises RuntimeError for a Supervisor that is no chief. Returns None without a logdir.
         """
         if not self.is_chief:
             raise RuntimeError(
@@ -190,7 +194,7 @@ class Supervisor:
             if self.summary_op is not None:
                 threads.append(self.loop(self.save_summaries_secs, self._summarize, (sess,)))
             if counts:
-                last = _Moment(self._step(sess))
+                last = _StepRate(self._step(sess))
                 threads.append(self.loop(self.save_summaries_secs, self._count, (sess, last)))
         if self.saver and self.save_model_secs:
             threads.append(self.loop(self.save_model_secs, self._save, (sess,)))
@@ -206,7 +210,7 @@ class Supervisor:
             summary, step = session.run([self.summary_op, self.global_step])
             self.summary_computed(session, summary, step)
 
-    def _count(self, session: Session, last: _Moment) -> None:
+    def _count(self, session: Session, last: _StepRate) -> None:
         step = self._step(session)
         rate = last.rate_until(step)
         tag = f"{self.global_step.op.name}/sec"
@@ -224,7 +228,7 @@ class Supervisor:
     def start_queue_runners(
         self, sess: Session, queue_runners: Sequence[Any] | None = None
     ) -> list[threading.Thread]:
-        """Starts the threads of the queue runners, by default those of the graph; the threads."""
+        """Start the threads of queue runners, by default those of the graph, and return them."""
         runners = queue_runners
         if runners is None:
             runners = self._graph.get_collection(GraphKeys.QUEUE_RUNNERS)
@@ -240,11 +244,11 @@ class Supervisor:
         args: Any = None,
         kwargs: Any = None,
     ) -> LooperThread:
-        """A thread that calls a function every so many seconds, until the stop."""
+        """Start a thread that calls a function at an interval until the stop, and return it."""
         return LooperThread.loop(self.coord, timer_interval_secs, target, args, kwargs)
 
     def summary_computed(self, sess: Session, summary: Any, global_step: Any = None) -> None:
-        """Writes a summary, under the session's step. RuntimeError where there is no writer."""
+        """Write a summary, under the session's step; raise RuntimeError if there is no writer."""
         if self.summary_writer is None:
             raise RuntimeError("Writing a summary requires a summary writer.")
         if global_step is None and self.global_step is not None:
@@ -252,19 +256,19 @@ class Supervisor:
         self.summary_writer.add_summary(summary, global_step)
 
     def request_stop(self, ex: Any = None) -> None:
-        """Asks all threads to stop; the first exception is raised by `stop`."""
+        """Request that all threads stop; `stop` raises the first exception."""
         self.coord.request_stop(ex)
 
     def should_stop(self) -> bool:
-        """Whether a stop was asked for."""
+        """Return whether a stop was requested."""
         return bool(self.coord.should_stop())
 
     def stop_on_exception(self) -> contextlib.AbstractContextManager[Any]:
-        """Within it an exception asks for a stop, and goes no further."""
+        """Return a context manager that suppresses exceptions and requests a stop for them."""
         return self.coord.stop_on_exception()
 
     def wait_for_stop(self) -> None:
-        """Waits until a stop is asked for."""
+        """Wait until a stop is requested."""
         self.coord.wait_for_stop()
 
     def stop(
@@ -273,9 +277,9 @@ class Supervisor:
         close_summary_writer: bool = True,
         ignore_live_threads: bool = False,
     ) -> None:
-        """Stops and joins the threads; raises what one has raised.
+        """Stop and join the threads; raise the exception of one of them.
 
-        RuntimeError for those that don't stop in time, unless `ignore_live_threads`.
+        Raises RuntimeError if threads don't stop in time, unless `ignore_live_threads`.
         """
         self.coord.request_stop()
         try:
@@ -299,9 +303,9 @@ class Supervisor:
         start_standard_services: bool = True,
         close_summary_writer: bool = True,
     ) -> Iterator[Session]:
-        """A session for a `with` block, which stops the threads and closes it at the end.
+        """Yield a session for a `with` block; at the end, stop the threads and close the session.
 
-        An exception in the block, but for OutOfRangeError, or in a thread is raised at the end.
+        An exception in a thread or in the block, except for OutOfRangeError, is raised at the end.
         """
         session = None
         try:
@@ -330,14 +334,14 @@ class Supervisor:
     Loop, WaitForStop = loop, wait_for_stop
 
 
-class _Moment:
-    """When the global step was read last."""
+class _StepRate:
+    """The time and the value of the last read of the global step."""
 
     def __init__(self, step: int) -> None:
         self.step, self.seconds = step, time.time()
 
     def rate_until(self, step: int) -> float:
-        """The steps a second since then; what was then is now."""
+        """Return the steps per second since the last call, and start a new interval."""
         now = time.time()
         steps, seconds = step - self.step, now - self.seconds
         self.step, self.seconds = step, now

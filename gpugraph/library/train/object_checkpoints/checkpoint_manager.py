@@ -1,4 +1,4 @@
-"""`tf.train.CheckpointManager`: numbers checkpoints of a folder, and removes old ones."""
+"""`tf.train.CheckpointManager`: numbers the checkpoints of a folder, and removes old ones."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ from gpugraph.platform import logging
 
 
 class CheckpointManager:
-    """Saves a `tf.train.Checkpoint` in a folder, and goes on with what a former one left there.
+    """Saves a `tf.train.Checkpoint` in a folder, and continues with the checkpoints found there.
 
     checkpoint: the Checkpoint. directory: the folder.
-    max_to_keep: how many checkpoints are kept; None: all. ValueError for less than 1.
-    keep_checkpoint_every_n_hours: every so many hours one that would be removed is kept for ever.
-    checkpoint_name: what the names of the files begin with.
+    max_to_keep: the number of checkpoints to keep; None: all. Raises ValueError for less than 1.
+    keep_checkpoint_every_n_hours: the interval in hours at which a checkpoint is kept for ever
+    instead of removed.
+    checkpoint_name: the prefix of the file names.
     """
 
     def __init__(
@@ -47,7 +48,7 @@ class CheckpointManager:
         self._recover()
 
     def _recover(self) -> None:
-        """Goes on with the checkpoints that the state file of the folder names."""
+        """Continue with the checkpoints that the folder's state file names."""
         state = get_checkpoint_state(self._directory)
         if state is None:
             return
@@ -69,14 +70,14 @@ class CheckpointManager:
 
     @property
     def latest_checkpoint(self) -> str | None:
-        """The path of the latest checkpoint, for `Checkpoint.restore`; None where there is none."""
+        """The path of the latest checkpoint, for `Checkpoint.restore`; None without one."""
         return self._latest
 
     def save(self, checkpoint_number: Any = None) -> str:
-        """Saves a checkpoint in the default session, removes old ones, and gives its path.
+        """Save a checkpoint in the default session, remove old ones, and return its path.
 
         checkpoint_number: an integer, or a variable or tensor of one; `save_counter` by default.
-        RuntimeError without a default session.
+        Raises RuntimeError without a default session.
         """
         session = session_or_default(None, f'save checkpoint to "{self._prefix}"')
         number = self._count(session)
@@ -99,7 +100,7 @@ class CheckpointManager:
         return list(self._kept)
 
     def _count(self, session: Any) -> int:
-        """Counts a save, from 0 on where the counter is new."""
+        """Count a save and return the count; a new counter starts at 0."""
         is_new = self._checkpoint._save_counter is None
         counter = self._checkpoint.save_counter
         if is_new:
@@ -120,7 +121,7 @@ class CheckpointManager:
         )
 
     def _sweep(self) -> None:
-        """Removes the oldest checkpoints, but for one in so many hours."""
+        """Remove the oldest checkpoints, except for one per interval that is kept for ever."""
         while self._max_to_keep and len(self._kept) > self._max_to_keep:
             path, written = next(iter(self._kept.items()))
             del self._kept[path]

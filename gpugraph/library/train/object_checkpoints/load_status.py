@@ -1,4 +1,4 @@
-"""What `Checkpoint.restore` gives: checks of what was matched, and the runs that restore."""
+"""The result of `Checkpoint.restore`: checks of the matches, and the runs that restore."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _SESSION_PROVIDERS: list[Callable[[], Any]] = []
 
 
 def register_session_provider(provide: Callable[[], Any]) -> None:
-    """Has `provide()` asked for a session, or None, where there is no default session."""
+    """Register a function that returns a session, or None, for use without a default session."""
     _SESSION_PROVIDERS.append(provide)
 
 
 def session_or_default(session: Any, what: str) -> Any:
-    """The session, the default one, or that of a library above; RuntimeError without any."""
+    """Return the session, else the default one or that of a provider; else raise RuntimeError."""
     for provide in (lambda: session, get_default_session, *_SESSION_PROVIDERS):
         chosen = provide()
         if chosen is not None:
@@ -33,7 +33,7 @@ def session_or_default(session: Any, what: str) -> Any:
 
 
 def _initialize(root: Any, before: int, session: Any, restored: Iterable[int] = ()) -> None:
-    """Initializes what is below `root` and no restore from the number `before` on has set."""
+    """Initialize the objects below `root` that no restore from the number `before` on has set."""
     known = set(restored)
     items = [node.item for node in ObjectGraph(root).nodes]
     session.run(
@@ -48,20 +48,20 @@ def _initialize(root: Any, before: int, session: Any, restored: Iterable[int] = 
 
 
 class LoadStatus:
-    """A restore that was asked for, see `Checkpoint.restore`: it is checked, and it is run.
+    """A pending restore, see `Checkpoint.restore`, with its checks and its runs.
 
-    Checks give the status itself, or raise AssertionErrors.
+    Checks return the status itself, or raise AssertionErrors.
     """
 
     def expect_partial(self) -> Any:
-        """The status itself: nothing is warned of where a checkpoint matches in part."""
+        """Return the status itself: there are no warnings of a partial match."""
         return self
 
 
 class CheckpointLoadStatus(LoadStatus):
     """The status of a checkpoint of objects.
 
-    restores: all restores of the same root, so that a later one gets new objects first.
+    restores: all restores of the same root, so that the latest one matches new objects first.
     """
 
     def __init__(self, restore: ObjectRestore, restores: Iterable[ObjectRestore]) -> None:
@@ -73,12 +73,12 @@ class CheckpointLoadStatus(LoadStatus):
         return self._restore
 
     def expect_partial(self) -> Any:
-        """The status itself: it is not warned of values in the checkpoint that are not used."""
+        """Suppress warnings of unused values in the checkpoint, and return the status itself."""
         self._restore.expects_partial = True
         return self
 
     def assert_consumed(self) -> Any:
-        """Gives itself; AssertionError unless all that is in the checkpoint or here matches."""
+        """Raise AssertionError unless everything in the checkpoint and in the program matches."""
         self.assert_existing_objects_matched()
         restore = self._restore
         names = object_names(restore.graph)
@@ -97,7 +97,7 @@ class CheckpointLoadStatus(LoadStatus):
         return self
 
     def assert_existing_objects_matched(self) -> Any:
-        """Gives itself; AssertionError for an object that has no value in the checkpoint."""
+        """Raise AssertionError for an object that has no value in the checkpoint."""
         restore = self._match()
         for number, item in restore.objects.items():
             if item._update_uid < restore.number:
@@ -110,14 +110,14 @@ class CheckpointLoadStatus(LoadStatus):
         return self
 
     def _unmatched(self) -> list[Any]:
-        """The objects that have values, but none in the checkpoint."""
+        """Return the objects that have values, but none in the checkpoint."""
         matched = {identity_of(item) for item in self._restore.objects.values()}
         items = (node.item for node in ObjectGraph(self._restore.root).nodes)
         others = (item for item in items if identity_of(item) not in matched)
         return [item for item in others if item._gather_saveables_for_checkpoint()]
 
     def assert_nontrivial_match(self) -> Any:
-        """Gives itself; AssertionError where nothing but the root object matches."""
+        """Raise AssertionError if nothing but the root object matches."""
         restore = self._match()
         if len(restore.objects) > 1:
             return self
@@ -131,16 +131,16 @@ class CheckpointLoadStatus(LoadStatus):
         raise AssertionError(f"Nothing to load. {text}")
 
     def run_restore_ops(self, session: Any = None) -> None:
-        """Restores the values that match, in `session` or the default session."""
+        """Restore the values that match, in `session` or the default session."""
         session = session_or_default(session, f'restore "{self._restore.path}"')
         self._match().run(session)
 
     def restore_new(self, session: Any) -> None:
-        """Restores, in `session`, the values of objects that have come since the last restore."""
+        """Restore, in `session`, the values of objects that were added since the last restore."""
         self._match().run(session, only_new=True)
 
     def initialize_or_restore(self, session: Any = None) -> None:
-        """Restores the values that match, and initializes objects that are not there."""
+        """Restore the values that match, and initialize the objects without a match."""
         session = session_or_default(session, f'restore "{self._restore.path}"')
         restore = self._match()
         restore.run(session)
@@ -149,34 +149,34 @@ class CheckpointLoadStatus(LoadStatus):
 
 
 class InitializationOnlyStatus(LoadStatus):
-    """The status where there is no checkpoint: objects are initialized, all checks fail."""
+    """The status without a checkpoint: objects are initialized, all checks fail."""
 
     def __init__(self, root: Any) -> None:
         self._root, self._number = root, next_restore()
 
     def assert_consumed(self) -> Any:
-        """AssertionError: there is no checkpoint."""
+        """Raise AssertionError: there is no checkpoint."""
         raise AssertionError("No checkpoint specified (save_path=None); nothing is being restored.")
 
     assert_existing_objects_matched = assert_nontrivial_match = assert_consumed
 
     def run_restore_ops(self, session: Any = None) -> None:
-        """AssertionError: there is no checkpoint."""
+        """Raise AssertionError: there is no checkpoint."""
         raise AssertionError(
             "No checkpoint specified, so no restore ops are available (save_path=None to "
             "Saver.restore)."
         )
 
     def initialize_or_restore(self, session: Any = None) -> None:
-        """Initializes the objects, in `session` or the default session."""
+        """Initialize the objects, in `session` or the default session."""
         session = session_or_default(session, "initialize the objects of a checkpoint")
         _initialize(self._root, self._number, session)
 
 
 class NameBasedSaverStatus(LoadStatus):
-    """The status of a checkpoint by a `tf.train.Saver`: variables are found by their names.
+    """The status of a checkpoint of a `tf.train.Saver`: variables are found by their names.
 
-    optional: gives variables that need not be in it.
+    Variables passed to `add_to_optionally_restored` need not be in it.
     """
 
     def __init__(self, root: Any, path: str) -> None:
@@ -184,11 +184,11 @@ class NameBasedSaverStatus(LoadStatus):
         self._optional: list[Any] = []
 
     def add_to_optionally_restored(self, variable: Any) -> None:
-        """Says that a variable need not be in the checkpoint; it is initialized then."""
+        """Mark a variable as optional in the checkpoint; if missing, it is initialized."""
         self._optional.append(variable)
 
     def assert_consumed(self) -> Any:
-        """Gives itself; AssertionError before all objects are restored."""
+        """Raise AssertionError unless all objects are restored."""
         for node in ObjectGraph(self._root).nodes:
             if not isinstance(node.item, Variable) or node.item in self._optional:
                 continue
@@ -199,9 +199,9 @@ class NameBasedSaverStatus(LoadStatus):
     assert_existing_objects_matched = assert_nontrivial_match = assert_consumed
 
     def run_restore_ops(self, session: Any = None) -> None:
-        """Restores all variables below the root by their names.
+        """Restore all variables below the root by their names.
 
-        NotFoundError for one that is not in the checkpoint.
+        Raises NotFoundError for a variable that is not in the checkpoint.
         """
         session = session_or_default(session, f'restore "{self._path}"')
         reader = NewCheckpointReader(self._path)
@@ -221,12 +221,12 @@ class NameBasedSaverStatus(LoadStatus):
         session.run(absent)
 
     def initialize_or_restore(self, session: Any = None) -> None:
-        """The same as `run_restore_ops`."""
+        """Restore as `run_restore_ops` does."""
         self.run_restore_ops(session)
 
 
 def _saveables_by_name(value: Any) -> list[Any]:
-    """The saveables of a variable, or of a function, under names of the whole graph."""
+    """Return the saveables of a variable or of a function, under names of the whole graph."""
     if callable(value) and not isinstance(value, Variable):
         try:
             value = value()

@@ -1,4 +1,4 @@
-"""`tf.train.Checkpoint`: objects that are saved and restored together, by what holds what."""
+"""`tf.train.Checkpoint`: objects that are saved and restored together, by their references."""
 
 from __future__ import annotations
 
@@ -20,13 +20,12 @@ from gpugraph.library.train.savers.checkpoint_files import write_checkpoint_stat
 
 
 class Checkpoint(AutoTrackable):
-    """Objects by name, saved with all that they depend on.
+    """Objects by name, saved with all their dependencies.
 
-    Values are found again by the names of attributes on the way to them, not by the names of
-    variables: `model/layer/kernel`. Variables, optimizers with their slots, layers, networks,
-    `tf.Module`s, loss scales, lists and dicts of these are followed.
-
-    kwargs: objects that become attributes. ValueError for one that is not trackable.
+    A value is found again by the names of the attributes that lead to it, such as
+    `model/layer/kernel`, not by the names of variables. Variables, optimizers with their slots,
+    layers, networks, `tf.Module`s, loss scales, and lists and dicts of these are followed.
+    kwargs: objects that become attributes. Raises ValueError for one that is not trackable.
     """
 
     _untracked = AutoTrackable._untracked | {"_save_counter", "_count", "_saver"}
@@ -47,7 +46,7 @@ class Checkpoint(AutoTrackable):
 
     @property
     def save_counter(self) -> Any:
-        """An int64 variable: how often it was saved. It numbers checkpoints."""
+        """An int64 variable, the number of saves. It numbers checkpoints."""
         if self._save_counter is None:
             graph = get_default_graph()
             with graph.control_dependencies(None), device("/cpu:0"):
@@ -58,16 +57,16 @@ class Checkpoint(AutoTrackable):
         return self._save_counter
 
     def write(self, file_prefix: Any, session: Any = None) -> str:
-        """Saves a checkpoint of this path, without a number or a state file; gives the path.
+        """Save a checkpoint at this path, without a number or a state file, and return the path.
 
-        session: has the values; the default session where there is none, RuntimeError without any.
+        session: holds the values; by default the default session. Raises RuntimeError without any.
         """
         return self._saver.save(os.fspath(file_prefix), session)
 
     def save(self, file_prefix: Any, session: Any = None) -> str:
-        """Saves a checkpoint whose number is `save_counter` + 1, as the latest of its folder.
+        """Save a checkpoint with the number `save_counter` + 1, as the latest of its folder.
 
-        file_prefix: what its path begins with, which it gives as a whole. session: see `write`.
+        file_prefix: the beginning of the path; the whole path is returned. session: see `write`.
         """
         prefix = os.fspath(file_prefix)
         session = session_or_default(session, f'save checkpoint to "{prefix}"')
@@ -82,15 +81,15 @@ class Checkpoint(AutoTrackable):
         return path
 
     def restore(self, save_path: Any) -> LoadStatus:
-        """Matches the objects with those of a checkpoint, by names from here on.
+        """Match the objects with those of a checkpoint, by names from here on.
 
         save_path: a checkpoint of objects, or of a `tf.train.Saver`, whose variables are found by
-          their names; None: there is none.
+          their names; None for no checkpoint.
 
-        What it returns restores the values, `run_restore_ops(session)` and
-        `initialize_or_restore(session)`, and checks what matches: `assert_consumed()`,
+        The returned status restores the values, `run_restore_ops(session)` and
+        `initialize_or_restore(session)`, and checks the matches: `assert_consumed()`,
         `assert_existing_objects_matched()`, `assert_nontrivial_match()`. Objects that are created
-        later are matched then. Errors are those of `NewCheckpointReader`.
+        later are matched at that time. Errors are those of `NewCheckpointReader`.
         """
         status = self._saver.restore(save_path)
         counter = self.save_counter

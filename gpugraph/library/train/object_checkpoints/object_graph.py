@@ -1,4 +1,4 @@
-"""The objects below a root, breadth first, and the names that they have in a checkpoint."""
+"""The objects below a root, breadth first, and their names in a checkpoint."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from gpugraph.library.train.savers.saveable_objects import SaveableObject, savea
 
 
 def escaped(name: str) -> str:
-    """A name as a part of a key: dots are doubled, so that one begins a word of its own."""
+    """Escape a name as a part of a key: dots are doubled, as a single one is reserved."""
     return name.replace(".", "..").replace("/", ".S")
 
 
 @dataclass
 class ObjectNode:
-    """An object, the beginning of its keys, and the numbers of the objects it depends on.
+    """An object, the prefix of its keys, and the numbers of its dependencies.
 
     slots: for an optimizer the number of a variable, the slot's name and the slot's number.
     """
@@ -31,13 +31,13 @@ class ObjectNode:
     slots: list[tuple[int, str, int]] = field(default_factory=list)
 
     def attributes(self) -> Iterator[tuple[str, str, Any]]:
-        """Its values: name, key, and the variable or the function that gives a saveable."""
+        """Yield its values: name, key, and the variable or a function that returns a saveable."""
         for name, value in self.item._gather_saveables_for_checkpoint().items():
             yield name, f"{self.path}/.ATTRIBUTES/{escaped(name)}", value
 
 
 class ObjectGraph:
-    """What is below `root` now; `nodes` by number, slots of optimizers last."""
+    """The current objects below `root`; `nodes` by number, slots of optimizers last."""
 
     def __init__(self, root: Any) -> None:
         self.nodes: list[ObjectNode] = []
@@ -63,7 +63,7 @@ class ObjectGraph:
         return node
 
     def _enter_slots(self) -> None:
-        """Enters slots of the variables that are here; NotImplementedError for a shared one."""
+        """Add the slots of the variables here; raise NotImplementedError for a shared slot."""
         known = list(self.nodes)
         variables = [node for node in known if isinstance(node.item, Variable)]
         for node in known:
@@ -85,7 +85,7 @@ class ObjectGraph:
                     node.slots.append((number, slot_name, len(self.nodes) - 1))
 
     def message(self) -> Any:
-        """The TrackableObjectGraph."""
+        """Return the TrackableObjectGraph."""
         message = messages_pb2.TrackableObjectGraph()
         for node in self.nodes:
             entry = message.nodes.add()
@@ -102,7 +102,7 @@ class ObjectGraph:
         return message
 
     def saveables(self) -> list[SaveableObject]:
-        """What is saved, under the keys."""
+        """Return the saveables, under their keys."""
         return [
             saveable
             for node in self.nodes
@@ -112,7 +112,7 @@ class ObjectGraph:
 
 
 def object_names(graph: Any) -> dict[int, str]:
-    """What to call the objects of a TrackableObjectGraph, by number: `(root).model.kernel`."""
+    """Return readable names of a graph's objects, by number: `(root).model.kernel`."""
     names, waiting = {0: "(root)"}, deque([0])
     while waiting:
         number = waiting.popleft()
@@ -130,25 +130,25 @@ def object_names(graph: Any) -> dict[int, str]:
 
 
 def list_objects(root_checkpointable: Any) -> list[Any]:
-    """All objects that a checkpoint of a root saves: dependencies, and slots of optimizers."""
+    """Return all objects in a checkpoint of a root: dependencies, and slots of optimizers."""
     return [node.item for node in ObjectGraph(root_checkpointable).nodes]
 
 
 def has_slots(item: Any) -> bool:
-    """Whether this is an optimizer, with slots of variables."""
+    """Return whether this is an optimizer, with slots of variables."""
     return hasattr(item, "get_slot_names") and hasattr(item, "get_slot")
 
 
 def slot_of(optimizer: Any, variable: Any, slot_name: str) -> Any:
-    """The slot of a variable; None where there is none."""
+    """Return the slot of a variable, or None."""
     try:
         return optimizer.get_slot(variable, slot_name)
-    except KeyError:  # Keras's optimizers say it so
+    except KeyError:  # raised by Keras's optimizers
         return None
 
 
 def full_name(item: Any) -> str:
-    """The name by which a `tf.train.Saver` saves a variable; of another object the empty text."""
+    """Return the name by which a `tf.train.Saver` saves a variable; "" for another object."""
     if not isinstance(item, Variable):
         return ""
     place = item._get_save_slice_info()
@@ -156,7 +156,7 @@ def full_name(item: Any) -> str:
 
 
 def saveables_named(value: Any, key: str) -> list[SaveableObject]:
-    """The saveables of a variable, or of a function of a name, under a key."""
+    """Return the saveables of a variable, or of a function of a name, under a key."""
     if callable(value) and not isinstance(value, Variable):
         value = value(name=key)
     if isinstance(value, SaveableObject):

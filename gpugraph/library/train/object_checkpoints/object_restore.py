@@ -1,7 +1,7 @@
 """A restore of objects: a checkpoint's objects are matched with a program's, now and later.
 
-Whoever asks about a restore, or runs it, matches what the program has by then. So variables that
-are created after `restore` get their values too.
+Each check and each run of a restore matches the objects that the program has by then. So variables
+that are created after `restore` get their values too.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ _NUMBERS = count(1)
 
 
 def next_restore() -> int:
-    """The number of a new restore; a later one goes before an earlier one."""
+    """Return the number of a new restore; a later one takes precedence."""
     return next(_NUMBERS)
 
 
 class ObjectRestore:
-    """One checkpoint on its way into the objects below `root`.
+    """A restore of one checkpoint into the objects below `root`.
 
     path: of the checkpoint. graph: its TrackableObjectGraph. prefix: the tensor
-    that is fed its path. cache: operations of former restores of the same root, by key.
+    to which its path is fed. cache: operations of former restores of the same root, by key.
     """
 
     def __init__(
@@ -54,13 +54,13 @@ class ObjectRestore:
         self._prefix, self._cache = prefix, cache
         self.expects_partial = False
         self._matched: list[tuple[str, Any, Any]] = []
-        self._operations: list[list[Any]] = []  # of each that is matched, in order
+        self._operations: list[list[Any]] = []  # one list for each match, in order
         self._restored = 0
 
     # -- matching
 
     def match(self) -> None:
-        """Matches the objects that are there by now, by names from the root on."""
+        """Match the objects that exist by now, by names from the root on."""
         self._bind(0, self.root)
         waiting, seen = deque([0]), {0}
         while waiting:
@@ -106,7 +106,7 @@ class ObjectRestore:
                 )
             return
         self.objects[number] = item
-        if item._update_uid >= self.number:  # a later restore has it
+        if item._update_uid >= self.number:  # a later restore has set it
             return
         item._update_uid = self.number
         values = item._gather_saveables_for_checkpoint()
@@ -117,12 +117,12 @@ class ObjectRestore:
                 self.unused.setdefault(number, []).append(attribute.name)
 
     def unmatched(self) -> list[int]:
-        """The numbers of the objects in the checkpoint that have values, but no object here."""
+        """Return the numbers of the checkpoint's objects that have values but no match here."""
         nodes = enumerate(self.graph.nodes)
         return [number for number, node in nodes if node.attributes and number not in self.objects]
 
     def __del__(self) -> None:
-        """Warns of values that no object has got, unless that is expected."""
+        """Warn of values that no object received, unless a partial match is expected."""
         if sys.is_finalizing() or self.expects_partial:
             return
         names = object_names(self.graph)
@@ -142,9 +142,10 @@ class ObjectRestore:
     # -- values
 
     def run(self, session: Any, only_new: bool = False) -> None:
-        """Restores what is matched; NotFoundError, InvalidArgumentError for what does not fit.
+        """Restore the matched values.
 
-        only_new: whether what was restored before is left as it is.
+        Raises NotFoundError or InvalidArgumentError for values that do not fit.
+        only_new: leave previously restored values as they are.
         """
         begin = self._restored if only_new else 0
         if get_default_graph().finalized:
@@ -157,12 +158,12 @@ class ObjectRestore:
         self._restored = len(self._matched)
 
     def _add_operations(self) -> None:
-        """Adds the operations of what was matched since; one reads it all."""
+        """Add the operations of the new matches; a single op reads all their values."""
         fresh: list[tuple[list[Any], SaveableObject]] = []
         for key, value, item in self._matched[len(self._operations) :]:
             name = key, id(item)
             if name not in self._cache:
-                self._cache[id(item)] = item  # which stays, so that its id is its own
+                self._cache[id(item)] = item  # kept alive, so that its id stays unique
                 self._cache[name] = []
                 fresh += [(self._cache[name], saveable) for saveable in saveables_named(value, key)]
             self._operations.append(self._cache[name])
@@ -186,13 +187,13 @@ class ObjectRestore:
             position += size
 
     def _load(self, session: Any, matched: list[tuple[str, Any, Any]]) -> None:
-        """Restores variables of a graph that is finalized: their initializers are fed."""
+        """Restore variables of a finalized graph by feeding their initializers."""
         initializers, feeds, reader = [], {}, NewCheckpointReader(self.path)
         for key, variable, _ in matched:
             if not isinstance(variable, Variable):
                 raise RuntimeError(
-                    f"Graph is finalized and cannot be modified: restore {key} before, which is "
-                    "no variable"
+                    f"Graph is finalized and cannot be modified: {key} is no variable, and must be "
+                    "restored before"
                 )
             value = reader.get_tensor(key)
             shapes = f"{variable.shape}, and {key} of {self.path} has {np.shape(value)}"

@@ -1,4 +1,4 @@
-"""Saves the objects below a root in a checkpoint, and begins to restore them."""
+"""Saves the objects below a root in a checkpoint, and starts restores."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from gpugraph.platform import files
 
 
 class ObjectSaver:
-    """Saves and restores what is below `root`.
+    """Saves and restores the objects below `root`.
 
-    The operations are added at the first save, and again where the objects have changed since.
+    The operations are added at the first save, and again if the objects have changed since.
     """
 
     def __init__(self, root: Any) -> None:
@@ -44,7 +44,7 @@ class ObjectSaver:
         self._restores: WeakSet[ObjectRestore] = WeakSet()
 
     def save(self, file_prefix: str, session: Any) -> str:
-        """Saves the objects as a checkpoint of this path, which it returns."""
+        """Save the objects as a checkpoint of this path, and return the path."""
         session = session_or_default(session, f'save checkpoint to "{file_prefix}"')
         graph = ObjectGraph(self._root)
         message = graph.message()
@@ -58,7 +58,7 @@ class ObjectSaver:
         return os.fsdecode(path)
 
     def _add_save(self, graph: ObjectGraph) -> Any:
-        """Adds the operation that saves these objects; gives the path after it."""
+        """Add the operation that saves these objects; return the path after it."""
         with device("/cpu:0"):
             if self._path is None:
                 self._graph_text, self._path = constant(""), constant("")
@@ -76,7 +76,7 @@ class ObjectSaver:
                 return identity(self._path)
 
     def restore(self, save_path: Any) -> LoadStatus:
-        """Matches the objects with those of a checkpoint; no value is restored yet."""
+        """Match the objects with those of a checkpoint; no value is restored yet."""
         if save_path is None:
             return InitializationOnlyStatus(self._root)
         path = os.fspath(save_path)

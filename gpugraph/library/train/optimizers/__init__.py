@@ -1,1 +1,1 @@
-"""Optimizers: one file an algorithm."""
+"""Optimizers: one file per algorithm."""

@@ -1,4 +1,4 @@
-"""Adadelta (Zeiler, arXiv:1212.5701): steps as large as the last steps were."""
+"""Adadelta (Zeiler, arXiv:1212.5701): steps scaled by the size of the previous steps."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from gpugraph.library.train.optimizers.optimizer_settings import OneOpOptimizer
 class AdadeltaOptimizer(OneOpOptimizer):
     """var -= learning_rate * sqrt(accum_update + epsilon) / sqrt(accum + epsilon) * gradient.
 
-    Slots: "accum" and "accum_update", the running means, which decay by `rho`, of the squares of
-    gradients and of updates. The paper has learning_rate 1.
+    Slots: "accum" and "accum_update", the running means of the squares of gradients and of updates,
+    which decay by `rho`. In the paper the learning_rate is 1.
     """
 
     def __init__(

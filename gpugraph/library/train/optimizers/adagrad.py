@@ -21,7 +21,7 @@ def _check_positive(name: str, value: float) -> None:
 class AdagradOptimizer(OneOpOptimizer):
     """accumulator += gradient**2; var -= learning_rate * gradient / sqrt(accumulator).
 
-    Slot: "accumulator", which starts at `initial_accumulator_value`, above 0 (ValueError).
+    Slot: "accumulator", which starts at `initial_accumulator_value`, above 0 (else ValueError).
     """
 
     def __init__(
@@ -43,9 +43,9 @@ class AdagradOptimizer(OneOpOptimizer):
 
 
 class ProximalAdagradOptimizer(OneOpOptimizer):
-    """Adagrad, and then l1 and l2 regularization by each element's own rate.
+    """Adagrad, followed by l1 and l2 regularization by each element's own rate.
 
-    Slot: "accumulator", which starts at `initial_accumulator_value`, above 0 (ValueError).
+    Slot: "accumulator", which starts at `initial_accumulator_value`, above 0 (else ValueError).
     Source: Duchi and Singer, 2009.
     """
 
@@ -77,11 +77,11 @@ class ProximalAdagradOptimizer(OneOpOptimizer):
 
 
 class AdagradDAOptimizer(OneOpOptimizer):
-    """Adagrad by dual averaging: the variable follows from the sums of all gradients so far.
+    """Adagrad by dual averaging: the variable is computed from the sums of all gradients so far.
 
     global_step: the variable that counts steps. Slots: "gradient_accumulator", and
-    "gradient_squared_accumulator", which starts above 0 (ValueError). Rows without a gradient keep
-    their value. Source: Duchi et al., 2011.
+    "gradient_squared_accumulator", which starts above 0 (else ValueError). Rows without a gradient
+    keep their value. Source: Duchi et al., 2011.
     """
 
     _grad_first = True

@@ -63,7 +63,7 @@ class AdamOptimizer(OneOpOptimizer):
         return [*powers, *super()._numbers(var)]
 
     def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Any:
-        """m and v decay in all rows, and all rows move by them, as if the others had zeros."""
+        """Update all rows: m and v decay everywhere, as if the other rows had zero gradients."""
         dtype = var.dtype.base_dtype
         power1, power2 = (cast(power.value(), dtype) for power in self._powers(var.graph))
         rate, beta1, beta2, epsilon = (cast(self._tensors[name], dtype) for name in self._settings)
@@ -78,14 +78,14 @@ class AdamOptimizer(OneOpOptimizer):
     def _decay_slot(
         self, var: Variable, name: str, beta: Tensor, rows: Tensor, new: Tensor
     ) -> Tensor:
-        """The slot after slot = beta * slot, and `new` added to its rows."""
+        """Return the slot after slot = beta * slot and the addition of `new` to its rows."""
         slot = self._slots[name][var]
         decay = slot.assign(slot.value() * beta, use_locking=self._use_locking)
         with var.graph.control_dependencies([decay]):
             return scatter_add(slot, rows, new, use_locking=self._use_locking)
 
     def _finish(self, update_ops: Sequence[Any], name_scope: str) -> Operation:
-        """The powers go on once every variable has used them."""
+        """Advance the powers of beta after every variable has used them."""
         graph = get_default_graph()
         powers = self._powers(graph)
         done = []

@@ -1,4 +1,4 @@
-"""FTRL-Proximal (McMahan et al., 2013), for sparse models; l2 shrinkage as TensorFlow has it."""
+"""FTRL-Proximal (McMahan et al., 2013), for sparse models; l2 shrinkage as in TensorFlow."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ from gpugraph.ops.random.variable_initializers import Constant
 class FtrlOptimizer(OneOpOptimizer):
     """Follows the regularized leader: elements whose gradients stay small become 0 by l1.
 
-    learning_rate_power: how the rate falls with the accumulated squares, 0 or below.
-    l2_shrinkage_regularization_strength: adds that much of the variable to its gradient, twice.
-
-    Slots: "accum", from `initial_accumulator_value` on, and "linear". ValueError for strengths and
-    an initial value below 0, and for a power above.
+    learning_rate_power: the power by which the rate falls with the accumulated squares, at most 0.
+    l2_shrinkage_regularization_strength: twice this multiple of the variable is added to its
+    gradient. Slots: "accum", which starts at `initial_accumulator_value`, and "linear". Raises
+    ValueError for strengths and an initial value below 0, and for a power above 0.
     """
 
     _grad_first = True

@@ -1,8 +1,8 @@
 """Optimizer: gradients of a loss, and the ops that change variables by them.
 
-An optimizer makes its own variables (slots: one per variable and name, beside it) before it makes
-the update ops, so that one `global_variables_initializer` covers them. A subclass, here or in a
-program, creates the slots (`_create_slots`), makes tensors of its settings (`_prepare`), the op
+An optimizer creates its own variables (slots: one per variable and name, beside it) before it
+creates the update ops, so that one `global_variables_initializer` covers them. A subclass, here or
+in a program, creates the slots (`_create_slots`), tensors of its settings (`_prepare`), the op
 that changes a variable (`_apply_dense`) or some rows of it (`_apply_sparse`, for gradients that are
 IndexedSlices), and the operation after all of them (`_finish`).
 """
@@ -30,7 +30,7 @@ from gpugraph.ops.state.change_by_handle import change
 
 
 class Optimizer(Trackable):
-    """Base of the optimizers. Subclasses define the slots and how a variable changes."""
+    """Base class of the optimizers. Subclasses define the slots and the update of a variable."""
 
     GATE_NONE = 0
     GATE_OP = 1
@@ -45,7 +45,7 @@ class Optimizer(Trackable):
         self._non_slots: dict[tuple[str, Graph], Variable] = {}
 
     def get_name(self) -> str:
-        """The name of the optimizer."""
+        """Return the name of the optimizer."""
         return self._name
 
     def minimize(
@@ -59,9 +59,9 @@ class Optimizer(Trackable):
         name: str | None = None,
         grad_loss: Any = None,
     ) -> Operation:
-        """An operation that takes one step: `compute_gradients`, then `apply_gradients`.
+        """Return an operation that takes one step: `compute_gradients`, then `apply_gradients`.
 
-        ValueError when no variable has a gradient.
+        Raises ValueError if no variable has a gradient.
         """
         pairs = self.compute_gradients(
             loss,
@@ -88,11 +88,12 @@ class Optimizer(Trackable):
         colocate_gradients_with_ops: bool = False,
         grad_loss: Any = None,
     ) -> list[tuple[Any, Variable]]:
-        """(gradient or None, variable) for `var_list`, the trainable variables by default.
+        """Return pairs (gradient or None, variable) for `var_list` or all trainable variables.
 
-        gate_gradients: GATE_OP has no gradient of an op used before all of that op's are there,
-        GATE_GRAPH none before all are. `var_list` may name tensors too. ValueError when it is
-        empty and for a loss that is not floating, NotImplementedError for other variables.
+        gate_gradients: with GATE_OP no gradient of an op is used before all gradients of that op
+        are computed, with GATE_GRAPH none before all are. `var_list` may name tensors too. Raises
+        ValueError if it is empty and for a loss that is not floating, NotImplementedError for other
+        variables.
         """
         gates = (Optimizer.GATE_NONE, Optimizer.GATE_OP, Optimizer.GATE_GRAPH)
         if gate_gradients not in gates:
@@ -131,10 +132,10 @@ class Optimizer(Trackable):
         global_step: Any = None,
         name: str | None = None,
     ) -> Operation:
-        """An operation that changes the variables by these gradients and counts the step.
+        """Return an operation that changes the variables by these gradients and counts the step.
 
-        ValueError when no gradient is given, TypeError for one that is no tensor,
-        NotImplementedError for a variable that is none.
+        Raises ValueError if there are no gradients, TypeError for one that is no tensor,
+        NotImplementedError for an object that is no variable.
         """
         pairs = [(_gradient(grad), variable) for grad, variable in grads_and_vars]
         if not pairs:
@@ -192,32 +193,32 @@ class Optimizer(Trackable):
     # -- slots
 
     def get_slot_names(self) -> list[str]:
-        """The names of the slots made so far."""
+        """Return the names of the slots created so far."""
         return sorted(self._slots)
 
     def get_slot(self, var: Variable, name: str) -> Variable | None:
-        """The slot `name` of a variable, or None."""
+        """Return the slot `name` of a variable, or None."""
         return self._slots.get(name, {}).get(var)
 
     def variables(self) -> list[Variable]:
-        """The variables of the optimizer in the default graph, by name."""
+        """Return the variables of the optimizer in the default graph, by name."""
         slots = [slot for slots in self._slots.values() for slot in slots.values()]
         graph = get_default_graph()
         here = [slot for slot in (*self._non_slots.values(), *slots) if slot.graph is graph]
         return sorted(here, key=lambda variable: variable.name)
 
     def _zeros_slot(self, var: Variable, slot_name: str, op_name: str) -> Variable:
-        """The slot `slot_name` of `var`, zeros of its shape; its ops are named `op_name`."""
+        """Return the slot `slot_name` of `var`, zeros of its shape; its ops are named `op_name`."""
         return self._slot(var, slot_name, op_name, zeros_of(var, var.dtype.base_dtype))
 
     def _get_or_make_slot(self, var: Variable, val: Any, slot_name: str, op_name: str) -> Variable:
-        """The slot `slot_name` of `var`, initialized to `val`."""
+        """Return the slot `slot_name` of `var`, initialized to `val`."""
         return self._slot(var, slot_name, op_name, val)
 
     def _initialized_slot(
         self, var: Variable, initializer: Callable[..., Any], slot_name: str, op_name: str
     ) -> Variable:
-        """The slot `slot_name` of `var`, of its shape, from an initializer."""
+        """Return the slot `slot_name` of `var`, of its shape, from an initializer."""
         initial = initial_of_shape(var, initializer, var.shape, var.dtype.base_dtype)
         return self._slot(var, slot_name, op_name, initial)
 
@@ -230,7 +231,7 @@ class Optimizer(Trackable):
     def _create_non_slot_variable(
         self, initial_value: Any, name: str, colocate_with: Variable
     ) -> Variable:
-        """A variable of the optimizer's own, one per name and graph, beside another."""
+        """Return a variable of the optimizer itself, one per name and graph, beside another."""
         key = (name, colocate_with.graph)
         if key not in self._non_slots:
             with colocate_with.graph.colocate_with(colocate_with.op):
@@ -243,71 +244,74 @@ class Optimizer(Trackable):
         return self._non_slots[key]
 
     def _get_non_slot_variable(self, name: str, graph: Graph | None = None) -> Variable | None:
-        """The variable that `_create_non_slot_variable` made, or None."""
+        """Return the variable that `_create_non_slot_variable` created, or None."""
         return self._non_slots.get((name, graph if graph is not None else get_default_graph()))
 
     @property
     def _checkpoint_dependencies(self) -> list[TrackableReference]:
         """Its own variables in the default graph, by name; a checkpoint finds slots by itself."""
         graph = get_default_graph()
-        own = {name: item for (name, home), item in self._non_slots.items() if home is graph}
-        references = [TrackableReference(*item) for item in sorted(own.items())]
+        variables = {name: item for (name, home), item in self._non_slots.items() if home is graph}
+        references = [TrackableReference(*item) for item in sorted(variables.items())]
         return references + super()._checkpoint_dependencies
 
     def _call_if_callable(self, param: Any) -> Any:
-        """A setting, or what it returns where it is a function."""
+        """Return a setting, or its result if it is a function."""
         return param() if callable(param) else param
 
     # -- for subclasses
 
     def _create_slots(self, var_list: Sequence[Variable]) -> None:
-        """Makes the optimizer's own variables."""
+        """Create the optimizer's own variables."""
 
     def _prepare(self) -> None:
-        """Makes tensors of the settings."""
+        """Convert the settings to tensors."""
 
     def _apply_dense(self, grad: Tensor, var: Variable) -> Any:
-        """The op that changes `var` by `grad`."""
+        """Create the op that changes `var` by `grad`."""
         raise NotImplementedError(f"{type(self).__name__} does not define how a variable changes")
 
     def _apply_sparse_duplicate_indices(self, grad: IndexedSlices, var: Variable) -> Any:
-        """The op that changes rows of `var` by `grad`, in which a row may come several times."""
+        """Create the op that changes rows of `var` by `grad`, in which rows may repeat."""
         return self._apply_sparse(summed_by_row(grad), var)
 
     def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Any:
-        """The op that changes rows of `var` by `grad`, in which each comes once."""
+        """Create the op that changes rows of `var` by `grad`, in which each row occurs once."""
         raise NotImplementedError(f"{type(self).__name__} does not define how rows change")
 
     def _resource_apply_dense(self, grad: Tensor, handle: Variable) -> Any:
-        """`_apply_dense` for a resource variable, where that isn't the same."""
+        """Like `_apply_dense`, for a resource variable; overridden if it differs."""
         return self._apply_dense(grad, handle)
 
     def _resource_apply_sparse_duplicate_indices(
         self, grad: Tensor, handle: Variable, indices: Tensor
     ) -> Any:
-        """`_apply_sparse_duplicate_indices` for a resource variable, of rows and their numbers."""
+        """Like `_apply_sparse_duplicate_indices`, for a resource variable.
+
+        grad: the rows. indices: their numbers.
+        """
         if type(self)._resource_apply_sparse is not Optimizer._resource_apply_sparse:
             summed = summed_by_row(IndexedSlices(grad, indices))
             return self._resource_apply_sparse(summed.values, handle, summed.indices)
         return self._apply_sparse_duplicate_indices(IndexedSlices(grad, indices), handle)
 
     def _resource_apply_sparse(self, grad: Tensor, handle: Variable, indices: Tensor) -> Any:
-        """`_apply_sparse` for a resource variable, where that isn't the same."""
+        """Like `_apply_sparse`, for a resource variable; overridden if it differs."""
         return self._apply_sparse(IndexedSlices(grad, indices), handle)
 
     def _finish(self, update_ops: Sequence[Any], name_scope: str) -> Operation:
-        """The operation, named `name_scope`, that has run when all is done."""
+        """Return the operation, named `name_scope`, that runs after all updates."""
         return group(*update_ops, name=name_scope)
 
 
 def _check_trained(tensor: Tensor | Variable) -> None:
-    """ValueError for dtypes that no optimizer handles."""
+    """Raise ValueError for dtypes that no optimizer handles."""
     if not tensor.dtype.base_dtype.is_floating:
         raise ValueError(f"Invalid type {tensor.dtype.name} for {tensor.name}: it must be floating")
 
 
 def summed_by_row(grad: IndexedSlices) -> IndexedSlices:
-    """The same with each row once: the sum of all that `grad` has of it.
+    """Return the same gradient with each row once, as the sum of the row's occurrences.
 
     Not colocated with the variable: Unique runs on the host, wherever the variable is.
     """
@@ -318,10 +322,10 @@ def summed_by_row(grad: IndexedSlices) -> IndexedSlices:
 
 
 def _gradient(grad: Any) -> Tensor | IndexedSlices | None:
-    """A gradient as a tensor or slices, or None; TypeError for what can be no tensor."""
+    """Return a gradient as a tensor or slices, or None; raise TypeError if it is no tensor."""
     if grad is None or isinstance(grad, IndexedSlices):
         return grad
     try:
         return convert_to_tensor(grad)
     except TypeError as error:
-        raise TypeError(f"A gradient is a tensor or None, but it is {grad!r}") from error
+        raise TypeError(f"A gradient must be a tensor or None, but it is {grad!r}") from error

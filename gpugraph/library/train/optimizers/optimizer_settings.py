@@ -17,8 +17,8 @@ from gpugraph.ops.state.change_by_handle import change
 class OneOpOptimizer(Optimizer):
     """Applies `Apply<update>` to whole variables and `SparseApply<update>` to rows.
 
-    settings: by the names of their tensors, in the order in which the ops take them.
-    slots: the names of the slots, in the order in which the ops take them.
+    settings: by the names of their tensors, in the order of the ops' inputs.
+    slots: the names of the slots, in the order of the ops' inputs.
     """
 
     _grad_first = False
@@ -39,7 +39,7 @@ class OneOpOptimizer(Optimizer):
         self._tensors: dict[str, Tensor] = {}
 
     def _create_slots(self, var_list: Sequence[Variable]) -> None:
-        """Slots of zeros, by default."""
+        """Create slots of zeros, by default."""
         for variable in var_list:
             for slot in self._slot_order:
                 self._zeros_slot(variable, slot, self._name)
@@ -51,7 +51,7 @@ class OneOpOptimizer(Optimizer):
         }
 
     def _numbers(self, var: Variable) -> list[Any]:
-        """The inputs of the ops besides variable, slots and gradient."""
+        """Return the inputs of the ops besides variable, slots and gradient."""
         return [cast(tensor, var.dtype.base_dtype) for tensor in self._tensors.values()]
 
     def _change(self, kind: str, var: Variable, grad: Sequence[Tensor]) -> Any:
@@ -69,7 +69,7 @@ class OneOpOptimizer(Optimizer):
 
 
 def at_least_zero(**settings: float) -> None:
-    """ValueError for a setting below 0."""
+    """Raise ValueError for a setting below 0."""
     for name, value in settings.items():
         if value < 0.0:
             raise ValueError(f"{name} {value} needs to be positive or zero")

@@ -1,4 +1,4 @@
-"""Gradient descent, and l1 and l2 regularization after each step (Duchi and Singer, 2009)."""
+"""Gradient descent, with l1 and l2 regularization after each step (Duchi and Singer, 2009)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gpugraph.library.train.optimizers.optimizer_settings import OneOpOptimizer
 
 
 class ProximalGradientDescentOptimizer(OneOpOptimizer):
-    """var = sign(p) * max(|p| - rate * l1, 0) / (1 + rate * l2), p being var - rate * gradient.
+    """var = sign(p) * max(|p| - rate * l1, 0) / (1 + rate * l2), where p is var - rate * gradient.
 
     Rows without a gradient are not regularized either.
     """

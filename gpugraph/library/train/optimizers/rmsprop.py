@@ -13,8 +13,8 @@ from gpugraph.ops.random.variable_initializers import Ones
 class RMSPropOptimizer(OneOpOptimizer):
     """mom = momentum * mom + learning_rate * gradient / sqrt(rms + epsilon); var -= mom.
 
-    Slots: "rms", the running mean of the gradient's square, from ones on; "momentum"; and with
-    `centered` "mg", that of the gradient, whose square is taken from rms.
+    Slots: "rms", the running mean of the gradient's square, which starts at ones; "momentum"; and
+    with `centered` "mg", the running mean of the gradient, whose square is subtracted from rms.
     """
 
     def __init__(

@@ -19,15 +19,15 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 def name_in_variable_scope(name: str) -> str:
-    """The name after that of the current variable scope."""
+    """Return the name prefixed by that of the current variable scope."""
     scope = get_variable_scope().name
     return f"{scope}/{name}" if scope else name
 
 
 def create_slot(primary: Any, val: Any, name: str, colocate_with_primary: bool = True) -> Variable:
-    """A variable named `primary`'s name/`name`, not trainable, initialized to `val`.
+    """Create a variable named `primary`'s name/`name`, not trainable, initialized to `val`.
 
-    The current variable scope stands before that name, also if `primary` was made in it.
+    The current variable scope precedes that name, even if `primary` was created in it.
     val: a tensor, or a function that returns one. colocate_with_primary: whether it is on the
     device of `primary`, a variable or a tensor.
     """
@@ -44,8 +44,8 @@ def create_slot(primary: Any, val: Any, name: str, colocate_with_primary: bool =
         )
     info = primary._get_save_slice_info() if isinstance(primary, Variable) else None
     if info is not None:
-        ending = slot.op.name[len(prefix) + 1 :]
-        slot._set_save_slice_info(replace(info, full_name=f"{info.full_name}/{ending}"))
+        suffix = slot.op.name[len(prefix) + 1 :]
+        slot._set_save_slice_info(replace(info, full_name=f"{info.full_name}/{suffix}"))
     return slot
 
 
@@ -57,7 +57,10 @@ def create_slot_with_initializer(
     name: str,
     colocate_with_primary: bool = True,
 ) -> Variable:
-    """`create_slot` of `initializer(shape, dtype=dtype)`; an open shape is that of the run."""
+    """Call `create_slot` with `initializer(shape, dtype=dtype)`.
+
+    An unknown shape is that of `primary` in the run.
+    """
     initial = initial_of_shape(primary, initializer, shape, dtype)
     return create_slot(primary, initial, name, colocate_with_primary)
 
@@ -65,20 +68,23 @@ def create_slot_with_initializer(
 def create_zeros_slot(
     primary: Any, name: str, dtype: Any = None, colocate_with_primary: bool = True
 ) -> Variable:
-    """`create_slot` of zeros of the shape of `primary`, and of its dtype by default."""
+    """Call `create_slot` with zeros of the shape of `primary`, and of its dtype by default."""
     dtype = primary.dtype.base_dtype if dtype is None else dtype
     return create_slot(primary, zeros_of(primary, dtype), name, colocate_with_primary)
 
 
 def zeros_of(primary: Any, dtype: Any) -> Callable[[], Tensor]:
-    """What makes zeros of the shape of `primary`."""
+    """Return a function that creates zeros of the shape of `primary`."""
     return initial_of_shape(primary, lambda shape, dtype: zeros(shape, dtype), primary.shape, dtype)
 
 
 def initial_of_shape(
     primary: Any, initializer: Callable[..., Any], shape: Any, dtype: Any
 ) -> Callable[[], Tensor]:
-    """What makes the initializer's value of a shape, or of `primary`'s where that is open."""
+    """Return a function that creates the initializer's value.
+
+    It has the given shape, or `primary`'s if that is not fully defined.
+    """
 
     def initial() -> Tensor:
         if shape.is_fully_defined():

@@ -1,14 +1,14 @@
 """Checkpoints of variables: savers, the files of a folder, readers, objects.
 
-saveable_objects      what is saved under which names
+saveable_objects      the saved objects and their names
 saver_builder         the operations of a saver
 saver                 `tf.train.Saver`
 meta_graph_with_saver `export_meta_graph`
 saver_of_meta_graph   `import_meta_graph`
 checkpoint_files      the state file, the latest checkpoint, removal
-checkpoint_reading    what is in a checkpoint, without a graph
+checkpoint_reading    the contents of a checkpoint, without a graph
 checkpoint_initializers, warm_start
-                      variables that begin with values of a checkpoint
+                      variables initialized with values of a checkpoint
 remapped_matrices     matrices of a checkpoint by vocabularies
 object_graph_keys     the graph of objects in a checkpoint
 checkpoints_iterator  waits for checkpoints

@@ -1,4 +1,4 @@
-"""The checkpoints of a folder: the file `checkpoint`, the latest one, whether one is there."""
+"""The checkpoints of a folder: the file `checkpoint`, the latest one, existence, removal."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from gpugraph.platform import files, logging
 
 
 def checkpoint_state_path(checkpoint_dir: Any, latest_filename: str | None = None) -> str:
-    """The path of the state file of a folder."""
+    """Return the path of the state file of a folder."""
     return os.path.join(os.fspath(checkpoint_dir), latest_filename or "checkpoint")
 
 
 def meta_graph_filename(checkpoint_filename: str, meta_graph_suffix: str = "meta") -> str:
-    """The path of the meta graph beside a checkpoint; of all shards it is one."""
+    """Return the path of the meta graph beside a checkpoint; all shards share one."""
     filename = os.fsdecode(checkpoint_filename)
     base, mark, _ = filename.rpartition("-?????-of-")
     return f"{base if mark else filename}.{meta_graph_suffix}"
@@ -33,10 +33,10 @@ def generate_checkpoint_state_proto(
     all_model_checkpoint_timestamps: Sequence[float] | None = None,
     last_preserved_timestamp: float | None = None,
 ) -> Any:
-    """A CheckpointState of these paths, relative to the folder where that is relative.
+    """Return a CheckpointState of these paths, relative to the folder if that is relative.
 
-    The latest checkpoint is the last of all, added where it is missing. ValueError for times that
-    are not one for each path.
+    The latest checkpoint is the last of all, added if it is missing. Raises ValueError unless there
+    is one time for each path.
     """
     paths = list(all_model_checkpoint_paths or ())
     if not paths or paths[-1] != model_checkpoint_path:
@@ -73,7 +73,7 @@ def update_checkpoint_state(
     all_model_checkpoint_timestamps: Sequence[float] | None = None,
     last_preserved_timestamp: float | None = None,
 ) -> None:
-    """Writes the state file of a folder; RuntimeError where it would overwrite a checkpoint."""
+    """Write the state file of a folder; raise RuntimeError if it would overwrite a checkpoint."""
     write_checkpoint_state(
         save_dir,
         model_checkpoint_path,
@@ -94,7 +94,7 @@ def write_checkpoint_state(
     all_model_checkpoint_timestamps: Sequence[float] | None = None,
     last_preserved_timestamp: float | None = None,
 ) -> None:
-    """As `update_checkpoint_state`; with `save_relative_paths` all paths become relative."""
+    """Like `update_checkpoint_state`; with `save_relative_paths` all paths become relative."""
     state_path = checkpoint_state_path(save_dir, latest_filename)
     paths = list(all_model_checkpoint_paths or ())
     if save_relative_paths:
@@ -131,9 +131,9 @@ def _relative(path: str, folder: str) -> str:
 
 
 def get_checkpoint_state(checkpoint_dir: Any, latest_filename: str | None = None) -> Any:
-    """The CheckpointState of a folder, with paths under it; None where there is none.
+    """Return the CheckpointState of a folder, with paths under it, or None.
 
-    A file that is none is reported by a warning, and there is none then, as in TensorFlow.
+    As in TensorFlow, an invalid state file causes a warning, and the result is None.
     """
     if isinstance(checkpoint_dir, os.PathLike):
         checkpoint_dir = os.fspath(checkpoint_dir)
@@ -162,7 +162,7 @@ def _under(folder: str, path: str) -> str:
 
 
 def latest_checkpoint(checkpoint_dir: Any, latest_filename: str | None = None) -> str | None:
-    """The path of the latest checkpoint of a folder; None where there is none."""
+    """Return the path of the latest checkpoint of a folder, or None."""
     state = get_checkpoint_state(checkpoint_dir, latest_filename)
     if state is None:
         return None
@@ -174,7 +174,7 @@ def latest_checkpoint(checkpoint_dir: Any, latest_filename: str | None = None) -
 
 
 def _files(checkpoint_prefix: Any) -> list[str]:
-    """The files that say that a checkpoint is there: its index, or the one file of a V1."""
+    """Return the files that prove that a checkpoint exists: its index, or the one file of a V1."""
     prefix = os.fspath(checkpoint_prefix)
     for pattern in (f"{prefix}.index", prefix):
         matches: list[str] = files.Glob(pattern)
@@ -184,12 +184,12 @@ def _files(checkpoint_prefix: Any) -> list[str]:
 
 
 def checkpoint_exists(checkpoint_prefix: Any) -> bool:
-    """Whether there is a checkpoint of this path, V2 or V1."""
+    """Return whether there is a checkpoint of this path, V2 or V1."""
     return bool(_files(checkpoint_prefix))
 
 
 def get_checkpoint_mtimes(checkpoint_prefixes: Sequence[str]) -> list[float]:
-    """When checkpoints were written, in seconds since 1970, without those that are not there."""
+    """Return the write times of the existing checkpoints, in seconds since 1970."""
     return [
         files.Stat(paths[0]).mtime_nsec / 1e9 for paths in map(_files, checkpoint_prefixes) if paths
     ]
@@ -198,10 +198,10 @@ def get_checkpoint_mtimes(checkpoint_prefixes: Sequence[str]) -> list[float]:
 def remove_checkpoint(
     checkpoint_prefix: str, checkpoint_format_version: int = 2, meta_graph_suffix: str = "meta"
 ) -> None:
-    """Removes the files of a checkpoint and its meta graph; those that are not there don't matter.
+    """Remove the files of a checkpoint and its meta graph; missing files don't matter.
 
-    The index goes first, so that what is left after an interruption is no checkpoint. What killed
-    saves of it have left goes too. TypeError for a prefix that is no path.
+    The index goes first, so that the files left after an interruption form no checkpoint. Files
+    left by killed saves of it are removed too. Raises TypeError for a prefix that is no path.
     """
     checkpoint_prefix = os.fsdecode(checkpoint_prefix)
     patterns = [f"{checkpoint_prefix}.index", f"{checkpoint_prefix}.data-?????-of-?????"]

@@ -1,4 +1,4 @@
-"""`tf.train.init_from_checkpoint`: variables that begin with the values of a checkpoint."""
+"""`tf.train.init_from_checkpoint`: variables initialized with the values of a checkpoint."""
 
 from __future__ import annotations
 
@@ -21,17 +21,16 @@ from gpugraph.platform import files, logging
 
 
 def init_from_checkpoint(ckpt_dir_or_file: Any, assignment_map: Any) -> None:
-    """Lets variables begin with values of a checkpoint: their initializers read it when they run.
+    """Make variables start with values of a checkpoint: their initializers read it when they run.
 
     Args:
       ckpt_dir_or_file: a checkpoint, or a folder whose latest one is read.
-      assignment_map: a dict or a list of pairs, from what is in the checkpoint to what it is for:
-        a tensor's name to the name of a variable that `tf.get_variable` made, to a variable, or to
+      assignment_map: a dict or a list of pairs from a source in the checkpoint to its target: a
+        tensor's name to the name of a variable that `tf.get_variable` created, to a variable, or to
         the list of the parts of one; `"old_scope/"` to `"scope/"`, for all variables of a scope;
         `"/"` is the scope of all.
-
     Raises:
-      ValueError: a tensor is not in the checkpoint, or has another shape than its variable; a scope
+      ValueError: a tensor is not in the checkpoint, or its shape is not its variable's; a scope
         without a slash; parts of several variables.
     """
     path = checkpoint_path(ckpt_dir_or_file)
@@ -53,20 +52,20 @@ def init_from_checkpoint(ckpt_dir_or_file: Any, assignment_map: Any) -> None:
 
 
 def checkpoint_path(ckpt_dir_or_file: Any) -> Any:
-    """A checkpoint, of a folder the latest one."""
+    """Return the path of a checkpoint; for a folder, that of its latest one."""
     path = os.fspath(ckpt_dir_or_file)
     return latest_checkpoint(path) if files.IsDirectory(path) else path
 
 
 def is_variable_or_parts(item: Any) -> bool:
-    """Whether this is a variable, or a list of variables."""
+    """Return whether this is a variable, or a list of variables."""
     if isinstance(item, list):
         return all(isinstance(part, Variable) for part in item)
     return isinstance(item, Variable)
 
 
 def _by_name(name: str, store: Mapping[str, Any]) -> Any:
-    """The variable of a name, or the parts of one; None where there is none."""
+    """Return the variable of a name, or the parts of one, or None."""
     if name in store:
         return store[name]
     parts: list[Any] = []
@@ -90,7 +89,7 @@ def _check(key: str, variable: Any, shapes: Mapping[str, list[int]], checkpoint:
 def _scope_pairs(
     key: str, target: str, store: Mapping[str, Any], shapes: Mapping[str, Any], checkpoint: Any
 ) -> list[tuple[str, Any]]:
-    """The variables of a scope, with the names of their tensors in the checkpoint."""
+    """Return the variables of a scope, with the names of their tensors in the checkpoint."""
     scope = target.rpartition("/")[0]
     if not key.endswith("/"):
         raise ValueError(
@@ -117,7 +116,7 @@ def _scope_pairs(
 
 
 def _initialize(variable: Any, path: Any, tensor_name: str) -> None:
-    """Lets a variable, or each of the parts of one, begin with the values of a tensor."""
+    """Make a variable, or each part of one, start with the values of a tensor."""
     if not isinstance(variable, (list, tuple)):
         initialize_from(variable, path, tensor_name, "")
         return
@@ -130,7 +129,7 @@ def _initialize(variable: Any, path: Any, tensor_name: str) -> None:
 
 
 def initialize_from(variable: Any, path: Any, tensor_name: str, slice_spec: str) -> None:
-    """Lets a variable begin with a tensor of a checkpoint, or with a part of one."""
+    """Make a variable start with a tensor of a checkpoint, or with a part of one."""
     is_resource = isinstance(variable, ResourceVariable)
     with device(variable.device or None), device("/cpu:0"):
         (value,) = as_list(
@@ -152,11 +151,11 @@ def initialize_from(variable: Any, path: Any, tensor_name: str, slice_spec: str)
 
 
 def begin_with(variable: Any, initializer: Any, value: Any) -> None:
-    """Gives a variable another initializer, an operation that assigns `value`."""
+    """Replace a variable's initializer by an operation that assigns `value`."""
     variable._initializer = initializer
     variable._initial_value = variable._guarded_initial_value = value
 
 
 def as_list(result: Any) -> Sequence[Any]:
-    """The results of an op with a list of outputs, also where it is one."""
+    """Return the results of an op with a list of outputs as a list, also if there is one."""
     return result if isinstance(result, (list, tuple)) else [result]

@@ -1,4 +1,4 @@
-"""What is in a checkpoint, read without a graph: `load_checkpoint`, `list_variables`."""
+"""The contents of a checkpoint, read without a graph: `load_checkpoint`, `list_variables`."""
 
 from __future__ import annotations
 
@@ -14,35 +14,35 @@ from gpugraph.platform import files
 class CheckpointReader:
     """The tensors of a checkpoint by their names.
 
-    NotFoundError where there is none, DataLossError for a damaged one.
+    Raises NotFoundError if there is no checkpoint, DataLossError for a damaged one.
     """
 
     def __init__(self, filename: str) -> None:
         self._reader = open_checkpoint(filename)
 
     def has_tensor(self, tensor_str: Any) -> bool:
-        """Whether the checkpoint has a tensor of this name."""
+        """Return whether the checkpoint has a tensor of this name."""
         return os.fsdecode(tensor_str) in self._reader.entries
 
     def get_tensor(self, tensor_str: Any) -> Any:
-        """The values of a tensor, a whole one also where parts of it were saved.
+        """Return the values of a tensor; a tensor saved in parts is returned as a whole.
 
-        NotFoundError for another name, DataLossError for damaged files.
+        Raises NotFoundError for another name, DataLossError for damaged files.
         """
         with self._reader:  # data files are open only while they are read
             value = plain_integers(self._reader.read(os.fsdecode(tensor_str)))
         return value if value.ndim or value.dtype != object else value[()]
 
     def get_variable_to_shape_map(self) -> dict[str, list[int]]:
-        """The shape of each tensor, a list of sizes."""
+        """Return the shape of each tensor, a list of sizes."""
         return {name: list(entry.shape) for name, entry in self._reader.entries.items()}
 
     def get_variable_to_dtype_map(self) -> dict[str, DType]:
-        """The dtype of each tensor."""
+        """Return the dtype of each tensor."""
         return {name: entry.dtype for name, entry in self._reader.entries.items()}
 
     def debug_string(self) -> bytes:
-        """A line per tensor: its name, dtype and shape."""
+        """Return a line per tensor: its name, dtype and shape."""
         lines = [
             f"{name} ({_enum_name(entry.dtype)}) [{','.join(map(str, entry.shape))}]\n"
             for name, entry in self._reader.entries.items()
@@ -55,22 +55,22 @@ def _enum_name(dtype: DType) -> str:
 
 
 def NewCheckpointReader(filepattern: Any) -> CheckpointReader:
-    """A reader of the checkpoint of this path; see `CheckpointReader`."""
+    """Return a reader of the checkpoint of this path; see `CheckpointReader`."""
     return CheckpointReader(os.fsdecode(filepattern))
 
 
 def load_checkpoint(ckpt_dir_or_file: Any) -> CheckpointReader:
-    """A reader of a checkpoint, or of the latest one of a folder.
+    """Return a reader of a checkpoint, or of the latest one of a folder.
 
-    ValueError where the folder has none.
+    Raises ValueError if the folder has none.
     """
     return NewCheckpointReader(checkpoint_path(os.fspath(ckpt_dir_or_file)))
 
 
 def checkpoint_path(path: str) -> str:
-    """The path of a checkpoint: the path itself, or the latest one's of a folder.
+    """Return the path of a checkpoint: the path itself, or that of a folder's latest one.
 
-    ValueError where the folder has none.
+    Raises ValueError if the folder has none.
     """
     if not files.IsDirectory(path):
         return path
@@ -83,10 +83,10 @@ def checkpoint_path(path: str) -> str:
 
 
 def load_variable(ckpt_dir_or_file: Any, name: str) -> Any:
-    """The values of a tensor of a checkpoint, or of the latest one of a folder."""
+    """Return the values of a tensor of a checkpoint, or of the latest one of a folder."""
     return load_checkpoint(ckpt_dir_or_file).get_tensor(name.removesuffix(":0"))
 
 
 def list_variables(ckpt_dir_or_file: Any) -> list[tuple[str, list[int]]]:
-    """The names and shapes of all tensors of a checkpoint, sorted by name."""
+    """Return the names and shapes of all tensors of a checkpoint, sorted by name."""
     return sorted(load_checkpoint(ckpt_dir_or_file).get_variable_to_shape_map().items())

@@ -16,10 +16,10 @@ def wait_for_new_checkpoint(
     seconds_to_sleep: float = 1,
     timeout: float | None = None,
 ) -> str | None:
-    """The latest checkpoint of a folder, as soon as it is another one than `last_checkpoint`.
+    """Wait until the latest checkpoint of a folder is not `last_checkpoint`, and return it.
 
-    seconds_to_sleep: how long it waits before it looks again. timeout: in seconds, after which it
-    gives None; None: it waits for ever.
+    seconds_to_sleep: seconds between two checks. timeout: seconds after which it returns None; with
+    None it waits for ever.
     """
     logging.info("Waiting for new checkpoint at %s", checkpoint_dir)
     end = None if timeout is None else time.time() + timeout
@@ -39,10 +39,10 @@ def checkpoints_iterator(
     timeout: float | None = None,
     timeout_fn: Callable[[], bool] | None = None,
 ) -> Iterator[str]:
-    """The checkpoints of a folder as they are written; one that is overwritten meanwhile is lost.
+    """Yield the checkpoints of a folder as they are written; one overwritten meanwhile is lost.
 
-    min_interval_secs: the shortest time from one to the next. timeout: how long it waits, in
-    seconds; then it ends, or where `timeout_fn()` is false it goes on waiting.
+    min_interval_secs: the minimum time from one to the next. timeout: the seconds to wait; after
+    them the iteration ends, unless there is a `timeout_fn` and `timeout_fn()` is false.
     """
     path = None
     while True:

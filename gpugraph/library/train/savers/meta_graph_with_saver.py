@@ -23,9 +23,9 @@ def export_meta_graph(
     save_debug_info: bool = False,
     **kwargs: Any,
 ) -> Any:
-    """The MetaGraphDef of a graph: nodes, collections and a saver; written into a file if any.
+    """Return the MetaGraphDef of a graph: nodes, collections and a saver; also write it to a file.
 
-    save_debug_info: where nodes were made; it is not kept in a meta graph, so nothing is added.
+    save_debug_info: the origins of nodes; a meta graph does not keep them, so nothing is added.
     The other arguments are those of `export_scoped_meta_graph`
     (`building/graph_files/meta_graph_export`).
     """

@@ -1,4 +1,4 @@
-"""The graph of objects in a checkpoint: which key holds the variable of which name."""
+"""The graph of objects in a checkpoint: the key of each variable by its name."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OBJECT_GRAPH_PROTO_KEY = "_CHECKPOINTABLE_OBJECT_GRAPH"
 
 
 def object_metadata(save_path: Any) -> Any:
-    """The TrackableObjectGraph of a checkpoint; ValueError for one that has none."""
+    """Return the TrackableObjectGraph of a checkpoint; raise ValueError if it has none."""
     try:
         return read_object_graph(save_path)
     except NotFoundError:
@@ -33,16 +33,16 @@ def object_metadata(save_path: Any) -> Any:
 
 @uninterrupted
 def read_object_graph(save_path: Any, reader: Any = None) -> Any:
-    """The TrackableObjectGraph of a checkpoint, its ids within bounds.
+    """Return the TrackableObjectGraph of a checkpoint, with its ids checked.
 
-    NotFoundError where it has none, DataLossError for a malformed one.
+    Raises NotFoundError if there is none, DataLossError for a malformed one.
     """
     reader = NewCheckpointReader(save_path) if reader is None else reader
     content = reader.get_tensor(OBJECT_GRAPH_PROTO_KEY)
     graph = messages_pb2.TrackableObjectGraph()
     try:
         graph.ParseFromString(content)
-    except Exception as error:  # protobuf's own class, or a TypeError for what is no string
+    except Exception as error:  # protobuf's own class, or a TypeError if it is no string
         raise _loss(save_path, f"is no message: {error}") from None
     count = len(graph.nodes)
     if not count:
@@ -62,9 +62,9 @@ def _loss(save_path: Any, what: str) -> DataLossError:
 
 
 def object_graph_key_mapping(checkpoint_path: Any) -> dict[str, str]:
-    """The key of each variable in a checkpoint of objects, by the variable's name when saved.
+    """Map each variable's name at the time of the save to its key in a checkpoint of objects.
 
-    NotFoundError for a checkpoint that has no objects.
+    Raises NotFoundError for a checkpoint that has no objects.
     """
     return {
         attribute.full_name: attribute.checkpoint_key
@@ -74,9 +74,9 @@ def object_graph_key_mapping(checkpoint_path: Any) -> dict[str, str]:
 
 
 def saveables_by_key(var_list: Any, keys: dict[str, str]) -> list[SaveableObject]:
-    """The saveables of variables, under their keys in a checkpoint of objects.
+    """Return the saveables of variables, under their keys in a checkpoint of objects.
 
-    var_list: as of a Saver; None: all. NotFoundError for variables that are not there.
+    var_list: as in a Saver; None: all. Raises NotFoundError for variables that are not there.
     """
     variables = all_saveable_objects() if var_list is None else var_list
     named = variables if isinstance(variables, dict) else op_list_to_dict(variables)

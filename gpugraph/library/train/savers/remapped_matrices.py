@@ -1,4 +1,4 @@
-"""Initializers that load a matrix of a checkpoint, its rows and columns by vocabularies."""
+"""Initializers that load a matrix of a checkpoint, with rows and columns mapped by vocabularies."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gpugraph.ops.reductions.ranges_and_running_sums import range as range_of
 
 @dataclass(frozen=True)
 class RemappedMatrix:
-    """An initializer that is a matrix of a checkpoint; see `load_and_remap_matrix_initializer`."""
+    """The initializer of `load_and_remap_matrix_initializer`: a matrix of a checkpoint."""
 
     ckpt_path: Any
     old_tensor_name: str
@@ -29,12 +29,12 @@ class RemappedMatrix:
     new_col_vocab_size: int
     """The size without buckets, as that of the rows."""
     old_row_vocab_size: int = -1
-    """How many lines of the old vocabulary count, -1: all."""
+    """The number of lines to read of the old vocabulary, -1: all."""
     old_row_vocab_file: Any = None
     new_row_vocab_file: Any = None
     old_col_vocab_file: Any = None
     new_col_vocab_file: Any = None
-    """Text files with a word in each line; none: rows or columns stay as they are."""
+    """Text files with a word in each line; without them rows or columns stay as they are."""
     num_row_oov_buckets: int = 0
     num_col_oov_buckets: int = 0
     initializer: Any = None
@@ -43,7 +43,10 @@ class RemappedMatrix:
     def __call__(
         self, shape: Sequence[int], dtype: Any = dtypes.float32, partition_info: Any = None
     ) -> Any:
-        """The value, or the rows of a part. TypeError for another dtype, ValueError for a shape."""
+        """Return the value, or the rows of a part.
+
+        Raises TypeError for another dtype, ValueError for another shape.
+        """
         height, width = self._checked(shape, as_dtype(dtype))
         offset = partition_info.single_offset([height, width]) if partition_info else 0
         total = self.new_row_vocab_size + self.num_row_oov_buckets
@@ -65,7 +68,7 @@ class RemappedMatrix:
         return loaded
 
     def _checked(self, shape: Sequence[int], dtype: Any) -> list[int]:
-        """The height and width of a shape."""
+        """Check a shape and return its height and width."""
         sizes = [int(size) for size in shape]
         if dtype != dtypes.float32:
             raise TypeError(f"Currently, only float32 is supported. Received dtype: {dtype}")
@@ -83,11 +86,11 @@ class RemappedMatrix:
         return sizes
 
     def _initial(self, shape: Any) -> Any:
-        """What the checkpoint does not have."""
+        """Return initial values for elements that are not in the checkpoint."""
         return (zeros if self.initializer is None else self.initializer)(shape)
 
     def _load(self, offset: int, count: int) -> Any:
-        """Rows without buckets, from a line of the new vocabulary on."""
+        """Load rows without buckets, from a line of the new vocabulary on."""
         rows, present_rows = self._remapping("row", offset, count)
         columns, present_columns = self._remapping("col", 0, self.new_col_vocab_size)
         if columns is None and not self.new_row_vocab_file:
@@ -108,7 +111,7 @@ class RemappedMatrix:
         )
 
     def _remapping(self, kind: str, offset: int, count: int) -> Any:
-        """Where rows or columns are in the checkpoint, None where they stay, and how many are."""
+        """Return the old positions of rows or columns (None: unchanged), and their number."""
         old, new = (getattr(self, f"{age}_{kind}_vocab_file") for age in ("old", "new"))
         if bool(old) != bool(new):
             raise ValueError(
@@ -125,21 +128,22 @@ class RemappedMatrix:
 
 @with_parameters_of(RemappedMatrix)
 def load_and_remap_matrix_initializer(*args: Any, **options: Any) -> Callable[..., Any]:
-    """An initializer of a variable that is a matrix of a checkpoint, reordered by vocabularies.
+    """Return an initializer that loads a matrix of a checkpoint, reordered by vocabularies.
 
     Args:
       ckpt_path: the checkpoint. old_tensor_name: the matrix, float32.
       new_row_vocab_size, new_col_vocab_size: the sizes without buckets.
-      old_row_vocab_size: how many lines of the old vocabulary count, -1: all.
-      *_vocab_file: text files with a word in each line; none: rows or columns stay as they are.
+      old_row_vocab_size: the number of lines to read of the old vocabulary, -1: all.
+      *_vocab_file: text files with a word in each line; without them rows or columns stay as they
+        are.
       num_row_oov_buckets, num_col_oov_buckets: further rows and columns, from the initializer.
-      initializer: called with a shape, gives what the checkpoint does not have; zeros by default.
-      max_rows_in_memory: kept for TensorFlow's sake; the matrix is read as a whole.
-
+      initializer: called with a shape, returns elements missing in the checkpoint; zeros by
+        default.
+      max_rows_in_memory: accepted as in TensorFlow; the matrix is read as a whole.
     Raises:
       TypeError: an initializer that is no callable.
-      ValueError: a negative number of buckets; when it is called, one of an old and a new file
-        without the other, or no files.
+      ValueError: a negative number of buckets; when it is called, an old file without a new one or
+        the reverse, or no files.
     """
     matrix = RemappedMatrix(*args, **options)
     if matrix.initializer is not None and not callable(matrix.initializer):
@@ -165,9 +169,9 @@ def load_embedding_initializer(
     initializer: Any = None,
     max_rows_in_memory: int = -1,
 ) -> Callable[..., Any]:
-    """An initializer of embeddings that loads those of an old vocabulary.
+    """Return an initializer of embeddings that loads the embeddings of an old vocabulary.
 
-    initializer: of words that the old one has not, by default a truncated normal distribution.
+    initializer: for words missing in the old one, by default a truncated normal distribution.
     """
     if initializer is None:
         initializer = TruncatedNormal(stddev=1.0 / math.sqrt(embedding_dim))

@@ -1,4 +1,4 @@
-"""What a saver saves: variables, parts of variables, objects of programs, by names."""
+"""The objects of a saver, by names: variables, parts of variables, objects of programs."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _REFERENCES = ("Variable", "VariableV2", "AutoReloadVariable", "VarHandleOp", "R
 
 
 class SaveSpec:
-    """One tensor of a saveable: what is saved, which part of it, under which name.
+    """One tensor of a saveable: the tensor, the part of it that is saved, and its name.
 
-    tensor: a tensor, or a callable that makes it. dtype, device: of the tensor; needed where it is
-      a callable.
+    tensor: a tensor, or a callable that creates it. dtype, device: of the tensor; required for a
+      callable.
     """
 
     def __init__(
@@ -47,12 +47,12 @@ class SaveSpec:
 
     @property
     def tensor(self) -> Any:
-        """The tensor, made now where it is a callable."""
+        """The tensor; a callable creates it now."""
         return self._tensor() if callable(self._tensor) else self._tensor
 
 
 class SaveableObject:
-    """What is saved and restored as one; programs derive from it.
+    """An object that is saved and restored as one unit; programs derive from it.
 
     op: the variable or other producer. specs: its `SaveSpec`s. name: of the whole.
     """
@@ -69,7 +69,7 @@ class SaveableObject:
         return device
 
     def restore(self, restored_tensors: Sequence[Any], restored_shapes: Any) -> Any:
-        """The operation that restores the state from one tensor per spec.
+        """Return the operation that restores the state from one tensor per spec.
 
         restored_shapes: the shapes to reshape these to, None to leave them.
         """
@@ -83,7 +83,7 @@ class ReferenceVariableSaveable(SaveableObject):
         super().__init__(var, [SaveSpec(var, slice_spec, name, dtype=var.dtype)], name)
 
     def restore(self, restored_tensors: Sequence[Any], restored_shapes: Any) -> Any:
-        """The Assign of the value."""
+        """Return the Assign of the value."""
         value = restored_tensors[0]
         if restored_shapes is not None:
             value = reshape(value, restored_shapes[0])
@@ -108,7 +108,7 @@ class ResourceVariableSaveable(SaveableObject):
         super().__init__(var, specs, name)
 
     def restore(self, restored_tensors: Sequence[Any], restored_shapes: Any) -> Any:
-        """The AssignVariableOp of the value; ValueError for a shape that does not fit."""
+        """Return the AssignVariableOp of the value; raise ValueError if its shape doesn't fit."""
         value = restored_tensors[0]
         if restored_shapes is not None:
             value = reshape(value, restored_shapes[0])
@@ -133,24 +133,24 @@ def _reader(variable: Any) -> Callable[[], Any]:
 
 
 def on_host(device_name: str) -> str:
-    """The name of the CPU of the same task."""
+    """Return the name of the CPU of the same task."""
     spec = DeviceSpec.from_string(device_name or "")
     spec.device_type, spec.device_index = "CPU", 0
     return spec.to_string()
 
 
 def all_saveable_objects(scope: str | None = None) -> list[Any]:
-    """The global variables and what programs add to SAVEABLE_OBJECTS."""
+    """Return the global variables, and the items that programs add to SAVEABLE_OBJECTS."""
     graph = get_default_graph()
     keys = (GraphKeys.GLOBAL_VARIABLES, GraphKeys.SAVEABLE_OBJECTS)
     return [item for key in keys for item in graph.get_collection(key, scope)]
 
 
 def op_list_to_dict(op_list: Iterable[Any]) -> dict[str, Any]:
-    """Variables and saveables by the names that they have in a checkpoint.
+    """Map the names that variables and saveables have in a checkpoint to them.
 
-    Parts of a variable become a list under the whole's name. TypeError for what is no list or
-    holds no variable, ValueError for two variables of one name.
+    Parts of a variable become a list under the whole's name. Raises TypeError unless it is a list
+    of variables, ValueError for two variables of one name.
     """
     if not isinstance(op_list, (list, tuple, set)):
         raise TypeError(f"Variables to save should be passed in a dict or a list: {op_list!r}")
@@ -180,7 +180,7 @@ def _enter(named: dict[str, Any], name: str, item: Any) -> None:
 
 
 def _variable_tensor(item: Any) -> Any:
-    """The reference of a variable, or the read of a resource variable; TypeError for others."""
+    """Return the reference of a variable, or a resource variable's read; else raise TypeError."""
     if isinstance(item, ResourceVariable):
         read = item.value() if item._snapshot is None else item._snapshot
         while read.op.type == "Identity":  # of a caching device
@@ -195,7 +195,7 @@ def _variable_tensor(item: Any) -> Any:
 
 
 def saveables_of(named: Mapping[str, Any]) -> list[SaveableObject]:
-    """The saveables of variables by name, sorted by these; ValueError for one variable twice."""
+    """Return the saveables of variables by name; raise ValueError for a repeated variable."""
     saveables: list[SaveableObject] = []
     seen: set[int] = set()
     for name in sorted(named, key=lambda name: (not isinstance(name, str), str(name))):
@@ -239,7 +239,7 @@ def _no_variable(item: Any) -> TypeError:
 
 
 def _parts(parts: list[Any], name: str) -> Iterator[SaveableObject]:
-    """The saveables of the parts of one variable; ValueError for others."""
+    """Yield the saveables of the parts of one variable; raise ValueError for other parts."""
     full_name = None
     for part in parts:
         if isinstance(part, SaveableObject):

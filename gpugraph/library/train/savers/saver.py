@@ -42,21 +42,21 @@ class Saver:
       var_list: variables and saveables, a list or a dict of them by their names in the checkpoint;
         all global variables and SAVEABLE_OBJECTS by default.
       reshape: whether restored values take the shapes of the variables.
-      sharded: whether each device's variables are a shard of their own.
-      max_to_keep: how many checkpoints are kept; None or 0: all.
-      keep_checkpoint_every_n_hours: every so many hours one is kept for ever.
+      sharded: whether each device's variables form a separate shard.
+      max_to_keep: the number of checkpoints to keep; None or 0: all.
+      keep_checkpoint_every_n_hours: the interval at which a checkpoint is kept for ever.
       name: the name scope of the operations, "save" by default.
-      restore_sequentially: for a `builder` that restores one variable after another; the usual one
-        reads all at once, as in TensorFlow.
-      saver_def: a SaverDef that names operations which are there, instead of new ones.
+      restore_sequentially: for a `builder` that restores variables in turn; the default one reads
+        all at once, as in TensorFlow.
+      saver_def: a SaverDef that names existing operations, in place of new ones.
       builder: a BaseSaverBuilder that adds the operations.
-      defer_build: whether `build` is called later; then `var_list` can't be given.
+      defer_build: whether `build` is called later; this excludes `var_list`.
       allow_empty: whether there may be no variables.
       write_version: SaverDef.V2, or V1 for the format from before TensorFlow 0.12.
       pad_step_number: whether the step is written with eight digits.
       save_relative_paths: whether the state file has paths relative to its folder, so that the
         folder can be moved.
-      filename: the file name where the graph is run without one.
+      filename: the default file name of a run.
 
     Raises:
       TypeError, ValueError: a `var_list` with anything but variables, with two of one name, or
@@ -107,7 +107,7 @@ class Saver:
             self.build()
 
     def build(self) -> None:
-        """Adds the operations; ValueError where there is nothing to save."""
+        """Add the operations; raise ValueError if there is nothing to save."""
         if self._is_built:
             return
         self._is_built = True
@@ -144,7 +144,7 @@ class Saver:
             if not getattr(self.saver_def, name):
                 raise ValueError(f"saver_def must specify the {name}: {self.saver_def!r}")
 
-    # -- which checkpoints are kept
+    # -- kept checkpoints
 
     @property
     def last_checkpoints(self) -> list[str]:
@@ -152,7 +152,7 @@ class Saver:
         return [path for path, _ in self._last_checkpoints]
 
     def set_last_checkpoints(self, last_checkpoints: Sequence[str]) -> None:
-        """Says which checkpoints are there, the oldest first, without their times."""
+        """Set the list of existing checkpoints, the oldest first, without their times."""
         if not isinstance(last_checkpoints, list):
             raise AssertionError(f"last_checkpoints must be a list: {last_checkpoints!r}")
         self._last_checkpoints = [(path, float("inf")) for path in last_checkpoints]
@@ -160,20 +160,20 @@ class Saver:
     def set_last_checkpoints_with_time(
         self, last_checkpoints_with_time: Sequence[tuple[str, float]]
     ) -> None:
-        """Says which checkpoints are there: pairs of path and time, the oldest first."""
+        """Set the list of existing checkpoints: pairs of path and time, the oldest first."""
         if not isinstance(last_checkpoints_with_time, list):
             raise AssertionError(f"This must be a list: {last_checkpoints_with_time!r}")
         self._last_checkpoints = last_checkpoints_with_time
 
     def recover_last_checkpoints(self, checkpoint_paths: Sequence[str]) -> None:
-        """Goes on with checkpoints of a former process: those of these paths that are there."""
+        """Continue with the checkpoints of a former process: those of these paths that exist."""
         present = [(path, get_checkpoint_mtimes([path])) for path in checkpoint_paths]
         self.set_last_checkpoints_with_time([(path, times[0]) for path, times in present if times])
 
     def _record(self, path: str) -> None:
-        """Enter a checkpoint; the oldest one beyond `max_to_keep` is to be deleted.
+        """Enter a checkpoint, and mark the oldest one beyond `max_to_keep` for deletion.
 
-        It is one per save, as in TensorFlow: of several that were recovered, more stay for a while.
+        It is one per save, as in TensorFlow: of several recovered ones, more stay for a while.
         """
         if not self.saver_def.max_to_keep:
             return
@@ -187,7 +187,7 @@ class Saver:
         if not self._checkpoints_to_be_deleted:
             return
         path, written = self._checkpoints_to_be_deleted.pop(0)
-        if written > self._next_checkpoint_time:  # also of a time that is not known
+        if written > self._next_checkpoint_time:  # also for an unknown time
             self._next_checkpoint_time += self.saver_def.keep_checkpoint_every_n_hours * 3600
             return
         try:
@@ -198,11 +198,11 @@ class Saver:
     # -- messages
 
     def as_saver_def(self) -> Any:
-        """The SaverDef that names the operations."""
+        """Return the SaverDef that names the operations."""
         return self.saver_def
 
     def to_proto(self, export_scope: str | None = None) -> Any:
-        """The SaverDef without a scope; None for a saver that is not in it."""
+        """Return the SaverDef without a scope, or None if the saver is not in it."""
         if not is_in_scope(self.saver_def.filename_tensor_name, export_scope):
             return None
         if not export_scope:
@@ -211,7 +211,7 @@ class Saver:
 
     @staticmethod
     def from_proto(saver_def: Any, import_scope: str | None = None) -> Saver:
-        """The saver of operations that are there, named by a SaverDef under a scope."""
+        """Return the saver of existing operations that a SaverDef names, under a scope."""
         return Saver(saver_def=saver_def, name=import_scope)
 
     def export_meta_graph(
@@ -225,7 +225,7 @@ class Saver:
         strip_default_attrs: bool = False,
         save_debug_info: bool = False,
     ) -> Any:
-        """The MetaGraphDef of the default graph with this saver, see `export_meta_graph`."""
+        """Return the MetaGraphDef of the default graph with this saver, see `export_meta_graph`."""
         return export_meta_graph(
             filename=filename,
             graph_def=get_default_graph().as_graph_def(add_shapes=True),
@@ -253,23 +253,23 @@ class Saver:
         strip_default_attrs: bool = False,
         save_debug_info: bool = False,
     ) -> str | None:
-        """Saves the variables; the checkpoint is there as a whole, or as it was before.
+        """Save the variables; the checkpoint is replaced as a whole, or stays as it was.
 
         Args:
-          sess: the session that has the values.
-          save_path: what the files' names begin with, and the step after a hyphen.
+          sess: the session that holds the values.
+          save_path: the prefix of the files' names; the step follows a hyphen.
           global_step: the step: a number, or a variable or tensor of it.
           latest_filename: the state file's name, "checkpoint" by default.
-          meta_graph_suffix: the ending of the meta graph's file.
+          meta_graph_suffix: the suffix of the meta graph's file.
           write_meta_graph: whether the graph is written too.
-          write_state: whether the state file says that this is the latest, and old ones go.
+          write_state: whether the state file is updated, and old checkpoints are removed.
           strip_default_attrs, save_debug_info: see `export_meta_graph`.
 
         Returns:
-          The path, for `restore`; None where there is nothing to save.
+          The path, for `restore`; None if there is nothing to save.
 
         Raises:
-          RuntimeError: it is not built. ValueError: the folder is not there, or the state file
+          RuntimeError: it is not built. ValueError: the folder does not exist, or the state file
             would be overwritten. TypeError: `sess` is no session.
         """
         if not self._is_built:
@@ -297,7 +297,7 @@ class Saver:
         if not save_path:
             raise ValueError("Parent directory of  doesn't exist, can't save.")
         if step is not None:
-            is_number = isinstance(step, numbers.Integral)  # NumPy's integers are such, too
+            is_number = isinstance(step, numbers.Integral)  # includes NumPy's integers
             number = int(step) if is_number else global_step_in(sess, step)
             return f"{save_path}-{number:08d}" if self._pad_step_number else f"{save_path}-{number}"
         sharded = self.saver_def is not None and self.saver_def.sharded
@@ -311,7 +311,7 @@ class Saver:
     def _save_values(
         self, sess: Any, path: str, folder: str, latest: str, suffix: str, write_state: bool
     ) -> str:
-        """Save the values, and return the path of the checkpoint: of shards in V1, a pattern."""
+        """Save the values; return the path of the checkpoint, for shards in V1 a pattern."""
         names = self.saver_def
         if self._write_version == V1:
             logging.warning("%s", V1_WARNING)
@@ -334,7 +334,7 @@ class Saver:
         return path
 
     def restore(self, sess: Any, save_path: Any) -> None:
-        """Sets the variables to what a checkpoint has; they need not be initialized.
+        """Set the variables to the values of a checkpoint; they need not be initialized.
 
         Raises:
           ValueError: `save_path` is None or no checkpoint.
@@ -360,7 +360,7 @@ class Saver:
             raise _explained(error, "a mismatch between the current graph and the graph") from error
 
     def _restore_objects(self, sess: Any, path: str) -> bool:
-        """Whether it is a checkpoint of objects, from which the variables are restored by name."""
+        """Restore variables by name from a checkpoint of objects; return False if it is none."""
         try:
             keys = object_graph_keys.object_graph_key_mapping(path)
         except errors.NotFoundError:
@@ -378,7 +378,7 @@ class Saver:
 
 
 def _explained(error: errors.OpError, cause: str) -> errors.OpError:
-    """The same error, with what it is most likely due to."""
+    """Return the same error, with its most likely cause."""
     kind: Any = type(error)
     explained: errors.OpError = kind(
         error._node_def,
@@ -391,7 +391,7 @@ def _explained(error: errors.OpError, cause: str) -> errors.OpError:
 
 
 def _renamed(saver_def: Any, change: Any, scope: str | None) -> Any:
-    """A SaverDef whose names are changed."""
+    """Return a SaverDef with changed names."""
     values = {name: getattr(saver_def, name) for name in _FIELDS}
     values.update({name: change(values[name], scope) for name in _NAMES})
     return messages_pb2.SaverDef(**values)

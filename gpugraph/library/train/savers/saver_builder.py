@@ -1,4 +1,4 @@
-"""The operations of a saver: what saves a list of saveables, and what restores them."""
+"""The operations of a saver, which save a list of saveables and restore them."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ V1_WARNING = (
 
 
 class BaseSaverBuilder:
-    """Adds what saves and restores; programs derive from it to add other operations.
+    """Adds the operations that save and restore; programs derive from it to add others.
 
-    write_version: SaverDef.V2, or V1 for the format from before TensorFlow 0.12. RuntimeError for
-    another one.
+    write_version: SaverDef.V2, or V1 for the format from before TensorFlow 0.12. Raises
+    RuntimeError for another version.
     """
 
     SaveSpec = _SaveSpec
@@ -68,7 +68,7 @@ class BaseSaverBuilder:
         self._write_version = write_version
 
     def save_op(self, filename_tensor: Any, saveables: Sequence[_SaveableObject]) -> Any:
-        """The operation that saves the saveables in one checkpoint."""
+        """Return the operation that saves the saveables in one checkpoint."""
         specs = [spec for saveable in saveables for spec in saveable.specs]
         names = [spec.name for spec in specs]
         slices = [spec.slice_spec for spec in specs]
@@ -78,7 +78,7 @@ class BaseSaverBuilder:
         return save_v2(filename_tensor, names, slices, [spec.tensor for spec in specs])
 
     def restore_op(self, filename_tensor: Any, saveable: Any, preferred_shard: int) -> list[Any]:
-        """The tensors of one saveable, read from the checkpoint."""
+        """Return the tensors of one saveable, read from the checkpoint."""
         del preferred_shard
         return [
             restore_v2(filename_tensor, [spec.name], [spec.slice_spec], dtypes=[_dtype(spec)])[0]
@@ -92,7 +92,7 @@ class BaseSaverBuilder:
         preferred_shard: int,
         restore_sequentially: bool,
     ) -> list[Any]:
-        """The tensors of all saveables, one operation for each of them."""
+        """Return the tensors of all saveables, with one operation for each saveable."""
         del restore_sequentially
         tensors: list[Any] = []
         for saveable in saveables:
@@ -101,7 +101,7 @@ class BaseSaverBuilder:
         return tensors
 
     def sharded_filename(self, filename_tensor: Any, shard: Any, num_shards: Any) -> Any:
-        """The name of a shard."""
+        """Return the name of a shard."""
         return sharded_filename(filename_tensor, shard, num_shards)
 
     def build(
@@ -115,7 +115,7 @@ class BaseSaverBuilder:
         restore_sequentially: bool = False,
         filename: str | None = "model",
     ) -> Any:
-        """Adds the operations, and returns the SaverDef that names them; see `Saver`."""
+        """Add the operations, and return the SaverDef that names them; see `Saver`."""
         if not isinstance(names_to_saveables, dict):
             names_to_saveables = op_list_to_dict(names_to_saveables)
         saveables = saveables_of(names_to_saveables)
@@ -144,7 +144,7 @@ class BaseSaverBuilder:
         return with_dependencies([self.save_op(file, saveables)], file)
 
     def _sharded_save_v1(self, prefix: Any, groups: Sequence[tuple[str, Any]]) -> Any:
-        """Saves what is on each device in a file of its own; returns the pattern of their names."""
+        """Save each device's saveables in a separate file; return the pattern of their names."""
         count = constant(len(groups), name="num_shards")
         saves = []
         for shard, (device_name, saveables) in enumerate(groups):
@@ -155,7 +155,7 @@ class BaseSaverBuilder:
             return sharded_filespec(prefix, count)
 
     def _sharded_save(self, prefix: Any, groups: Sequence[tuple[str, Any]]) -> Any:
-        """Saves what is on each device as a part in a folder of its own, and merges the parts."""
+        """Save each device's saveables as a part in a temporary folder, and merge the parts."""
         if self._write_version == V1:
             return self._sharded_save_v1(prefix, groups)
         with device("CPU"):
@@ -218,7 +218,7 @@ class BulkSaverBuilder(BaseSaverBuilder):
         preferred_shard: int,
         restore_sequentially: bool,
     ) -> list[Any]:
-        """The tensors of all saveables, read by one operation."""
+        """Return the tensors of all saveables, read by one operation."""
         del preferred_shard, restore_sequentially
         specs = [spec for saveable in saveables for spec in saveable.specs]
         with device("cpu:0"):
@@ -241,7 +241,7 @@ def _shape(tensor: Any) -> Any:
 
 
 def _by_device(saveables: Sequence[_SaveableObject]) -> list[tuple[str, list[_SaveableObject]]]:
-    """Saveables by their devices, sorted; ValueError for one that is on several."""
+    """Group saveables by device, sorted; raise ValueError for one that is on several."""
     groups: dict[str, list[_SaveableObject]] = {}
     for saveable in saveables:
         names = {DeviceSpec.from_string(spec.device or "").to_string() for spec in saveable.specs}
@@ -254,7 +254,7 @@ def _by_device(saveables: Sequence[_SaveableObject]) -> list[tuple[str, list[_Sa
 
 
 def _join_partitioned() -> None:
-    """Makes the joined tensors of partitioned variables, which a meta graph names."""
+    """Create the joined tensors of partitioned variables, which a meta graph names."""
     graph = get_default_graph()
     for key in graph.get_all_collection_keys():
         for item in graph.get_collection(key):

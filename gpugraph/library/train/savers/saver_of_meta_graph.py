@@ -19,9 +19,9 @@ def import_meta_graph(
     import_scope: str | None = None,
     **kwargs: Any,
 ) -> Saver | None:
-    """Adds the graph of a MetaGraphDef, or of a file with one, to the default graph.
+    """Add the graph of a MetaGraphDef, or of a file with one, to the default graph.
 
-    Returns its saver, one of all variables where it names none, None where it has no variables.
+    Returns its saver; if it names none, a saver of all variables, or None without variables.
     `import_scope` is the name scope; further arguments are those of `import_scoped_meta_graph`.
     """
     return import_meta_graph_with_return_elements(
@@ -35,7 +35,7 @@ def import_meta_graph_with_return_elements(
     import_scope: str | None = None,
     **kwargs: Any,
 ) -> tuple[Saver | None, list[Any] | None]:
-    """As `import_meta_graph`; also the operations and tensors that `return_elements` names."""
+    """Like `import_meta_graph`; also return the elements that `return_elements` names."""
     meta_graph = meta_graph_or_file
     if not hasattr(meta_graph, "SerializeToString"):
         meta_graph = read_meta_graph_file(meta_graph)

@@ -1,4 +1,4 @@
-"""`tf.train.warm_start`: a model begins with the variables of another one's checkpoint."""
+"""`tf.train.warm_start`: a model starts with the variables of another one's checkpoint."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def warm_start(
     var_name_to_vocab_info: Mapping[str, Any] | None = None,
     var_name_to_prev_var_name: Mapping[str, str] | None = None,
 ) -> None:
-    """Lets variables begin with those of a checkpoint, by their names.
+    """Make variables start with those of a checkpoint, by their names.
 
     Args:
       ckpt_to_initialize_from: a checkpoint, or a folder whose latest one is read.
@@ -37,10 +37,10 @@ def warm_start(
         variables, a list of variables; None: only those that have a vocabulary.
       var_name_to_vocab_info: a VocabInfo by the name of a variable, a matrix whose rows or columns
         stand for words.
-      var_name_to_prev_var_name: the name that a variable has in the checkpoint, by its name.
+      var_name_to_prev_var_name: a variable's name in the checkpoint, by its current name.
 
-    ValueError for what `init_from_checkpoint` refuses, for other `vars_to_warm_start`, and for
-    names that are not used.
+    Raises ValueError if `init_from_checkpoint` does, for other `vars_to_warm_start`, and for names
+    that are not used.
     """
     logging.info("Warm-starting from: %s", ckpt_to_initialize_from)
     variables = _by_name(vars_to_warm_start)
@@ -72,7 +72,7 @@ def _check_used(argument: str, names: Mapping[str, Any], variables: Mapping[str,
 
 
 def _by_name(wanted: Any) -> dict[str, list[Any]]:
-    """The variables by name, those of one variable in parts together."""
+    """Return the variables by name; the parts of one variable share an entry."""
     graph = get_default_graph()
     if isinstance(wanted, str) or wanted is None:
         logging.info("Warm-starting variables only in TRAINABLE_VARIABLES.")
@@ -102,7 +102,7 @@ def _by_name(wanted: Any) -> dict[str, list[Any]]:
 
 
 def _object_keys(checkpoint: Any, variables: Mapping[str, Any]) -> dict[str, str]:
-    """The keys of variables in a checkpoint of objects; none in one of variables' names."""
+    """Return the keys of variables in a checkpoint of objects; {} for a name-based checkpoint."""
     try:
         keys = object_graph_key_mapping(checkpoint_path(checkpoint))
     except NotFoundError:
@@ -119,7 +119,7 @@ def _object_keys(checkpoint: Any, variables: Mapping[str, Any]) -> dict[str, str
 def _begin_with_vocabulary(
     parts: Sequence[Variable], tensor_name: str, checkpoint: Any, info: Any
 ) -> None:
-    """Lets the parts of a variable begin with rows or columns of a matrix of a checkpoint."""
+    """Make the parts of a variable start with rows or columns of a matrix of a checkpoint."""
     if not (info.new_vocab and info.new_vocab_size and checkpoint and info.old_vocab):
         raise ValueError(
             "Invalid args: Must provide all of [current_vocab_path, current_vocab_size, prev_ckpt, "
