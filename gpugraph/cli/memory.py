@@ -1,4 +1,4 @@
-"""`gpugraph memory PROGRAM`: runs a program and prints what memory each of its plans needs."""
+"""`gpugraph memory PROGRAM`: runs a program and prints the memory that each of its plans needs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpugraph.session.explanation import Explanation
 
 
 def add_memory(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Adds the command's arguments."""
+    """Add the arguments of the command."""
     memory = commands.add_parser(
         "memory", help="run a program and print what memory each of its plans needs, and where"
     )
@@ -27,21 +27,22 @@ def add_memory(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def compared(arena: ArenaRecord) -> str:
-    """What policies need for the tensors of an arena, a line each."""
+    """Return a table of the bytes that each allocation policy needs for the tensors of an arena."""
     lives = [Lifetime(buffer.num_bytes, buffer.first, buffer.last) for buffer in arena.buffers]
     table = comparison_table(AllocationTrace.of_lifetimes(lives))
     return f"its {len(lives)} tensors on {arena.device}, by policy:\n{table}"
 
 
 def memory_command(options: argparse.Namespace) -> int:
-    """Runs the program; its exit status. Prints a plan's memory before it runs, on the standard
-    error."""
+    """Run the program and return its exit status.
+
+    The memory of each plan is printed on standard error before the plan runs."""
     count = 0
 
     def show(explanation: Explanation) -> None:
         nonlocal count
         count += 1
-        sys.stdout.flush()  # what the program printed comes before
+        sys.stdout.flush()  # flush first, so that the program's own output comes before
         text = explanation.memory() or "needs no arena"
         if options.compare:
             text = "\n".join([text, *map(compared, explanation.arenas.values())])

@@ -15,7 +15,7 @@ from gpugraph.session.traced_execution import RUN_LISTENERS, TracedExecution
 
 
 def add_report(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Adds the command's arguments."""
+    """Add the arguments of the command."""
     report = commands.add_parser(
         "report", help="run a program and write a page (HTML) about one of its steps"
     )
@@ -37,7 +37,8 @@ def _number(text: str) -> int:
 
 @dataclass
 class _Choice:
-    """Keeps the run that is to be reported, while the runs go by; `number` is its number."""
+    """Selects the run to report from the runs of the program; `number` is the number of that run.
+    """
 
     wanted: int | None
     count: int = 0
@@ -46,7 +47,7 @@ class _Choice:
     spent_ns: dict[PlanKey, int] = field(default_factory=dict)
 
     def see(self, runner: DirectRunner, execution: TracedExecution) -> None:
-        """Takes a run instead of the one it has, if it is the one that is wanted."""
+        """Select this run instead of the previous one if it is the wanted run."""
         plan, times = execution.plan, execution.times
         if plan is None or times is None:
             return
@@ -63,7 +64,10 @@ class _Choice:
 
 
 def report_command(options: argparse.Namespace) -> int:
-    """Runs the program, all of whose runs are traced; its exit status, or 2 without a page."""
+    """Trace all runs of the program and write the page of one of them.
+
+    Return the program's exit status; if no page was written, return 2 instead of 0.
+    """
     program = Program.of(options)
     choice = _Choice(options.run)
     written = True
@@ -76,7 +80,7 @@ def report_command(options: argparse.Namespace) -> int:
 
 
 def _write(choice: _Choice, output: str) -> bool:
-    """Writes the page and says so, or says why there is none."""
+    """Write the page and print its path, or print why there is none."""
     run = choice.run
     if run is None:
         missing = f"run {choice.wanted}, only {choice.count} runs" if choice.wanted else "run"

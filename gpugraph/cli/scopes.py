@@ -12,7 +12,7 @@ from gpugraph.graph.client.client_graph import Graph
 
 
 def add_scopes(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Adds the command's arguments."""
+    """Add the arguments of the command."""
     scopes = commands.add_parser(
         "scopes", help="run a program and print its variables by scope, and which lines share them"
     )
@@ -21,7 +21,7 @@ def add_scopes(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def scopes_command(options: argparse.Namespace) -> int:
-    """Runs the program; its exit status. Prints its variables on the standard error."""
+    """Run the program, print its variables on standard error, and return its exit status."""
     graphs: dict[Graph, None] = {}
 
     def note(variable: Variable) -> None:

@@ -1,7 +1,8 @@
-"""Names that are not here on purpose, or no more in TensorFlow 1.15: what to use instead.
+"""Names that are left out on purpose, or that TensorFlow 1.15 no longer has, and their
+replacements.
 
-A row is paths below `tensorflow`, or patterns of them, and a reason, which holds for all below them
-too; a line that is indented goes on.
+A row is a list of paths below `tensorflow`, or of patterns, and a reason. The reason also applies
+to all names below these paths. An indented line continues the previous one.
 """
 
 from __future__ import annotations
@@ -149,14 +150,14 @@ def _read(text: str, prefix: str = "") -> dict[str, str]:
 
 
 LEFT_OUT = _read(_ROWS) | _read(left_out_contrib.ROWS, "contrib.")
-"""For paths that are not here on purpose, or patterns of them, the reason and what to use."""
+"""The reason and the replacement for each path or pattern that is left out on purpose."""
 
 RENAMED = _read(_RENAMED)
-"""Names from before TensorFlow 1.0 that 1.15 has not: what they are called since then."""
+"""The present names of those that were renamed before TensorFlow 1.0 and are not in 1.15."""
 
 
 def instead_of(path: str) -> str:
-    """What to use for `tensorflow.<path>`, which is not here; nothing where that is not known."""
+    """Return the replacement for the missing name `tensorflow.<path>`; "" if none is listed."""
     if path.startswith("raw_ops."):
         return left_out_reason(path.removeprefix("raw_ops."))
     for prefix, name in RENAMED.items():
@@ -171,7 +172,9 @@ def instead_of(path: str) -> str:
 
 
 def refusal_of(value: Any) -> str:
-    """Return why a function or class only raises, and what to use; nothing for other values."""
+    """Return the reason why a function or class only raises, and its replacement; "" for other
+    values.
+    """
     called = value.__init__ if inspect.isclass(value) else value
     if inspect.isfunction(called) and called.__annotations__.get("return") == "NoReturn":
         return (inspect.getdoc(value) or "").partition("\n")[0]

@@ -1,6 +1,7 @@
-"""Modules of `tf.contrib`, as TensorFlow 1.15 and earlier had them, that are not here, and why.
+"""Modules of `tf.contrib` in TensorFlow 1.15 and earlier that are left out, and the reasons.
 
-Rows as in `left_out`, below `tensorflow.contrib`. Each module of 1.15 is here, or has a row.
+Rows are as in `left_out`, below `tensorflow.contrib`. Each module of 1.15 is either in this package
+or has a row.
 """
 
 from __future__ import annotations

@@ -14,12 +14,12 @@ import numpy as np
 from gpugraph.base.dtypes import as_dtype
 from gpugraph.graph.client.tensor import Tensor
 
-_MOST_SHOWN = 10
+_MAX_SHOWN = 10
 
 
 def _format(array: Any, where: Any) -> str:
     """The elements at `where`, the first ten of them, with their indices."""
-    places = np.argwhere(where)[:_MOST_SHOWN].tolist()
+    places = np.argwhere(where)[:_MAX_SHOWN].tolist()
     lines = [f"  {place} : {array[tuple(place)]}" for place in places]
     omitted = np.count_nonzero(where) - len(lines)
     return "\n".join(lines + ([f"  ... and {omitted} more"] if omitted else []))

@@ -1,1 +1,2 @@
-"""A folder of `PYTHONPATH`: what Python runs first in processes that a program starts."""
+"""A folder for `PYTHONPATH`: its `sitecustomize` runs first in the processes that a program starts.
+"""
