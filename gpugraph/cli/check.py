@@ -1,5 +1,4 @@
-"""`gpugraph check PROGRAM...`: lists the TensorFlow names that programs use, without running them.
-"""
+"""`gpugraph check PROGRAM...`: lists the TensorFlow names in programs without running them."""
 
 from __future__ import annotations
 

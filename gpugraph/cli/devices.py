@@ -36,7 +36,9 @@ def devices_command(options: argparse.Namespace) -> int:
         why = no_gpu_reason(SessionOptions("", config))
         plain = runtime_reason(wait=True)
         left_out = () if options.virtual_gpus else unusable_gpus()
-    except OpError as error:  # from a setting in the environment, or from a GPU that can't be opened
+    except (
+        OpError
+    ) as error:  # from a setting in the environment, or from a GPU that can't be opened
         print(f"gpugraph: {error}", file=sys.stderr)
         return 2
     for device in devices:

@@ -55,7 +55,9 @@ def add_program(parser: argparse.ArgumentParser) -> None:
     rest = parser.add_argument(
         "arguments", nargs=argparse.REMAINDER, help="the program's arguments"
     )
-    rest.required = False  # otherwise argparse also reports them as missing when the program is missing
+    rest.required = (
+        False  # otherwise argparse also reports them as missing when the program is missing
+    )
 
 
 @contextmanager
@@ -187,8 +189,7 @@ def _flush() -> None:
 
 
 def _show(error: BaseException) -> None:
-    """Show an uncaught error as Python does: by `sys.excepthook`, or by the reason why that failed.
-    """
+    """Show an uncaught error as Python does: by `sys.excepthook`, or by the failure of that hook."""
     trace = error.__traceback__
     sys.last_type, sys.last_value, sys.last_traceback = type(error), error, trace
     try:

@@ -37,8 +37,7 @@ def _number(text: str) -> int:
 
 @dataclass
 class _Choice:
-    """Selects the run to report from the runs of the program; `number` is the number of that run.
-    """
+    """Selects the run to report from the runs of the program; `number` is that run's number."""
 
     wanted: int | None
     count: int = 0

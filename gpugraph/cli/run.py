@@ -16,7 +16,9 @@ def add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
         "run", help="run a TensorFlow program as it is: gpugraph answers `import tensorflow`"
     )
     run.add_argument(
-        "--missing", action="store_true", help="list the TensorFlow names that it used and gpugraph lacks"
+        "--missing",
+        action="store_true",
+        help="list the TensorFlow names that it used and gpugraph lacks",
     )
     add_program(run)
     run.set_defaults(command=run_command)

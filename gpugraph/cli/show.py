@@ -1,5 +1,4 @@
-"""`gpugraph show PATH`: prints the contents of a graph, SavedModel, checkpoint or file of arrays.
-"""
+"""`gpugraph show PATH`: prints the content of a graph, SavedModel, checkpoint or file of arrays."""
 
 from __future__ import annotations
 
@@ -145,8 +144,7 @@ def _parsed(kinds: Iterable[str], content: bytes) -> Iterator[Any]:
 
 
 def _is_likely(message: Any) -> bool:
-    """Check whether a parsed message is plausible: bytes of another type yield no valid op types.
-    """
+    """Check whether a parsed message is plausible: bytes of another type have no valid op types."""
     kind = message.DESCRIPTOR.name
     if kind == "SavedModel":
         return all(_is_likely(meta.graph_def) for meta in message.meta_graphs) and bool(

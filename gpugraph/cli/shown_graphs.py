@@ -197,8 +197,7 @@ def _columns(rows: Iterable[tuple[str, ...]]) -> list[str]:
 
 
 def printable(text: str) -> str:
-    """Return the text with control characters escaped, so that a terminal does not interpret them.
-    """
+    """Return the text with control characters escaped, so that a terminal does not obey them."""
     return "".join(
         letter if letter.isprintable() else repr(letter)[1:-1].replace("\\'", "'")
         for letter in text

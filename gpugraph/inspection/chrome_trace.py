@@ -25,11 +25,12 @@ class TraceEvents:
         self.events: list[Event] = []
         self._processes: dict[str, int] = {}
         self._flows = 0
-        self._origin_ns: int | None = None  # floats of microseconds since the epoch would lose their fractions
+        self._origin_ns: int | None = (
+            None  # floats of microseconds since the epoch would lose their fractions
+        )
 
     def add(self, step_stats: Any, dataflow: bool = True, memory: bool = True) -> None:
-        """Add a run; `dataflow` adds arrows between devices, `memory` adds counters of live bytes.
-        """
+        """Add a run; `dataflow` adds arrows between devices, `memory` counters of live bytes."""
         steps = [
             (device.device, stats) for device in step_stats.dev_stats for stats in device.node_stats
         ]

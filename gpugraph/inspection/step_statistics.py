@@ -160,8 +160,7 @@ def allocator_name(device: str) -> str:
 
 
 def timeline_label(time: StepTime, node: NodeRecord | None, members: Sequence[str]) -> str:
-    """Return `name = Op(inputs)`, followed by the nodes that a step of several operations computes.
-    """
+    """Return `name = Op(inputs)`, followed by the nodes that a combined step computes."""
     step = time.step
     inputs = [] if node is None or " .. " in step.name else list(node.inputs)
     if node is not None and node.received is not None:

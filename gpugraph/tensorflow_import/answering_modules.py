@@ -37,8 +37,7 @@ class TensorFlowModule(ModuleType):
         return self.__dict__.setdefault(name, value)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Set the attribute, unless an imported submodule would hide a function of the same name.
-        """
+        """Set the attribute, unless an imported submodule would hide a function of that name."""
         if isinstance(value, TensorFlowModule) and not isinstance(
             find(self.__dict__["_path"], name), ModulePath
         ):

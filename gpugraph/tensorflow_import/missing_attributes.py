@@ -56,8 +56,7 @@ _BELOW_GRAPHS = ("base", "config", "platform")
 
 
 def _add_private_attributes(path: str, module: ModuleType) -> None:
-    """Add the private attributes that programs read; those of optimizers once `train` is imported.
-    """
+    """Add the private attributes that programs read; those of optimizers only with `train`."""
     if module.__name__.split(".")[1] not in _BELOW_GRAPHS:
         importlib.import_module("gpugraph.tensorflow_import.private_attributes")
     if path == "train":

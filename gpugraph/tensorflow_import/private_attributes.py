@@ -44,8 +44,7 @@ def _apply_device_functions(graph: Graph, op: Any) -> None:
 
 
 def _shape_tuple(tensor: Tensor) -> tuple[int | None, ...] | None:
-    """Return the sizes, None for unknown ones; None for an unknown rank (`Tensor._shape_tuple()`).
-    """
+    """Return the sizes, None for unknown ones or an unknown rank (`Tensor._shape_tuple()`)."""
     return None if tensor.shape.sizes is None else tuple(tensor.shape.as_list())
 
 

@@ -55,8 +55,7 @@ def deconv_output_length(
     stride: int = 0,
     dilation: int = 1,
 ) -> int | None:
-    """Return the output size of a transposed convolution along an axis; None for an unknown size.
-    """
+    """Return the output size of a transposed convolution along an axis; None if unknown."""
     if input_length is None:
         return None
     window = filter_size + (filter_size - 1) * (dilation - 1)

@@ -28,8 +28,7 @@ class NameUse(NamedTuple):
 
 
 class ProgramNames(NamedTuple):
-    """The names of a program in order of their first lines, or the reason why it can't be parsed.
-    """
+    """The names of a program in order of their first lines, or the reason for a parse failure."""
 
     uses: list[NameUse]
     fault: str = ""
@@ -54,7 +53,9 @@ def check_source(source: bytes, file: str) -> ProgramNames:
     uses = [_use(path, sorted(lines)) for path, lines in reader.lines.items()]
     absent = [use.path for use in uses if not use.is_there]
     modules = {other for other in absent if any(path.startswith(f"{other}.") for path in absent)}
-    kept = [use for use in uses if use.path not in modules]  # drop `contrib.x` if `contrib.x.y` is listed
+    kept = [
+        use for use in uses if use.path not in modules
+    ]  # drop `contrib.x` if `contrib.x.y` is listed
     return ProgramNames(sorted(kept, key=lambda use: (use.lines[0], use.path)))
 
 
@@ -115,7 +116,9 @@ class _Reader(ast.NodeVisitor):
 
     def __init__(self) -> None:
         self.lines: dict[str, set[int]] = defaultdict(set)
-        self._scopes: list[dict[str, str | None]] = [{}]  # paths by name; None for names of other objects
+        self._scopes: list[dict[str, str | None]] = [
+            {}
+        ]  # paths by name; None for names of other objects
 
     def collect_module(self, tree: ast.Module) -> None:
         """Bind the module's imports and aliases first, because functions may precede them."""
@@ -130,8 +133,7 @@ class _Reader(ast.NodeVisitor):
         self._scopes[-1][name] = path
 
     def _path(self, node: ast.AST) -> str | None:
-        """Return the path below `tensorflow` that an expression names; None for other expressions.
-        """
+        """Return the path below `tensorflow` that an expression names; None for any other."""
         names_after = []
         while isinstance(node, ast.Attribute):
             names_after.append(node.attr)
@@ -235,8 +237,7 @@ class _Reader(ast.NodeVisitor):
 
 
 def _statements(tree: ast.AST) -> list[ast.AST]:
-    """Return the statements of a module outside functions and classes, including those in branches.
-    """
+    """Return a module's statements outside functions and classes, including those in branches."""
     statements: list[ast.AST] = []
     for node in ast.iter_child_nodes(tree):
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.expr):

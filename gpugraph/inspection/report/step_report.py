@@ -62,8 +62,7 @@ class StepReport:
 
 
 def json_in_html(value: object) -> str:
-    """Return JSON that can't close an HTML element or open a comment, whatever texts it contains.
-    """
+    """Return JSON that can't close an HTML element or open a comment, whatever its texts are."""
     text = json.dumps(value, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 

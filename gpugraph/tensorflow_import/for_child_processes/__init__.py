@@ -1,2 +1,1 @@
-"""A folder for `PYTHONPATH`: its `sitecustomize` runs first in the processes that a program starts.
-"""
+"""A folder for `PYTHONPATH`: its `sitecustomize` runs first in child processes of a program."""

@@ -59,8 +59,7 @@ def reduce_sum_n(tensors: Sequence[Any], name: str | None = None) -> Tensor:
 def remove_squeezable_dimensions(
     predictions: Any, labels: Any, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Return predictions and labels; if one has a superfluous last axis of size 1, remove the axis.
-    """
+    """Return predictions and labels without a superfluous last axis of size 1 of one of them."""
     squeezed_labels, squeezed_predictions = loss_weights.remove_squeezable_dimensions(
         labels, predictions, name=name
     )

@@ -10,8 +10,7 @@ from gpugraph.graph.client.default_graph_functions import get_default_graph
 
 
 def collections_of(variables_collections: Any, name: str) -> list[str]:
-    """Return the collections of a layer's variable `name`: the same for all, or by name in a dict.
-    """
+    """Return the collections of a layer's variable `name`: those of all, or by name in a dict."""
     if isinstance(variables_collections, Mapping):
         names = variables_collections.get(name)
     else:
@@ -29,8 +28,7 @@ def collect_variable(variable: Any, variables_collections: Any, name: str) -> No
 
 
 def collect_outputs(outputs_collections: Any, alias: str, outputs: Any) -> Any:
-    """Add a layer's outputs to collections, with the name of its scope as alias, and return them.
-    """
+    """Add a layer's outputs to collections, with its scope's name as alias, and return them."""
     if outputs_collections:
         name = alias.removesuffix("/")
         vars(outputs)["aliases"] = [*getattr(outputs, "aliases", ()), name]

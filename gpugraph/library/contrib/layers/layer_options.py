@@ -100,8 +100,7 @@ def with_options(*, pointwise: bool = False) -> Callable[[Callable[..., Tensor]]
 
 
 def model_variable_getter(renames: Mapping[str, str]) -> Callable[..., Any]:
-    """Return a custom getter that creates model variables, with the last part of the name replaced.
-    """
+    """Return a custom getter of model variables that replaces the last part of the name."""
 
     def get(getter: Callable[..., Any], name: str, **kwargs: Any) -> Any:
         for unsupported in ("reuse", "constraint", "validate_shape"):

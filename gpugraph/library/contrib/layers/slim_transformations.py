@@ -110,8 +110,7 @@ def sequence_to_images(
     inputs: Any, height: int, output_data_format: str = "channels_last",
     outputs_collections: Any = None, scope: str | None = None,
 ) -> Tensor:  # fmt: skip
-    """Convert sequences [w, n * height, channels] to images, the inverse of `images_to_sequence`.
-    """
+    """Convert sequences [w, n * height, channels] to images: invert `images_to_sequence`."""
     with name_scope(scope, "SequenceToImages", [inputs]) as within:
         source = convert_to_tensor(inputs)
         _, rows, depth = source.shape.as_list()

@@ -1,5 +1,4 @@
-"""The common parts of AlexNet, OverFeat and the VGG networks: rows, then three classifying layers.
-"""
+"""The common parts of AlexNet, OverFeat and the VGG networks: rows, then three classifier layers."""
 
 from __future__ import annotations
 

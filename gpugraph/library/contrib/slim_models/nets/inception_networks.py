@@ -41,8 +41,7 @@ def normalized_arg_scope(
     epsilon: float = 0.001, updates_collections: Any = GraphKeys.UPDATE_OPS,
     fused: bool | None = None,
 ) -> Scope:  # fmt: skip
-    """Return arguments for convolutions with weight decay, Relu and optional batch normalization.
-    """
+    """Return arguments for convolutions: weight decay, Relu and optional batch normalization."""
     averages = [moving_collection]
     normalization = {
         "decay": decay, "epsilon": epsilon, "updates_collections": updates_collections,

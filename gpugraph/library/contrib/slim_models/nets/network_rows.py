@@ -43,8 +43,7 @@ class LayerRow(NamedTuple):
 
 
 def read_layer(text: str) -> LayerRow:
-    """Parse a layer of a row: name, filters or "max" or "avg", size, optional stride and padding.
-    """
+    """Parse a layer: name, number of filters or "max" or "avg", size, optional stride and padding."""
     name, kind, size, *rest = text.split()
     options: dict[str, Any] = {}
     for word in rest:
@@ -59,8 +58,7 @@ def same_depth(filters: int) -> int:
 
 
 def run_rows(net: Any, rows: str, depth: Depth = same_depth) -> Iterator[tuple[str, Any]]:
-    """Yield the name and the outputs of each row; each row takes the outputs of the previous one.
-    """
+    """Yield the name and the outputs of each row, whose inputs are the previous outputs."""
     for row in filter(None, map(str.strip, rows.splitlines())):
         name, _, branches = row.partition(":")
         if branches:
