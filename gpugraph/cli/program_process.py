@@ -189,7 +189,7 @@ def _flush() -> None:
 
 
 def _show(error: BaseException) -> None:
-    """Show an uncaught error as Python does: by `sys.excepthook`, or by the failure of that hook."""
+    """Show an uncaught error as Python does: by `sys.excepthook`, or by the error of that hook."""
     trace = error.__traceback__
     sys.last_type, sys.last_value, sys.last_traceback = type(error), error, trace
     try:

@@ -102,7 +102,7 @@ class DistributionParameters:
         )
 
     def _validity(self, name: str, value: Any) -> list[Any]:
-        """Return checks of a parameter: that it is positive, and has at least two classes if any."""
+        """Return checks that a parameter is positive, and that one over classes has two or more."""
         word = name.rstrip("01").capitalize()
         checks = [assert_positive(value, message=f"{word} parameter must be positive.")]
         if self.event_ranks[name]:

@@ -1,4 +1,4 @@
-"""`tf.test.assert_equal_graph_def`: two GraphDefs, node by node."""
+"""`tf.test.assert_equal_graph_def`: compares two GraphDefs node by node."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ _CHECKPOINT_TYPES = frozenset({"SaveV2", "RestoreV2"})
 def assert_equal_graph_def(
     actual: Any, expected: Any, checkpoint_v2: bool = False, hash_table_shared_name: bool = False
 ) -> None:
-    """Checks that two GraphDefs have the same nodes, whatever their order.
+    """Check that two GraphDefs have the same nodes, in any order.
 
-    Versions, the order of control inputs and attrs whose name begins with `_` do not matter.
+    Versions, the order of control inputs, and attrs whose names start with `_` are ignored.
 
     Args:
       actual, expected: the GraphDefs.
-      checkpoint_v2: whether the nodes of SaveV2 and RestoreV2 do not matter either.
-      hash_table_shared_name: whether names by which hash tables are shared do not.
+      checkpoint_v2: whether the nodes of SaveV2 and RestoreV2 are ignored too.
+      hash_table_shared_name: whether the shared names of hash tables are ignored.
 
     Raises:
-      AssertionError: they differ; it says the first difference.
-      TypeError: one of them is no GraphDef.
+      AssertionError: they differ; the message has the first difference.
+      TypeError: one of them is not a GraphDef.
     """
     nodes = []
     for argument, graph_def in (("actual", actual), ("expected", expected)):
@@ -45,7 +45,7 @@ def assert_equal_graph_def(
 
 
 def _differences(node: Any, expected: Any, ignored: set[str]) -> Iterator[str]:
-    """What a node has otherwise than is expected."""
+    """Yield the differences of a node from the expected one."""
     for field in ("op", "device"):
         value, wanted = getattr(node, field), getattr(expected, field)
         if value != wanted:
@@ -66,7 +66,7 @@ def _differences(node: Any, expected: Any, ignored: set[str]) -> Iterator[str]:
 
 
 def _inputs_of(node: Any) -> tuple[list[str], set[str]]:
-    """The inputs in order, `a:0` as `a`, and the control inputs."""
+    """Return the inputs in order, with `a:0` as `a`, and the control inputs."""
     data = [text.removesuffix(":0") for text in node.input if not text.startswith("^")]
     return data, {text for text in node.input if text.startswith("^")}
 
@@ -91,5 +91,5 @@ def _content(value: Any) -> bytes:
 
 
 def _text(value: Any) -> str:
-    """The value, without the name of the field that holds it."""
+    """Return the value as text, without the name of the field that holds it."""
     return " ".join(str(value).split()).partition(" ")[2]

@@ -232,7 +232,7 @@ class Image(ItemHandler):
 
 
 class TFExampleDecoder(DataDecoder):
-    """Decodes Examples, given features for `tf.parse_single_example` and a handler for each item."""
+    """Decodes Examples with features for `tf.parse_single_example` and a handler for each item."""
 
     def __init__(
         self, keys_to_features: Mapping[str, Any], items_to_handlers: Mapping[str, ItemHandler]

@@ -1,4 +1,8 @@
-"""The common parts of AlexNet, OverFeat and the VGG networks: rows, then three classifier layers."""
+"""The common parts of AlexNet, OverFeat and the VGG networks: rows, then a classifier of three
+layers.
+
+The classifier consists of convolutions.
+"""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class LayerRow(NamedTuple):
 
 
 def read_layer(text: str) -> LayerRow:
-    """Parse a layer: name, number of filters or "max" or "avg", size, optional stride and padding."""
+    """Parse a layer: name, filters (or "max" or "avg"), size, and optional stride and padding."""
     name, kind, size, *rest = text.split()
     options: dict[str, Any] = {}
     for word in rest:
