@@ -81,7 +81,10 @@ class SavedModelLoader:
         import_scope: str | None = None,
         safe_mode: bool = True,
     ) -> None:
-        """Restore the variables. Raise ValueError for variables without a saver; see also `load`."""
+        """Restore the variables; see also `load`.
+
+        Raises ValueError for variables without a saver.
+        """
         graph = sess.graph
         with graph.as_default():
             if saver is not None:

@@ -23,7 +23,7 @@ from gpugraph.platform import files
 
 
 class _OpenFile:
-    """The file and its buffered events: the part that outlives the writer at the end of a process."""
+    """The file and its buffered events, the part that outlives the writer when a process ends."""
 
     def __init__(self, path: str) -> None:
         self.path, self.owner = path, os.getpid()
@@ -32,7 +32,7 @@ class _OpenFile:
             self.file = open(local_path(path), "xb", buffering=0)  # noqa: SIM115  # closed by `close`
 
     def write(self) -> None:
-        """Write all buffered events; in a forked child, discard them, since the parent writes them."""
+        """Write all buffered events. In a forked child, discard them: the parent writes them."""
         waiting, self.waiting = self.waiting, []
         if not waiting or self.owner != os.getpid():
             return

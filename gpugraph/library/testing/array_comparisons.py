@@ -29,7 +29,7 @@ class Comparisons(unittest.TestCase):
     """Assertions on arrays and tensors; an AssertionError names the differences and their size."""
 
     def assertDTypeEqual(self, target: Any, expected_dtype: Any) -> None:
-        """Check that the elements of an array or a tensor have this dtype, NumPy's or TensorFlow's."""
+        """Check that elements of an array or a tensor have this dtype, NumPy's or TensorFlow's."""
         dtype = target.dtype if isinstance(target, Tensor) else self._array(target).dtype
         self.assertEqual(as_dtype(dtype).base_dtype, as_dtype(expected_dtype))
 
@@ -101,7 +101,7 @@ class Comparisons(unittest.TestCase):
             self._close_arrays(a, b, rtol, atol, path, msg)
 
     def _nested(self, *values: Any) -> bool:
-        """Return whether lists are not arrays: parts differ in shape, or contain tensors or dicts."""
+        """Return whether lists are not arrays: parts differ in shape, or have tensors or dicts."""
         if any(isinstance(x, Mapping) or hasattr(x, "graph") for value in values for x in value):
             return True
         try:
@@ -116,9 +116,9 @@ class Comparisons(unittest.TestCase):
         self._same_shape(one, other, msg)
         bad = ~np.isclose(one, other, rtol=rtol, atol=atol, equal_nan=True)
         if bad.any():
-            most = np.max(np.abs(one - other), where=bad, initial=0)
+            max_difference = np.max(np.abs(one - other), where=bad, initial=0)
             what = f"Not equal to tolerance rtol={rtol}, atol={atol}: a{path} differs from b{path}"
-            self._refuse(f"{what} by {most} at most.", bad, one, other, msg)
+            self._refuse(f"{what} by {max_difference} at most.", bad, one, other, msg)
 
     def assertNotAllClose(self, a: Any, b: Any, **kwargs: Any) -> None:
         """Check that `assertAllClose` fails."""
@@ -202,7 +202,7 @@ class Comparisons(unittest.TestCase):
         open_lower_bound: bool = False,
         open_upper_bound: bool = False,
     ) -> None:
-        """Check that every element is between the bounds, which are included unless they are open."""
+        """Check that every element is between the bounds, inclusive unless they are open."""
         array = self._array(target)
         low = array <= lower_bound if open_lower_bound else array < lower_bound
         high = array >= upper_bound if open_upper_bound else array > upper_bound

@@ -137,7 +137,7 @@ def requested_benchmarks(argv: list[str] | None = None) -> str | None:
 
 
 def run_benchmarks(pattern: str) -> None:
-    """Run the benchmarks whose `module.Class.method` matches. Raise ValueError if there are none."""
+    """Run the benchmarks whose `module.Class.method` matches; raise ValueError for none."""
     matching = [
         (kind, method)
         for kind in Benchmark.classes

@@ -31,16 +31,16 @@ def assert_equal_graph_def(
             kind = type(graph_def).__name__
             raise TypeError(f"Expected tf.GraphDef for {argument}, got {kind}")
         nodes.append({node.name: node for node in graph_def.node})
-    found, wanted = nodes
-    for name, node in wanted.items():
-        if name not in found:
+    actual_nodes, expected_nodes = nodes
+    for name, node in expected_nodes.items():
+        if name not in actual_nodes:
             raise AssertionError(f"Did not find expected node '{{{{node {name}}}}}'")
         ignored = {"shared_name"} if hash_table_shared_name and "HashTable" in node.op else set()
         if not (checkpoint_v2 and node.op in _CHECKPOINT_TYPES):
-            for difference in _differences(found[name], node, ignored):
+            for difference in _differences(actual_nodes[name], node, ignored):
                 raise AssertionError(f"Node named '{name}' {difference}")
-    for name in found:
-        if name not in wanted:
+    for name in actual_nodes:
+        if name not in expected_nodes:
             raise AssertionError(f"Found unexpected node '{{{{node {name}}}}}'")
 
 

@@ -11,7 +11,7 @@ _NAME = "unittest.mock"
 
 
 def _later() -> ModuleType:
-    """Return the module if it is loaded, else one that loads itself at the first attribute access."""
+    """Return the module if it is loaded, else one that loads itself at the first access."""
     if _NAME in sys.modules:
         return sys.modules[_NAME]
     spec = importlib.util.find_spec(_NAME)

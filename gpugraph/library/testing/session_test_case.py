@@ -81,7 +81,7 @@ class TestCase(Comparisons):
         use_gpu: bool = False,
         force_gpu: bool = False,
     ) -> Iterator[Session]:
-        """Open a session of the default graph, or of `graph`; it is closed at the end of the block."""
+        """Open a session of the default graph, or of `graph`, until the end of the block."""
         session = _open(graph, config, force_gpu)
         try:
             with _defaults(session, use_gpu, force_gpu):
@@ -111,7 +111,7 @@ class TestCase(Comparisons):
     def test_session(
         self, graph: Any, config: ConfigProto | None, use_gpu: bool, force_gpu: bool
     ) -> AbstractContextManager[Session]:
-        """Call `session` if there is a graph, else use the cached session, whatever its config is."""
+        """Call `session` if there is a graph, else use the cached session with any config."""
         if self.id().endswith(".test_session"):
             self.skipTest("Not a test.")  # runners collect it because of its name
         if graph is None:
