@@ -24,7 +24,9 @@ def add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         "explain", help="run a program and print how each of its plans runs, and why"
     )
     explain.add_argument("--ops", action="store_true", help="a line for each operation too")
-    explain.add_argument("--pass", dest="pass_name", help="only what this pass did, as fuse")
+    explain.add_argument(
+        "--pass", dest="pass_name", help="print only the report of this pass, such as fuse"
+    )
     explain.add_argument(
         "--placement", action="store_true", help="at the end, a line for each op of the program"
     )

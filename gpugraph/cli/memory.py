@@ -15,12 +15,12 @@ from gpugraph.session.explanation import Explanation
 def add_memory(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the arguments of the command."""
     memory = commands.add_parser(
-        "memory", help="run a program and print what memory each of its plans needs, and where"
+        "memory", help="run a program and print the memory that each of its plans needs, and where"
     )
     memory.add_argument(
         "--compare",
         action="store_true",
-        help="also what other policies need for the tensors of each arena: BFC, size classes",
+        help="also print the memory that each arena needs with other policies: BFC, size classes",
     )
     add_program(memory)
     memory.set_defaults(command=memory_command)

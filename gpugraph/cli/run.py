@@ -13,7 +13,7 @@ from gpugraph.tensorflow_import.missing_names import MissingNames
 def add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the arguments of the command."""
     run = commands.add_parser(
-        "run", help="run a TensorFlow program as it is: gpugraph answers `import tensorflow`"
+        "run", help="run an unchanged TensorFlow program: gpugraph answers `import tensorflow`"
     )
     run.add_argument(
         "--missing",

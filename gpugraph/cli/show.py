@@ -33,7 +33,7 @@ Section = tuple[str, list[str]]
 def add_show(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the arguments of the command."""
     show = commands.add_parser(
-        "show", help="print what is in a graph, SavedModel, checkpoint or file of arrays"
+        "show", help="print the content of a graph, SavedModel, checkpoint or file of arrays"
     )
     show.add_argument("--all", action="store_true", help="all lines of long lists")
     show.add_argument("path", metavar="PATH", help="a file, a checkpoint's prefix, or a folder")

@@ -1,4 +1,4 @@
-"""Finds the TensorFlow names that a program uses, and those that are missing, without running it.
+"""Finds the TensorFlow names that a program uses, and the missing ones, without running it.
 
 Names are followed through imports, aliases (`slim = tf.contrib.slim`) and chains of attributes,
 according to Python's scopes. Names that a program computes, such as `getattr(tf, name)`, are not

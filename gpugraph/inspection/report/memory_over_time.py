@@ -17,7 +17,7 @@ curve (a longer curve keeps the maximum of each group of neighbours)."""
 def memory_over_time(device: str, graph: GraphRecord, trace: StepTrace) -> dict[str, Any]:
     """Return the curve as `[microseconds, bytes]` pairs, the peak, and the owners at the peak.
 
-    The bytes are those that the plan accounts for (its arena, variables and constants) and those
+    The bytes are the sum of the plan's bytes (its arena, variables and constants) and those
     that the device allocates during the run for values whose size is known only then.
     """
     live, known = graph.live_bytes(device), graph.by_name()

@@ -19,7 +19,7 @@ def layer_function(
 
     It takes the arguments of the constructor and of `call`. order: the names of its parameters
     after `inputs`, by default those of the constructor. reuse: whether `reuse` follows `name`, for
-    layers with variables, whose variable scope is `name` itself. defaults: those that differ from
+    layers with variables, whose variable scope is `name` itself. defaults: values that differ from
     the constructor's.
     """
     call = inspect.signature(layer.call).parameters

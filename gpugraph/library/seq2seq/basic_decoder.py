@@ -54,7 +54,7 @@ class Decoder:
         raise NotImplementedError(f"{type(self).__name__} does not define step")
 
     def finalize(self, outputs: Any, final_state: Any, sequence_lengths: Any) -> tuple[Any, Any]:
-        """Return the outputs and the state that `dynamic_decode` returns instead of the last ones."""
+        """Return the final outputs and state, which `dynamic_decode` returns instead of its own."""
         raise NotImplementedError(f"{type(self).__name__} does not define finalize")
 
     @property

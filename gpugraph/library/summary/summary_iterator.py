@@ -29,7 +29,7 @@ def summary_iterator(path: Any) -> Iterator[Any]:
                 event = messages_pb2.Event.FromString(record)
             except messages_pb2.DecodeError as error:
                 raise DataLossError(
-                    None, None, f"the record at {offset} is no Event: {error}: {path}"
+                    None, None, f"the record at {offset} is not an Event: {error}: {path}"
                 ) from error
             yield event
             offset += len(record) + _FRAME

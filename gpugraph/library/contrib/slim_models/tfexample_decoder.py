@@ -156,9 +156,9 @@ class BackupHandler(ItemHandler):
 class SparseTensor(ItemHandler):
     """A SparseTensor from two features: the indices along its last axis, and the values.
 
-    shape_key: the key of a feature with the shape; shape: the shape itself; by default it is that
-    of the indices. densify: whether the item is a dense tensor, with `default_value` at all other
-    indices.
+    shape_key: the key of a feature with the shape; shape: the shape itself; the default is the
+    shape of the indices. densify: whether the item is a dense tensor, with `default_value` at all
+    other indices.
     """
 
     def __init__(
