@@ -11,7 +11,7 @@ import shutil
 import sys
 from collections.abc import Callable
 
-from gpugraph.cli.program_process import Program, add_program, answered, listening, run_program
+from gpugraph.cli.program_process import Program, add_program, answer_imports, listen, run_program
 from gpugraph.plan import Placement
 from gpugraph.session.direct_session import PLAN_LISTENERS, end_plans
 from gpugraph.session.explanation import Explanation, placement_table
@@ -60,7 +60,7 @@ def explain_command(options: argparse.Namespace) -> int:
 
     program = Program.of(options)
     try:
-        with answered(program), listening(PLAN_LISTENERS, show):
+        with answer_imports(program), listen(PLAN_LISTENERS, show):
             return run_program(program)
     finally:
         sys.stdout.flush()

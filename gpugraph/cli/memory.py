@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from gpugraph.cli.program_process import Program, add_program, answered, listening, run_program
+from gpugraph.cli.program_process import Program, add_program, answer_imports, listen, run_program
 from gpugraph.memory import AllocationTrace, Lifetime, comparison_table
 from gpugraph.plan import ArenaRecord
 from gpugraph.session.direct_session import PLAN_LISTENERS
@@ -26,7 +26,7 @@ def add_memory(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     memory.set_defaults(command=memory_command)
 
 
-def compared(arena: ArenaRecord) -> str:
+def policy_table(arena: ArenaRecord) -> str:
     """Return a table of the bytes that each allocation policy needs for the tensors of an arena."""
     lives = [Lifetime(buffer.num_bytes, buffer.first, buffer.last) for buffer in arena.buffers]
     table = comparison_table(AllocationTrace.of_lifetimes(lives))
@@ -45,9 +45,9 @@ def memory_command(options: argparse.Namespace) -> int:
         sys.stdout.flush()  # flush first, so that the program's own output comes before
         text = explanation.memory() or "needs no arena"
         if options.compare:
-            text = "\n".join([text, *map(compared, explanation.arenas.values())])
+            text = "\n".join([text, *map(policy_table, explanation.arenas.values())])
         print(f"-- plan {count}: {explanation.title}\n{text}\n", file=sys.stderr, flush=True)
 
     program = Program.of(options)
-    with answered(program), listening(PLAN_LISTENERS, show):
+    with answer_imports(program), listen(PLAN_LISTENERS, show):
         return run_program(program)

@@ -61,7 +61,7 @@ def add_program(parser: argparse.ArgumentParser) -> None:
 
 
 @contextmanager
-def listening(listeners: list[Any], listener: Callable[..., Any]) -> Iterator[None]:
+def listen(listeners: list[Any], listener: Callable[..., Any]) -> Iterator[None]:
     """Add the listener to the listeners for the duration of the block."""
     listeners.append(listener)
     try:
@@ -71,7 +71,7 @@ def listening(listeners: list[Any], listener: Callable[..., Any]) -> Iterator[No
 
 
 @contextmanager
-def answered(program: Program) -> Iterator[MissingNames]:
+def answer_imports(program: Program) -> Iterator[MissingNames]:
     """Answer `import tensorflow` within the block; to the end of a process that is the program's
     own.
     """

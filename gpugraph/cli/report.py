@@ -6,7 +6,7 @@ import argparse
 import sys
 from dataclasses import dataclass, field
 
-from gpugraph.cli.program_process import Program, add_program, answered, listening, run_program
+from gpugraph.cli.program_process import Program, add_program, answer_imports, listen, run_program
 from gpugraph.inspection.report.step_report import StepReport
 from gpugraph.plan import GraphRecord, Plan, PlanKey
 from gpugraph.runtime import StepTrace
@@ -36,7 +36,7 @@ def _number(text: str) -> int:
 
 
 @dataclass
-class _Choice:
+class _RunChoice:
     """Selects the run to report from the runs of the program; `number` is that run's number."""
 
     wanted: int | None
@@ -45,7 +45,7 @@ class _Choice:
     run: tuple[Plan, StepTrace, GraphRecord] | None = None
     spent_ns: dict[PlanKey, int] = field(default_factory=dict)
 
-    def see(self, runner: DirectRunner, execution: TracedExecution) -> None:
+    def consider(self, runner: DirectRunner, execution: TracedExecution) -> None:
         """Select this run instead of the previous one if it is the wanted run."""
         plan, times = execution.plan, execution.times
         if plan is None or times is None:
@@ -68,17 +68,17 @@ def report_command(options: argparse.Namespace) -> int:
     Return the program's exit status; if no page was written, return 2 instead of 0.
     """
     program = Program.of(options)
-    choice = _Choice(options.run)
+    choice = _RunChoice(options.run)
     written = True
     try:
-        with answered(program), listening(RUN_LISTENERS, choice.see):
+        with answer_imports(program), listen(RUN_LISTENERS, choice.consider):
             status = run_program(program)
     finally:
         written = _write(choice, options.output)
     return status if written else status or 2
 
 
-def _write(choice: _Choice, output: str) -> bool:
+def _write(choice: _RunChoice, output: str) -> bool:
     """Write the page and print its path, or print why there is none."""
     run = choice.run
     if run is None:

@@ -6,7 +6,7 @@ import argparse
 import atexit
 import sys
 
-from gpugraph.cli.program_process import Program, add_program, answered, run_program
+from gpugraph.cli.program_process import Program, add_program, answer_imports, run_program
 from gpugraph.tensorflow_import.missing_names import MissingNames
 
 
@@ -30,7 +30,7 @@ def run_command(options: argparse.Namespace) -> int:
     The missing names are listed if the program failed or `--missing` is set.
     """
     program = Program.of(options)
-    with answered(program) as missing:
+    with answer_imports(program) as missing:
         report = _Report(missing, options.missing)
         if program.is_process:
             atexit.register(report.show)  # runs after the program's exit handlers and threads

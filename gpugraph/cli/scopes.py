@@ -7,7 +7,7 @@ import sys
 
 from gpugraph.building.variable_scope import explain_variables
 from gpugraph.building.variables.variable import VARIABLE_LISTENERS, Variable
-from gpugraph.cli.program_process import Program, add_program, answered, listening, run_program
+from gpugraph.cli.program_process import Program, add_program, answer_imports, listen, run_program
 from gpugraph.graph.client.client_graph import Graph
 
 
@@ -28,7 +28,7 @@ def scopes_command(options: argparse.Namespace) -> int:
         graphs[variable.graph] = None
 
     program = Program.of(options)
-    with answered(program), listening(VARIABLE_LISTENERS, note):
+    with answer_imports(program), listen(VARIABLE_LISTENERS, note):
         try:
             return run_program(program)
         finally:

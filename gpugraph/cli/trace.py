@@ -7,7 +7,7 @@ import sys
 from collections import deque
 from pathlib import Path
 
-from gpugraph.cli.program_process import Program, add_program, answered, listening, run_program
+from gpugraph.cli.program_process import Program, add_program, answer_imports, listen, run_program
 from gpugraph.inspection.chrome_trace import TraceEvents
 from gpugraph.inspection.step_statistics import step_statistics
 from gpugraph.plan import GraphRecord
@@ -41,7 +41,7 @@ def trace_command(options: argparse.Namespace) -> int:
             runs.append((execution.times, runner.graph_record(execution.plan)))
 
     try:
-        with answered(program), listening(RUN_LISTENERS, keep):
+        with answer_imports(program), listen(RUN_LISTENERS, keep):
             return run_program(program)
     finally:
         events = TraceEvents()

@@ -20,8 +20,8 @@ _WORDS = dict(entry.strip().split(": ") for entry in _KINDS.split(";"))
 _MAX_NAMES = 50
 
 
-class _Place(NamedTuple):
-    """A step's position in the order and its node; -1 and None if the records lack the node."""
+class _StepNode(NamedTuple):
+    """A step's position in the order, and its node; -1 and None if the records lack the node."""
 
     position: int
     node: NodeRecord | None
@@ -37,9 +37,9 @@ def step_statistics(trace: StepTrace, graph: GraphRecord) -> PlainMessage:
     }
     by_device: dict[str, list[PlainMessage]] = {device: [] for device in live}
     for time in trace.times:
-        place, members = _place(time.step, known), member_names(time.step, graph, known)
-        label = timeline_label(time, place.node, members[1:])
-        stats = _node_stats(trace, time, place, graph, live, ends)
+        step_node, members = _step_node(time.step, known), member_names(time.step, graph, known)
+        label = timeline_label(time, step_node.node, members[1:])
+        stats = _node_stats(trace, time, step_node, graph, live, ends)
         stats.timeline_label, stats.thread_id = label, threads[time.thread]
         ends |= dict.fromkeys(members, time.ended)
         by_device.setdefault(time.step.device, []).append(stats)
@@ -72,8 +72,8 @@ def member_names(
 def span_of(step: Step, known: Mapping[str, tuple[int, NodeRecord]]) -> tuple[int, int]:
     """Return the positions of a step's first and last node in the order; -1 for both if unknown."""
     first, _, last = step.name.partition(" .. ")
-    place = known[first][0] if first in known else -1
-    return place, known[last][0] if last in known else place
+    position = known[first][0] if first in known else -1
+    return position, known[last][0] if last in known else position
 
 
 def step_words(time: StepTime) -> str:
@@ -84,23 +84,23 @@ def step_words(time: StepTime) -> str:
     return "native" if time.code == NATIVE else _WORDS.get(time.step.kind, "")
 
 
-def _place(step: Step, known: Mapping[str, tuple[int, NodeRecord]]) -> _Place:
-    return _Place(*known.get(step.name.partition(" .. ")[0], (-1, None)))
+def _step_node(step: Step, known: Mapping[str, tuple[int, NodeRecord]]) -> _StepNode:
+    return _StepNode(*known.get(step.name.partition(" .. ")[0], (-1, None)))
 
 
 def _node_stats(
     trace: StepTrace,
     time: StepTime,
-    place: _Place,
+    step_node: _StepNode,
     graph: GraphRecord,
     live: Mapping[str, Sequence[int]],
     ends: Mapping[str, int],
 ) -> PlainMessage:
-    step, node = time.step, place.node
+    step, node = time.step, step_node.node
     inputs = () if node is None else node.inputs
     ready = max((ends.get(producer(name), 0) for name in inputs), default=0)
     start, scheduled = trace.started_ns + time.begun, trace.started_ns + min(ready, time.begun)
-    in_use = time.sized + (live[step.device][place.position] if place.position >= 0 else 0)
+    in_use = time.sized + (live[step.device][step_node.position] if step_node.position >= 0 else 0)
     used = plain_message(
         "AllocatorMemoryUsed",
         allocator_name=allocator_name(step.device),
@@ -120,7 +120,7 @@ def _node_stats(
     return plain_message(
         "NodeExecStats",
         node_name=step.name,
-        memory=[used] if place.position >= 0 else [],
+        memory=[used] if step_node.position >= 0 else [],
         output=outputs,
         **{f"{name}_micros": nanos // 1000 for name, nanos in moments.items()},
         **{f"{name}_nanos": nanos for name, nanos in moments.items()},
@@ -215,7 +215,7 @@ def cost_graph(trace: StepTrace, graph: GraphRecord) -> PlainMessage:
             "CostGraphDef.Node",
             name=node.name,
             device=node.device,
-            id=place,
+            id=position,
             input_info=list(_input_info(node, known)),
             output_info=[_output_info(node, tensor, graph, known) for tensor in node.outputs],
             compute_cost=costs.get(node.name, 0),
@@ -226,7 +226,7 @@ def cost_graph(trace: StepTrace, graph: GraphRecord) -> PlainMessage:
                 if name.startswith("^") and name[1:] in known
             ],
         )
-        for place, node in enumerate(graph.nodes)
+        for position, node in enumerate(graph.nodes)
     ]
     return plain_message("CostGraphDef", node=nodes)
 

@@ -102,8 +102,8 @@ class TextFileInitializer(TableInitializerBase):
     """Fills a table from the lines of a text file.
 
     filename: a path, or a scalar string tensor. A constant is added to the collection
-    ASSET_FILEPATHS. key_index, value_index: the number of a column, from 0, or one of
-    `TextFileIndex`.
+      ASSET_FILEPATHS.
+    key_index, value_index: the number of a column, from 0, or one of `TextFileIndex`.
     vocab_size: the number of lines that are used; None for all. delimiter: a character between
     columns.
 

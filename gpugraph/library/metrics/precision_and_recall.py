@@ -71,7 +71,7 @@ def _quotient(right: Tensor, wrong: Tensor, name: str) -> Tensor:
 def _quotient_metric(
     type_name: str, wrong_name: str, wrong_label: bool, summary: str
 ) -> Callable[..., Pair]:
-    """Return the metric of true positives divided by themselves plus another count."""
+    """Return the metric true positives / (true positives + another count)."""
 
     def measure(labels: Any, predictions: Any, weights: Any, name: str | None) -> Pair:
         with variable_scope(name, type_name, [predictions, labels, weights]):

@@ -86,7 +86,7 @@ def l1_l2_regularizer(
 def sum_regularizer(
     regularizer_list: Iterable[Regularizer | None], scope: str | None = None
 ) -> Regularizer | None:
-    """Return a regularizer that sums the penalties of several, ignoring None.
+    """Return a regularizer that sums the penalties of several; None if there are none.
 
     The penalty is None if no regularizer returns one.
     """
