@@ -1,4 +1,4 @@
-"""BeamSearchDecoder: searches for the most probable sequences, several for each batch entry at
+"""BeamSearchDecoder: searches for the most likely sequences, several for each batch entry at
 once.
 """
 
@@ -70,7 +70,7 @@ class FinalBeamSearchDecoderOutput(NamedTuple):
 
 
 class BeamSearchDecoder(Decoder):
-    """Keeps the `beam_width` most probable sequences of each batch entry.
+    """Keeps the `beam_width` most likely sequences of each batch entry.
 
     Args:
       cell, output_layer: the model; the cell's memories and states are tiled by `tile_batch`.

@@ -188,7 +188,7 @@ def embedding_function(embedding: Any) -> Callable[[Any], Any]:
 
 
 class GreedyEmbeddingHelper(Helper):
-    """Reads the embedding of the most probable id, until it is `end_token`.
+    """Reads the embedding of the most likely id, until it is `end_token`.
 
     embedding: a table, or a function from ids to vectors. start_tokens: int32 [batch]. end_token:
     an int32 scalar. Raises ValueError for other ranks.

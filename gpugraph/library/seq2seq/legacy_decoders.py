@@ -93,7 +93,7 @@ def tied_rnn_seq2seq(
 
 
 def _embedded_argmax(embedding: Any, output_projection: Any, update: bool) -> LoopFunction:
-    """Return a loop function that embeds the most probable id of the previous output."""
+    """Return a loop function that embeds the most likely id of the previous output."""
 
     def loop_function(previous: Any, _: int) -> Tensor:
         if output_projection is not None:
@@ -129,7 +129,7 @@ def embedding_rnn_decoder(
     """Run a decoder of ids, int32 [batch] for each step.
 
     output_projection: weights and biases that convert outputs to logits when ids are fed back.
-    feed_previous: whether a step reads the most probable id of the previous step.
+    feed_previous: whether a step reads the most likely id of the previous step.
     update_embedding_for_previous: whether gradients reach the table through ids that are fed back.
     """
     with variable_scope(scope or "embedding_rnn_decoder"):

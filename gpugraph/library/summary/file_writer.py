@@ -114,7 +114,7 @@ class FileWriter:
         """Add a Graph, with the shapes of its tensors, or a GraphDef.
 
         Raises:
-          ValueError: both are given.
+          ValueError: both are passed.
           TypeError: an argument has the wrong type.
         """
         if graph is not None and graph_def is not None:

@@ -35,7 +35,7 @@ class TestCase(Comparisons):
     """A test case with a new, seeded default graph before each test.
 
     `session()` and `cached_session()` are `with` blocks in which a session and its graph are the
-    defaults. Operations without a device name are placed on the CPU, unless `use_gpu` is given (a
+    defaults. Operations without a device name are placed on the CPU, unless `use_gpu` is set (a
     GPU, if there is one and it supports them) or `force_gpu` (the first GPU).
     """
 
