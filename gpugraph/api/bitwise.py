@@ -1,4 +1,4 @@
-"""Integers bit by bit."""
+"""Bitwise operations on integers."""
 
 from gpugraph.ops.elementwise.bitwise_integers import (
     bitwise_and as bitwise_and, bitwise_or as bitwise_or, bitwise_xor as bitwise_xor,

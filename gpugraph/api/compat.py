@@ -1,5 +1,5 @@
-"""Programs for several versions: strings and bytes, `compat.v1`, which is this package, and the
-names of `compat.v2`.
+"""Compatibility of programs with several versions: strings and bytes, `compat.v1`, which is this
+package, and the names of `compat.v2`.
 """
 
 from gpugraph.api import v2 as v2

@@ -1,4 +1,4 @@
-"""Element types, and what brings tensors from one to another, as `tf.dtypes` has them."""
+"""Element types and conversions between them, as in `tf.dtypes`."""
 
 from gpugraph.base.dtypes import (
     ALL as ALL, QUANTIZED_DTYPES as QUANTIZED_DTYPES, COMPLEX as COMPLEX,

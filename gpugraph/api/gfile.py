@@ -1,4 +1,4 @@
-"""Files and folders, as `tf.gfile` has them."""
+"""Files and folders, as in `tf.gfile`."""
 
 from gpugraph.platform.files import (
     Copy as Copy, DeleteRecursively as DeleteRecursively, Exists as Exists, GFile as GFile,

@@ -1,4 +1,4 @@
-"""GraphDefs: imported, cut, frozen."""
+"""GraphDefs: import, extraction of subgraphs, freezing."""
 
 from gpugraph.building.graph_files.freezing import (
     convert_variables_to_constants as convert_variables_to_constants,

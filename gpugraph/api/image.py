@@ -1,4 +1,4 @@
-"""Images: other sizes and shapes, colours, measures."""
+"""Images: resizing, cropping, colours, quality measures."""
 
 from gpugraph.ops.image.color_adjustments import (
     adjust_brightness as adjust_brightness, adjust_contrast as adjust_contrast,

@@ -1,8 +1,8 @@
 """The import paths of the public modules: `import gpugraph.nn` imports `gpugraph/api/nn.py`.
 
-A module that is public under another path than its own is imported when either is asked
-for, once; `gpugraph.compat.v1` is the whole package. `add_to_public_modules` registers what is
-added to a public module when it is imported.
+A module whose public path differs from its file's path is imported once, by either path.
+`gpugraph.compat.v1` is the whole package. `add_to_public_modules` registers a function that extends
+the public modules when they are imported.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _API = """
     saved_model.signature_constants saved_model.signature_def_utils saved_model.tag_constants
     saved_model.utils sets signal sparse spectral strings test
 """
-"""Modules of `api`, by their paths there."""
+"""Modules of `api`, by their paths below it."""
 
 _SLIM = """
     data_decoder learning tfexample_decoder model_analyzer nets nets.alexnet nets.inception
     nets.inception_v1 nets.inception_v2 nets.inception_v3 nets.overfeat nets.resnet_utils
     nets.resnet_v1 nets.resnet_v2 nets.vgg
 """
-"""Modules of `library.contrib.slim_models`, which are below `contrib.slim`."""
+"""Modules of `library.contrib.slim_models`, which are public below `contrib.slim`."""
 
 _ELSEWHERE = """
 app platform.app
@@ -68,7 +68,7 @@ session.direct session.direct_session
 shapes base.shapes
 version base.version
 """
-"""Public paths, each with the module's own."""
+"""Public paths, each with the path of its file."""
 
 _PACKAGES = """
     distributions keras keras.activations keras.applications keras.backend keras.callbacks
@@ -76,19 +76,19 @@ _PACKAGES = """
     keras.optimizers.schedules keras.preprocessing layers lookup lookup.experimental losses
     metrics summary train train.experimental
 """
-"""Packages of `library`, by their paths there."""
+"""Packages of `library`, by their paths below it."""
 
 _OWN_PACKAGES = "config config.experimental"
-"""Packages that are public by their own paths."""
+"""Packages that are public by the paths of their files."""
 
 _APPLICATIONS = """
     densenet imagenet_utils inception_resnet_v2 inception_v3 mobilenet mobilenet_v2 nasnet
     resnet resnet50 resnet_v2 vgg16 vgg19 xception
 """
-"""Modules of `keras.applications` that are no files."""
+"""Modules of `keras.applications` that are attributes, not files."""
 
 _PREPROCESSING = "image sequence text"
-"""Modules of `keras.preprocessing` that are no files."""
+"""Modules of `keras.preprocessing` that are attributes, not files."""
 
 _ATTRIBUTES = [
     *(f"keras.applications.{name}" for name in _APPLICATIONS.split()),
@@ -112,14 +112,14 @@ MODULE_PATHS = (
     | {path: f"library.{path}" for path in _PACKAGES.split()}
     | {path: f"library.{path}" for path in _ATTRIBUTES}
 )
-"""The own path of each module that is public by another, both below the package."""
+"""The file path of each module with a different public path; both are below the package."""
 
 TENSORFLOW_PATHS = {
     path: module_path
     for path, module_path in (MODULE_PATHS | {path: path for path in _OWN_PACKAGES.split()}).items()
     if not path.startswith(_OWN)
 }
-"""The own path of each public module of TensorFlow that is here, by its path there."""
+"""The file path of each public module of TensorFlow that exists here, by its path in TensorFlow."""
 
 _FOLDERS = {
     **{name: f"building.{name}" for name in _BUILDING.split()},
@@ -128,14 +128,14 @@ _FOLDERS = {
     "contrib_layers": "library.contrib.layers",
     "slim_models": "library.contrib.slim_models",
 }
-"""Where folders are that were at the top: pickles name their classes by the paths of then."""
+"""The present paths of folders that were once at the top: pickles name classes by the old paths."""
 
 _WHOLE = "compat.v1"
 _PARENTS = {path.rpartition(".")[0] for path in MODULE_PATHS} | {"compat"}
 
 
 def public_module(path: str) -> ModuleType:
-    """The public module at a path below the package, imported."""
+    """Import and return the public module at a path below the package."""
     module_path = MODULE_PATHS.get(path, path)
     attribute = path.rpartition(".")[2] if path in _ATTRIBUTES else ""
     module_path = module_path.removesuffix(f".{attribute}")
@@ -145,7 +145,7 @@ def public_module(path: str) -> ModuleType:
 
 
 class _Modules(Mapping[str, ModuleType]):
-    """Public modules by their paths, after `prefix`; imported when they are looked up."""
+    """Public modules by their paths, after `prefix`; each is imported when it is looked up."""
 
     def __init__(self, paths: Iterable[str], prefix: str = "") -> None:
         self._paths = {prefix + path: path for path in paths}
@@ -161,17 +161,19 @@ class _Modules(Mapping[str, ModuleType]):
 
 
 PUBLIC_MODULES = _Modules(MODULE_PATHS, f"{_PACKAGE}.")
-"""The modules that are public under another path than their own, by their full public paths."""
+"""The modules whose public path differs from their file's, by their full public paths."""
 
 TENSORFLOW_MODULES = _Modules(TENSORFLOW_PATHS)
-"""The public modules of TensorFlow that are here, by their paths in TensorFlow."""
+"""The public modules of TensorFlow that exist here, by their paths in TensorFlow."""
 
 _OWN_PATHS = {module_path: path for path, module_path in TENSORFLOW_PATHS.items()}
 _additions: list[Callable[[str, ModuleType], None]] = []
 
 
 def add_to_public_modules(function: Callable[[str, ModuleType], None]) -> None:
-    """Calls `function(path, module)` for each public module of TensorFlow that is imported."""
+    """Call `function(path, module)` for each public module of TensorFlow, now or when it is
+    imported.
+    """
     _additions.append(function)
     for module_path, path in _OWN_PATHS.items():
         if module := sys.modules.get(f"{_PACKAGE}.{module_path}"):
@@ -179,10 +181,11 @@ def add_to_public_modules(function: Callable[[str, ModuleType], None]) -> None:
 
 
 class _PublicPaths(MetaPathFinder):
-    """Finds modules by their public paths, and public modules by their own."""
+    """Finds modules by their public paths, and extends public modules that are found by file path.
+    """
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        """How a public path is imported; None for other names."""
+        """Return the spec that imports a public path; None for other names."""
         package, _, rest = fullname.partition(".")
         if package != _PACKAGE:
             return None
@@ -201,10 +204,10 @@ def _with_additions(spec: ModuleSpec | None) -> ModuleSpec | None:
 
 
 class _PublicLoader(SourceFileLoader):
-    """Imports a public module, and adds what is to be added."""
+    """Loads a public module and applies the registered additions."""
 
     def exec_module(self, module: ModuleType) -> None:
-        """Runs the module, then the functions of `add_to_public_modules`."""
+        """Execute the module, then call the functions of `add_to_public_modules`."""
         super().exec_module(module)
         path = _OWN_PATHS[module.__name__.removeprefix(f"{_PACKAGE}.")]
         for function in _additions:
@@ -212,7 +215,8 @@ class _PublicLoader(SourceFileLoader):
 
 
 def _canonical(path: str) -> str:
-    """Return the path without `compat.v1`; that of a module of old, which pickles have, anew."""
+    """Return the path without `compat.v1`. The old path of a moved folder becomes its present one.
+    """
     while path == _WHOLE or path.startswith(f"{_WHOLE}."):
         path = path[len(_WHOLE) + 1 :]
     first, dot, rest = path.partition(".")
@@ -222,19 +226,19 @@ def _canonical(path: str) -> str:
 
 
 class _Known(Loader):
-    """Gives a module that has a path, and a specification, of its own."""
+    """Returns a module that already has a path and a spec."""
 
     def __init__(self, path: str) -> None:
         self._path = path
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        """The module, imported by its own path."""
+        """Return the module, imported by the path of its file."""
         module = public_module(self._path)
         self._spec = module.__spec__
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """Leaves the module as it is."""
+        """Restore the module's spec; the module has been executed already."""
         module.__spec__ = self._spec
 
 

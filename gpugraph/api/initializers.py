@@ -1,4 +1,4 @@
-"""Initializers of variables, by both of TensorFlow's spellings."""
+"""Initializers of variables, under both of TensorFlow's spellings."""
 
 from gpugraph.ops.random.variable_initializers import Initializer as Initializer
 from gpugraph.ops.random.variable_initializers import (

@@ -1,4 +1,4 @@
-"""Files, and what is in them: read, written, listed, decoded and encoded."""
+"""Files and their contents: reading, writing, listing, decoding and encoding."""
 
 from gpugraph.api.shared.shared_parsing import *
 from gpugraph.formats.record_files import (

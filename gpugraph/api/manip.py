@@ -1,4 +1,4 @@
-"""What moves elements, by an older name of some functions of `tf`."""
+"""Functions that move elements: some functions of `tf` under an older name."""
 
 from gpugraph.ops.arrays.reshape_and_transpose import reshape as reshape
 from gpugraph.ops.arrays.reverse import reverse as reverse

@@ -1,4 +1,4 @@
-"""Elementwise functions, reductions and sequences, by TensorFlow's names."""
+"""Elementwise functions, reductions and sequences, under TensorFlow's names."""
 
 from gpugraph.api.shared.shared_math import *
 from gpugraph.ops.elementwise.unary_functions import softplus as softplus

@@ -1,4 +1,4 @@
-"""Numbers as quantized ones would be."""
+"""Quantization and its simulation with floating-point numbers."""
 
 from gpugraph.ops.elementwise.fake_quantization import (
     fake_quant_with_min_max_args as fake_quant_with_min_max_args,

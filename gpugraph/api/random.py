@@ -1,4 +1,4 @@
-"""Random tensors: the stream of each op follows from its seed and the graph's."""
+"""Random tensors; the stream of each op depends on its seed and the graph's."""
 
 from gpugraph.ops.nn.losses.candidate_samplers import (
     all_candidate_sampler as all_candidate_sampler,

@@ -1,4 +1,4 @@
-"""Cells of recurrent networks, by TensorFlow's names: `tf.nn.rnn_cell`."""
+"""Cells of recurrent networks, under TensorFlow's names: `tf.nn.rnn_cell`."""
 
 from gpugraph.library.rnn.basic_and_gru_cells import (
     BasicRNNCell as BasicRNNCell, GRUCell as GRUCell,

@@ -1,4 +1,4 @@
-"""Fourier and cosine transforms, frames and windows of signals."""
+"""Fourier and cosine transforms, framing and windows of signals."""
 
 from gpugraph.api.spectral import *
 from gpugraph.ops.signal.dct_and_mel import (

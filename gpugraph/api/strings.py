@@ -1,4 +1,4 @@
-"""Strings: joined, cut, searched, hashed, read as numbers and written from them."""
+"""Strings: joining, splitting, searching, hashing, and conversion to and from numbers."""
 
 from gpugraph.ops.strings.regex import (
     regex_full_match as regex_full_match, regex_replace as regex_replace,

@@ -1,4 +1,4 @@
-"""Tests of programs, as `tf.test` has them."""
+"""Support for the tests of programs, as in `tf.test`."""
 
 from gpugraph.library.testing import (
     Benchmark as Benchmark, StubOutForTesting as StubOutForTesting, TestCase as TestCase,

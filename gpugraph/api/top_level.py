@@ -1,4 +1,4 @@
-"""The functions of `tf`: what makes ops, by the names that TensorFlow has at its top."""
+"""The functions at the top level of `tf`, which create ops."""
 
 from gpugraph.api.manip import *
 from gpugraph.api.quantization import *

@@ -1,3 +1,3 @@
-"""The command line: one file a command."""
+"""The command line; each command has a file."""
 
 from gpugraph.cli.command_line import main as main

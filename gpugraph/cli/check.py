@@ -1,4 +1,4 @@
-"""`gpugraph check PROGRAM...`: which names of TensorFlow programs ask for, without running them."""
+"""`gpugraph check PROGRAM...`: lists the TensorFlow names in programs without running them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pathlib import Path
 from gpugraph.tensorflow_import.missing_names import advice, shown
 from gpugraph.tensorflow_import.program_check import NameUse, ProgramNames, check_source
 
-_MOST_LINES = 5
+_MAX_LINES = 5
 
 
 def add_check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Adds the command's arguments."""
+    """Add the arguments of the command."""
     check = commands.add_parser(
         "check", help="read programs, and list the names of TensorFlow that gpugraph lacks"
     )
@@ -23,7 +23,11 @@ def add_check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 
 
 def check_command(options: argparse.Namespace) -> int:
-    """Prints what is missing: 1 if something is, 2 if a file can't be opened. Goes on after it."""
+    """Print the missing names of each program and return the exit status.
+
+    The status is 1 if a name is missing or a file is not valid Python, and 2 if a file can't be
+    opened. The remaining files are read in any case.
+    """
     programs, unread = [], []
     for file in (file for program in options.programs for file in _files(Path(program))):
         try:
@@ -42,7 +46,7 @@ def check_command(options: argparse.Namespace) -> int:
 
 
 def _files(path: Path) -> list[Path]:
-    """The Python files of a folder and of the folders in it, hidden ones aside; or the file."""
+    """Return the Python files below a folder, except hidden ones; or the file itself."""
     if not path.is_dir():
         return [path]
     return [
@@ -54,14 +58,14 @@ def _files(path: Path) -> list[Path]:
 
 def _report(file: Path, program: ProgramNames) -> list[str]:
     if program.fault:
-        return [f"{file.as_posix()}: no Python 3: {program.fault}"]
+        return [f"{file.as_posix()}: not valid Python 3: {program.fault}"]
     counts = f"{_counted(len(program.uses), 'name')}, {_missing(len(program.missing))}"
     return [f"{file.as_posix()}: {counts}", *(f"  {_line(use)}" for use in program.missing)]
 
 
 def _line(use: NameUse) -> str:
-    ellipsis = ", ..." if len(use.lines) > _MOST_LINES else ""
-    lines = ", ".join(map(str, use.lines[:_MOST_LINES])) + ellipsis
+    ellipsis = ", ..." if len(use.lines) > _MAX_LINES else ""
+    lines = ", ".join(map(str, use.lines[:_MAX_LINES])) + ellipsis
     word = "line" if len(use.lines) == 1 else "lines"
     reason = f"; {use.refusal}" if use.refusal else advice(use.path)
     return f"{shown(use.path)}  {word} {lines}{reason}"

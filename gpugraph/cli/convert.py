@@ -1,4 +1,6 @@
-"""`gpugraph convert SOURCE TARGET`: variables of a checkpoint as a file of arrays, and back."""
+"""`gpugraph convert SOURCE TARGET`: converts the variables of a checkpoint to a file of arrays, and
+back.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ _PATHS = {
 
 
 def add_convert(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Adds the command's arguments."""
+    """Add the arguments of the command."""
     convert = commands.add_parser(
         "convert", help="write variables of a checkpoint as .safetensors or .npz, or back"
     )
@@ -29,7 +31,10 @@ def add_convert(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 
 def convert_command(options: argparse.Namespace) -> int:
-    """Converts, and prints how much: 2 where the source can't be read or the target written."""
+    """Convert the file, print the amount, and return the exit status.
+
+    The status is 2 if the source can't be read or the target can't be written.
+    """
     if os.path.abspath(options.source) == os.path.abspath(options.target):
         print("gpugraph: the source and the target are the same", file=sys.stderr)
         return 2
@@ -41,7 +46,7 @@ def convert_command(options: argparse.Namespace) -> int:
     except OpError as error:
         print(f"gpugraph: {error.message}", file=sys.stderr)
         return 2
-    except ValueError as error:  # a name that is no UTF-8, a folder without a checkpoint
+    except ValueError as error:  # a name that is not UTF-8, or a folder without a checkpoint
         print(f"gpugraph: {error}", file=sys.stderr)
         return 2
     total = human_readable_bytes(sum(array.num_bytes for array in arrays if array.has_fixed_size))

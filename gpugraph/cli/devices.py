@@ -13,7 +13,7 @@ from gpugraph.memory import human_readable_bytes
 
 
 def add_devices(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Adds the command's arguments."""
+    """Add the arguments of the command."""
     devices = commands.add_parser("devices", help="list the devices that a session would have")
     devices.add_argument("--virtual-gpus", type=_count, default=0, help="GPUs emulated by the host")
     devices.set_defaults(command=devices_command)
@@ -26,14 +26,19 @@ def _count(text: str) -> int:
 
 
 def devices_command(options: argparse.Namespace) -> int:
-    """Print the devices, and why there is no GPU or no native code; 2 if a setting is wrong."""
+    """Print the devices, and the reasons if there is no GPU or no native code.
+
+    The exit status is 2 if a setting is wrong.
+    """
     config = ConfigProto(gpu_options=GPUOptions(virtual_gpus=options.virtual_gpus))
     try:
         devices = list_local_devices(config)
         why = no_gpu_reason(SessionOptions("", config))
         plain = runtime_reason(wait=True)
         left_out = () if options.virtual_gpus else unusable_gpus()
-    except OpError as error:  # of a setting in the environment, or of a GPU that can't be opened
+    except (
+        OpError
+    ) as error:  # from a setting in the environment, or from a GPU that can't be opened
         print(f"gpugraph: {error}", file=sys.stderr)
         return 2
     for device in devices:

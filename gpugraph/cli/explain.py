@@ -1,7 +1,7 @@
 """`gpugraph explain PROGRAM`: runs a program and prints how each of its plans runs, and why.
 
-A plan is printed when it is compiled, before its first run. When the program ends, a line for each
-plan says which of its steps became native.
+A plan is printed after its compilation, before its first run. When the program ends, one line for
+each plan lists the steps that became native.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import shutil
 import sys
 from collections.abc import Callable
 
-from gpugraph.cli.program_process import Program, add_program, answered, listening, run_program
+from gpugraph.cli.program_process import Program, add_program, answer_imports, listen, run_program
 from gpugraph.plan import Placement
 from gpugraph.session.direct_session import PLAN_LISTENERS, end_plans
 from gpugraph.session.explanation import Explanation, placement_table
@@ -19,12 +19,14 @@ from gpugraph.session.fitted_columns import wrapped
 
 
 def add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Adds the command's arguments."""
+    """Add the arguments of the command."""
     explain = commands.add_parser(
         "explain", help="run a program and print how each of its plans runs, and why"
     )
     explain.add_argument("--ops", action="store_true", help="a line for each operation too")
-    explain.add_argument("--pass", dest="pass_name", help="only what this pass did, as fuse")
+    explain.add_argument(
+        "--pass", dest="pass_name", help="print only the report of this pass, such as fuse"
+    )
     explain.add_argument(
         "--placement", action="store_true", help="at the end, a line for each op of the program"
     )
@@ -36,7 +38,7 @@ def add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 
 def explain_command(options: argparse.Namespace) -> int:
-    """Runs the program; its exit status. Prints its plans on the standard error."""
+    """Run the program, print its plans on standard error, and return its exit status."""
     count = 0
     placed: dict[str, Placement] = {}
     ends: dict[int, str] = {}
@@ -52,13 +54,13 @@ def explain_command(options: argparse.Namespace) -> int:
         for op in explanation.placed:
             placed.setdefault(op.name, op)
         text = _text(explanation, options)
-        sys.stdout.flush()  # what the program printed comes before
+        sys.stdout.flush()  # flush first, so that the program's own output comes before
         print(f"-- plan {count}: {explanation.title}\n{text}\n", file=sys.stderr, flush=True)
         return at_end
 
     program = Program.of(options)
     try:
-        with answered(program), listening(PLAN_LISTENERS, show):
+        with answer_imports(program), listen(PLAN_LISTENERS, show):
             return run_program(program)
     finally:
         sys.stdout.flush()
@@ -71,7 +73,7 @@ def explain_command(options: argparse.Namespace) -> int:
 
 
 def _print_ends(ends: dict[int, str], options: argparse.Namespace) -> None:
-    """Prints the steps of each plan that were native when it ended."""
+    """Print the steps of each plan that were native when the plan ended."""
     if ends:
         print("-- native code when each plan ended", file=sys.stderr)
     for number, text in sorted(ends.items()):
@@ -79,14 +81,18 @@ def _print_ends(ends: dict[int, str], options: argparse.Namespace) -> None:
 
 
 def _width(options: argparse.Namespace) -> int | None:
-    """The terminal's width; None, for whole lines, where it is none or they are asked for."""
+    """Return the width of the terminal.
+
+    The width is None, which leaves lines whole, if `--wide` is set or standard error is not a
+    terminal.
+    """
     if options.wide or not sys.stderr.isatty():
         return None
     return shutil.get_terminal_size().columns
 
 
 def _text(explanation: Explanation, options: argparse.Namespace) -> str:
-    """What is printed of one plan."""
+    """Return the text to print about one plan."""
     width = _width(options)
     if options.pass_name:
         try:

@@ -1,11 +1,11 @@
-"""`gpugraph memory PROGRAM`: runs a program and prints what memory each of its plans needs."""
+"""`gpugraph memory PROGRAM`: runs a program and prints the memory that each of its plans needs."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 
-from gpugraph.cli.program_process import Program, add_program, answered, listening, run_program
+from gpugraph.cli.program_process import Program, add_program, answer_imports, listen, run_program
 from gpugraph.memory import AllocationTrace, Lifetime, comparison_table
 from gpugraph.plan import ArenaRecord
 from gpugraph.session.direct_session import PLAN_LISTENERS
@@ -13,40 +13,41 @@ from gpugraph.session.explanation import Explanation
 
 
 def add_memory(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Adds the command's arguments."""
+    """Add the arguments of the command."""
     memory = commands.add_parser(
-        "memory", help="run a program and print what memory each of its plans needs, and where"
+        "memory", help="run a program and print the memory that each of its plans needs, and where"
     )
     memory.add_argument(
         "--compare",
         action="store_true",
-        help="also what other policies need for the tensors of each arena: BFC, size classes",
+        help="also print the memory that each arena needs with other policies: BFC, size classes",
     )
     add_program(memory)
     memory.set_defaults(command=memory_command)
 
 
-def compared(arena: ArenaRecord) -> str:
-    """What policies need for the tensors of an arena, a line each."""
+def policy_table(arena: ArenaRecord) -> str:
+    """Return a table of the bytes that each allocation policy needs for the tensors of an arena."""
     lives = [Lifetime(buffer.num_bytes, buffer.first, buffer.last) for buffer in arena.buffers]
     table = comparison_table(AllocationTrace.of_lifetimes(lives))
     return f"its {len(lives)} tensors on {arena.device}, by policy:\n{table}"
 
 
 def memory_command(options: argparse.Namespace) -> int:
-    """Runs the program; its exit status. Prints a plan's memory before it runs, on the standard
-    error."""
+    """Run the program and return its exit status.
+
+    The memory of each plan is printed on standard error before the plan runs."""
     count = 0
 
     def show(explanation: Explanation) -> None:
         nonlocal count
         count += 1
-        sys.stdout.flush()  # what the program printed comes before
+        sys.stdout.flush()  # flush first, so that the program's own output comes before
         text = explanation.memory() or "needs no arena"
         if options.compare:
-            text = "\n".join([text, *map(compared, explanation.arenas.values())])
+            text = "\n".join([text, *map(policy_table, explanation.arenas.values())])
         print(f"-- plan {count}: {explanation.title}\n{text}\n", file=sys.stderr, flush=True)
 
     program = Program.of(options)
-    with answered(program), listening(PLAN_LISTENERS, show):
+    with answer_imports(program), listen(PLAN_LISTENERS, show):
         return run_program(program)

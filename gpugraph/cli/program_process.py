@@ -1,7 +1,7 @@
 """Runs a program as `python PROGRAM` and `python -m MODULE` do, but answers `import tensorflow`.
 
-What a program sees of its process is what Python shows it: `sys.argv`, `sys.path`, `__main__`, its
-traceback without frames of this package, and the exit status.
+The program sees the process as under plain Python: `sys.argv`, `sys.path`, `__main__`, tracebacks
+without frames of this package, and the exit status.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ _OURS = tuple(f"{_PACKAGE / folder}{os.sep}" for folder in ("cli", "tensorflow_i
 
 
 class Program(NamedTuple):
-    """What to run: a file, a folder or zip file with `__main__.py`, or a module by its name.
+    """The program to run: a file, a folder or zip file with `__main__.py`, or the name of a module.
 
-    `is_process` says that the process is there for it alone, so that nothing is put back after it:
-    its threads and what it registered to run at exit find what they know.
+    `is_process` means that the process exists only for this program. Nothing is then restored after
+    the program, so that its threads and exit handlers still find its modules and arguments.
     """
 
     name: str
@@ -42,12 +42,12 @@ class Program(NamedTuple):
 
     @staticmethod
     def of(options: argparse.Namespace) -> Program:
-        """The program of a command's options."""
+        """Return the program that a command's options name."""
         return Program(options.program, options.arguments, options.is_module, options.is_process)
 
 
 def add_program(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments of a command that runs a program."""
+    """Add the arguments of a command that runs a program."""
     parser.add_argument(
         "-m", dest="is_module", action="store_true", help="the program is a module's name"
     )
@@ -55,12 +55,14 @@ def add_program(parser: argparse.ArgumentParser) -> None:
     rest = parser.add_argument(
         "arguments", nargs=argparse.REMAINDER, help="the program's arguments"
     )
-    rest.required = False  # argparse would ask for them too where the program is missing
+    rest.required = (
+        False  # otherwise argparse also reports them as missing when the program is missing
+    )
 
 
 @contextmanager
-def listening(listeners: list[Any], listener: Callable[..., Any]) -> Iterator[None]:
-    """Within it, the listener is among the listeners."""
+def listen(listeners: list[Any], listener: Callable[..., Any]) -> Iterator[None]:
+    """Add the listener to the listeners for the duration of the block."""
     listeners.append(listener)
     try:
         yield
@@ -69,8 +71,10 @@ def listening(listeners: list[Any], listener: Callable[..., Any]) -> Iterator[No
 
 
 @contextmanager
-def answered(program: Program) -> Iterator[MissingNames]:
-    """Within it `import tensorflow` is answered, for a process of its own to its end."""
+def answer_imports(program: Program) -> Iterator[MissingNames]:
+    """Answer `import tensorflow` within the block; to the end of a process that is the program's
+    own.
+    """
     if program.is_process:
         answer_in_children()
         yield install().missing
@@ -80,7 +84,10 @@ def answered(program: Program) -> Iterator[MissingNames]:
 
 
 def run_program(program: Program) -> int:
-    """Its exit status: 1, and its traceback, if it raises; SystemExit passes through."""
+    """Run the program and return its exit status.
+
+    If the program raises, its traceback is printed and the status is 1. SystemExit passes through.
+    """
     before = sys.argv, sys.path[:], sys.modules["__main__"]
     try:
         status, error = _status_and_error(program)
@@ -91,7 +98,11 @@ def run_program(program: Program) -> int:
 
 
 def _status_and_error(program: Program) -> tuple[int, BaseException | None]:
-    """Runs it; the error is returned, so that a program's hook is not called while handling it."""
+    """Run the program and return its status and its error.
+
+    The error is returned, not raised, so that `sys.excepthook` is not called while an exception is
+    being handled.
+    """
     try:
         return _run(program), None
     except SystemExit:
@@ -102,7 +113,7 @@ def _status_and_error(program: Program) -> tuple[int, BaseException | None]:
 
 
 def _end(program: Program, error: BaseException) -> int:
-    """Shows an error that nobody caught; the exit status."""
+    """Show an error that the program did not catch, and return the exit status."""
     is_interrupt = isinstance(error, KeyboardInterrupt)
     if program.is_process or not is_interrupt:
         _show(error)
@@ -110,7 +121,7 @@ def _end(program: Program, error: BaseException) -> int:
         return 1
     if program.is_process:
         sys.excepthook = lambda *_: None
-    raise error  # Python ends such a process by the signal
+    raise error  # Python then ends the process by the signal
 
 
 def _run(program: Program) -> int:
@@ -139,7 +150,7 @@ def _run(program: Program) -> int:
 
 
 def _code_of(file: str) -> CodeType:
-    """The code of a compiled file or of a source."""
+    """Return the code object of a compiled file or of a source file."""
     with io.open_code(file) as stream:
         code = pkgutil.read_code(stream)
     if code is None:
@@ -149,7 +160,7 @@ def _code_of(file: str) -> CodeType:
 
 
 def _run_module(program: Program, folder: str, name: str) -> int:
-    """Runs a module, or the `__main__` of a folder, by the function that `python -m` calls."""
+    """Run a module, or the `__main__` of a folder, with the function that `python -m` uses."""
     _enter(program, os.path.abspath(folder))
     _main_module()
     run_as_main = runpy._run_module_as_main  # type: ignore[attr-defined]
@@ -158,7 +169,7 @@ def _run_module(program: Program, folder: str, name: str) -> int:
 
 
 def _enter(program: Program, folder: str) -> None:
-    """Makes the folder the first place of imports, for the one of the `gpugraph` command."""
+    """Put the folder first in `sys.path`, in place of the entry of the `gpugraph` command."""
     if sys.flags.safe_path if sys.version_info >= (3, 11) else sys.flags.isolated:
         return
     sys.path[: 1 if program.is_process else 0] = [folder]
@@ -178,7 +189,7 @@ def _flush() -> None:
 
 
 def _show(error: BaseException) -> None:
-    """What Python does with an error that nobody caught: `sys.excepthook`, or why that failed."""
+    """Show an uncaught error as Python does: by `sys.excepthook`, or by the error of that hook."""
     trace = error.__traceback__
     sys.last_type, sys.last_value, sys.last_traceback = type(error), error, trace
     try:
@@ -192,7 +203,7 @@ def _show(error: BaseException) -> None:
 
 
 def _drop_frames(error: BaseException | None) -> None:
-    """Takes this package's frames around programs out of the tracebacks of an error."""
+    """Remove this package's frames around the program from the tracebacks of an error."""
     known: set[int] = set()
     while error is not None and id(error) not in known:
         known.add(id(error))

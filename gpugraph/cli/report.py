@@ -6,7 +6,7 @@ import argparse
 import sys
 from dataclasses import dataclass, field
 
-from gpugraph.cli.program_process import Program, add_program, answered, listening, run_program
+from gpugraph.cli.program_process import Program, add_program, answer_imports, listen, run_program
 from gpugraph.inspection.report.step_report import StepReport
 from gpugraph.plan import GraphRecord, Plan, PlanKey
 from gpugraph.runtime import StepTrace
@@ -15,7 +15,7 @@ from gpugraph.session.traced_execution import RUN_LISTENERS, TracedExecution
 
 
 def add_report(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Adds the command's arguments."""
+    """Add the arguments of the command."""
     report = commands.add_parser(
         "report", help="run a program and write a page (HTML) about one of its steps"
     )
@@ -36,8 +36,8 @@ def _number(text: str) -> int:
 
 
 @dataclass
-class _Choice:
-    """Keeps the run that is to be reported, while the runs go by; `number` is its number."""
+class _RunChoice:
+    """Selects the run to report from the runs of the program; `number` is that run's number."""
 
     wanted: int | None
     count: int = 0
@@ -45,8 +45,8 @@ class _Choice:
     run: tuple[Plan, StepTrace, GraphRecord] | None = None
     spent_ns: dict[PlanKey, int] = field(default_factory=dict)
 
-    def see(self, runner: DirectRunner, execution: TracedExecution) -> None:
-        """Takes a run instead of the one it has, if it is the one that is wanted."""
+    def consider(self, runner: DirectRunner, execution: TracedExecution) -> None:
+        """Select this run instead of the previous one if it is the wanted run."""
         plan, times = execution.plan, execution.times
         if plan is None or times is None:
             return
@@ -63,20 +63,23 @@ class _Choice:
 
 
 def report_command(options: argparse.Namespace) -> int:
-    """Runs the program, all of whose runs are traced; its exit status, or 2 without a page."""
+    """Trace all runs of the program and write the page of one of them.
+
+    Return the program's exit status; if no page was written, return 2 instead of 0.
+    """
     program = Program.of(options)
-    choice = _Choice(options.run)
+    choice = _RunChoice(options.run)
     written = True
     try:
-        with answered(program), listening(RUN_LISTENERS, choice.see):
+        with answer_imports(program), listen(RUN_LISTENERS, choice.consider):
             status = run_program(program)
     finally:
         written = _write(choice, options.output)
     return status if written else status or 2
 
 
-def _write(choice: _Choice, output: str) -> bool:
-    """Writes the page and says so, or says why there is none."""
+def _write(choice: _RunChoice, output: str) -> bool:
+    """Write the page and print its path, or print why there is none."""
     run = choice.run
     if run is None:
         missing = f"run {choice.wanted}, only {choice.count} runs" if choice.wanted else "run"

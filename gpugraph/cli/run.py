@@ -1,4 +1,4 @@
-"""`gpugraph run PROGRAM`: runs a TensorFlow 1 program as it is."""
+"""`gpugraph run PROGRAM`: runs an unchanged TensorFlow 1 program."""
 
 from __future__ import annotations
 
@@ -6,29 +6,34 @@ import argparse
 import atexit
 import sys
 
-from gpugraph.cli.program_process import Program, add_program, answered, run_program
+from gpugraph.cli.program_process import Program, add_program, answer_imports, run_program
 from gpugraph.tensorflow_import.missing_names import MissingNames
 
 
 def add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Adds the command's arguments."""
+    """Add the arguments of the command."""
     run = commands.add_parser(
-        "run", help="run a TensorFlow program as it is: gpugraph answers `import tensorflow`"
+        "run", help="run an unchanged TensorFlow program: gpugraph answers `import tensorflow`"
     )
     run.add_argument(
-        "--missing", action="store_true", help="list the names it asked for that are not there"
+        "--missing",
+        action="store_true",
+        help="list the TensorFlow names that it used and gpugraph lacks",
     )
     add_program(run)
     run.set_defaults(command=run_command)
 
 
 def run_command(options: argparse.Namespace) -> int:
-    """Runs the program; its exit status. Lists what is missing if it failed, or is asked to."""
+    """Run the program and return its exit status.
+
+    The missing names are listed if the program failed or `--missing` is set.
+    """
     program = Program.of(options)
-    with answered(program) as missing:
+    with answer_imports(program) as missing:
         report = _Report(missing, options.missing)
         if program.is_process:
-            atexit.register(report.show)  # after the program's own, and after its threads
+            atexit.register(report.show)  # runs after the program's exit handlers and threads
         try:
             return report.note(run_program(program))
         except SystemExit as error:
@@ -43,19 +48,19 @@ def run_command(options: argparse.Namespace) -> int:
 
 
 class _Report:
-    """Lists the missing names on the standard error, if a run failed or `always`."""
+    """Lists the missing names on standard error if a run failed or `always` is set."""
 
     def __init__(self, missing: MissingNames, always: bool) -> None:
         self._missing, self._is_due = missing, always
 
     def note(self, status: object) -> int:
-        """Notes an exit status, and returns it as a number."""
+        """Record an exit status, and return it as a number."""
         self._is_due = self._is_due or status not in (None, 0)
         return status if isinstance(status, int) else 1
 
     def show(self) -> None:
         if self._is_due and self._missing:
             sys.stdout.flush()
-            print("\ngpugraph lacks names that the program asked for:", file=sys.stderr)
+            print("\ngpugraph lacks names that the program used:", file=sys.stderr)
             for name in self._missing:
                 print(f"  {name}", file=sys.stderr)

@@ -7,12 +7,12 @@ import sys
 
 from gpugraph.building.variable_scope import explain_variables
 from gpugraph.building.variables.variable import VARIABLE_LISTENERS, Variable
-from gpugraph.cli.program_process import Program, add_program, answered, listening, run_program
+from gpugraph.cli.program_process import Program, add_program, answer_imports, listen, run_program
 from gpugraph.graph.client.client_graph import Graph
 
 
 def add_scopes(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Adds the command's arguments."""
+    """Add the arguments of the command."""
     scopes = commands.add_parser(
         "scopes", help="run a program and print its variables by scope, and which lines share them"
     )
@@ -21,14 +21,14 @@ def add_scopes(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def scopes_command(options: argparse.Namespace) -> int:
-    """Runs the program; its exit status. Prints its variables on the standard error."""
+    """Run the program, print its variables on standard error, and return its exit status."""
     graphs: dict[Graph, None] = {}
 
     def note(variable: Variable) -> None:
         graphs[variable.graph] = None
 
     program = Program.of(options)
-    with answered(program), listening(VARIABLE_LISTENERS, note):
+    with answer_imports(program), listen(VARIABLE_LISTENERS, note):
         try:
             return run_program(program)
         finally:

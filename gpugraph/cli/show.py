@@ -1,4 +1,4 @@
-"""`gpugraph show PATH`: what is in a graph, SavedModel, checkpoint or file of arrays."""
+"""`gpugraph show PATH`: prints the content of a graph, SavedModel, checkpoint or file of arrays."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from gpugraph.library.saved_models.saved_model_file import (
 from gpugraph.library.train.savers.checkpoint_reading import checkpoint_path
 from gpugraph.memory import human_readable_bytes
 
-_MOST_LINES = 40
+_MAX_LINES = 40
 _OP_TYPE = re.compile(r"[A-Za-z_][\w>./-]*")
 _ARRAY_FILES = (".safetensors", ".npz")
 
@@ -31,9 +31,9 @@ Section = tuple[str, list[str]]
 
 
 def add_show(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Adds the command's arguments."""
+    """Add the arguments of the command."""
     show = commands.add_parser(
-        "show", help="print what is in a graph, SavedModel, checkpoint or file of arrays"
+        "show", help="print the content of a graph, SavedModel, checkpoint or file of arrays"
     )
     show.add_argument("--all", action="store_true", help="all lines of long lists")
     show.add_argument("path", metavar="PATH", help="a file, a checkpoint's prefix, or a folder")
@@ -41,9 +41,12 @@ def add_show(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 
 def show_command(options: argparse.Namespace) -> int:
-    """Prints it: 1 if an op of it can't run here, 2 if it can't be read."""
+    """Print the contents of a file and return the exit status.
+
+    The status is 1 if an op of the graph can't run here, and 2 if the file can't be read.
+    """
     try:
-        return _show(options.path, sys.maxsize if options.all else _MOST_LINES)
+        return _show(options.path, sys.maxsize if options.all else _MAX_LINES)
     except OpError as error:
         print(f"gpugraph: {error.message}", file=sys.stderr)
     except OSError as error:
@@ -54,45 +57,45 @@ def show_command(options: argparse.Namespace) -> int:
     return 2
 
 
-def _show(path: str, most_lines: int) -> int:
+def _show(path: str, max_lines: int) -> int:
     if maybe_saved_model_directory(path):
-        return _show_saved_model(path, parse_saved_model(path), most_lines)
+        return _show_saved_model(path, parse_saved_model(path), max_lines)
     path = checkpoint_path(path)
     if is_checkpoint(path) or os.path.splitext(path)[1] in _ARRAY_FILES:
         kind = "checkpoint" if is_checkpoint(path) else "arrays of"
         with VariableFile(path) as opened:
-            _print(f"{kind} {path}", [_arrays(opened.arrays.values())], most_lines)
+            _print(f"{kind} {path}", [_arrays(opened.arrays.values())], max_lines)
         return 0
     with open_to_read(path) as file:
         content = file.read()
     message = _message(path, content)
     kind = message.DESCRIPTOR.name
     if kind == "SavedModel":
-        return _show_saved_model(path, message, most_lines)
+        return _show_saved_model(path, message, max_lines)
     if kind == "MetaGraphDef":
-        return _show_graphs(f"MetaGraphDef {path}", [("", message)], most_lines)
+        return _show_graphs(f"MetaGraphDef {path}", [("", message)], max_lines)
     shown = ShownGraph(message)
     versions = f"producer version {message.versions.producer}"
-    _print(f"GraphDef {path}, {versions}", shown.sections(), most_lines)
+    _print(f"GraphDef {path}, {versions}", shown.sections(), max_lines)
     return int(shown.cannot_run)
 
 
-def _show_saved_model(path: str, saved_model: Any, most_lines: int) -> int:
+def _show_saved_model(path: str, saved_model: Any, max_lines: int) -> int:
     graphs = [
         (f"meta graph [{', '.join(meta.meta_info_def.tags)}]", meta)
         for meta in saved_model.meta_graphs
     ]
-    return _show_graphs(f"SavedModel {path}, {len(graphs)} meta graphs", graphs, most_lines)
+    return _show_graphs(f"SavedModel {path}, {len(graphs)} meta graphs", graphs, max_lines)
 
 
-def _show_graphs(title: str, meta_graphs: list[tuple[str, Any]], most_lines: int) -> int:
+def _show_graphs(title: str, meta_graphs: list[tuple[str, Any]], max_lines: int) -> int:
     print(printable(title))
     status = 0
     for name, meta_graph in meta_graphs:
         version = meta_graph.meta_info_def.tensorflow_version or "an unknown version"
         shown = ShownGraph(meta_graph.graph_def, meta_graph)
         written = f"written by {version}"
-        _print(f"{name}, {written}" if name else written, shown.sections(), most_lines)
+        _print(f"{name}, {written}" if name else written, shown.sections(), max_lines)
         status |= shown.cannot_run
     return int(status)
 
@@ -107,21 +110,21 @@ def _arrays(arrays: Iterable[ArchivedArray]) -> Section:
     return f"variables: {len(listed)}, {total}", lines
 
 
-def _print(title: str, sections: Iterable[Section], most_lines: int) -> None:
+def _print(title: str, sections: Iterable[Section], max_lines: int) -> None:
     print(printable(title))
     for heading, lines in sections:
         print(f"  {printable(heading)}")
-        for line in lines[:most_lines]:
+        for line in lines[:max_lines]:
             print(f"    {printable(line).rstrip()}")
-        if len(lines) > most_lines:
-            print(f"    ... and {len(lines) - most_lines} more: --all shows them")
+        if len(lines) > max_lines:
+            print(f"    ... and {len(lines) - max_lines} more: --all shows them")
 
 
-# -- which message a file holds
+# -- the message type of a file
 
 
 def _message(path: str, content: bytes) -> Any:
-    """The message of the kind that the file is most likely of; ValueError where it is of none."""
+    """Return the message parsed as the most likely type. Raise ValueError if no type matches."""
     kinds = ["GraphDef", "MetaGraphDef", "SavedModel"]
     if path.endswith(".meta"):
         kinds = ["MetaGraphDef", *kinds]
@@ -141,7 +144,7 @@ def _parsed(kinds: Iterable[str], content: bytes) -> Iterator[Any]:
 
 
 def _is_likely(message: Any) -> bool:
-    """Whether the bytes are of this message: those of another one make no op types."""
+    """Check whether a parsed message is plausible: bytes of another type have no valid op types."""
     kind = message.DESCRIPTOR.name
     if kind == "SavedModel":
         return all(_is_likely(meta.graph_def) for meta in message.meta_graphs) and bool(

@@ -1,4 +1,6 @@
-"""What `gpugraph show` says of graphs: signatures, variables, ops, and which are not here."""
+"""The parts of a graph that `gpugraph show` prints: signatures, variables, ops, and unsupported
+ops.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +23,9 @@ _REFUSALS = (OpError, ValueError, TypeError, KeyError)
 
 
 class ShownGraph:
-    """The lines that describe one graph; `cannot_run` says whether any of it can't run here.
+    """The lines that describe one graph; `cannot_run` is true if some part of it can't run here.
 
-    graph_def: the graph. meta_graph: the MetaGraphDef that it is of, if it is of one.
+    graph_def: the graph. meta_graph: the MetaGraphDef that contains the graph, if there is one.
     """
 
     def __init__(self, graph_def: Any, meta_graph: Any = None) -> None:
@@ -37,11 +39,11 @@ class ShownGraph:
 
     @property
     def cannot_run(self) -> bool:
-        """Whether an op type is missing, or the graph is refused as a whole."""
+        """Whether an op type is missing, or the import rejects the whole graph."""
         return bool(self._failing or self._import_error)
 
     def sections(self) -> Iterator[tuple[str, list[str]]]:
-        """Titles, and the lines below each."""
+        """Yield the title of each section with the lines below it."""
         if self._meta_graph is not None:
             for key in sorted(self._meta_graph.signature_def):
                 yield self._signature(key, self._meta_graph.signature_def[key])
@@ -50,14 +52,14 @@ class ShownGraph:
         variables = [node for node in self._graph_def.node if node.op in _VARIABLES]
         yield f"variables: {len(variables)}", _columns(map(self._variable, variables))
         ends = self._ends()
-        yield f"ends, which no node takes: {len(ends)}", ends
+        yield f"outputs that no node consumes: {len(ends)}", ends
         if self._meta_graph is not None:
             yield from self._collections_and_assets(self._meta_graph)
         if self._functions:
             yield f"functions: {len(self._functions)}", sorted(self._functions)
-        most = self._op_counts.most_common()
-        counts = [f"{count:7} {op_type}" for op_type, count in sorted(most, key=_by_count)]
-        yield f"ops: {len(self._graph_def.node)} nodes of {len(most)} types", counts
+        by_type = self._op_counts.most_common()
+        counts = [f"{count:7} {op_type}" for op_type, count in sorted(by_type, key=_by_count)]
+        yield f"ops: {len(self._graph_def.node)} nodes of {len(by_type)} types", counts
         yield self._cannot_run()
 
     def _signature(self, key: str, signature: Any) -> tuple[str, list[str]]:
@@ -88,7 +90,7 @@ class ShownGraph:
         return frozenset(names)
 
     def _ends(self) -> list[str]:
-        taken = {
+        consumed = {
             text.removeprefix("^").partition(":")[0]
             for node in self._graph_def.node
             for text in node.input
@@ -96,7 +98,7 @@ class ShownGraph:
         return [
             f"{node.name}  ({node.op})"
             for node in self._graph_def.node
-            if node.name not in taken and node.op not in _VARIABLES
+            if node.name not in consumed and node.op not in _VARIABLES
         ]
 
     def _collections_and_assets(self, meta_graph: Any) -> Iterator[tuple[str, list[str]]]:
@@ -114,10 +116,12 @@ class ShownGraph:
         if rows:
             yield f"collections: {len(rows)}", _columns(rows)
 
-    # -- what can't run here
+    # -- unsupported parts
 
     def _import(self) -> tuple[list[Operation], str]:
-        """Return the operations that would fail in a run, and the error that refuses the graph."""
+        """Return the operations that would fail in a run, and the error if the import rejects the
+        graph.
+        """
         try:
             with Graph().as_default() as graph:
                 import_graph_def(
@@ -149,7 +153,7 @@ def _by_count(row: tuple[str, int]) -> tuple[int, str]:
 
 
 def _typed(node: Any, key: str) -> tuple[str, ...]:
-    """Name, dtype and shape of what a node gives, as its attrs say."""
+    """Return the name of a node, and the dtype and shape of its output from its attrs."""
     dtype = dtype_text(node.attr[key].type) if key in node.attr else "?"
     return node.name, dtype, shape_text(node.attr["shape"].shape if "shape" in node.attr else None)
 
@@ -165,7 +169,7 @@ def _info(name: str, info: Any) -> tuple[str, ...]:
 
 
 def dtype_text(number: int) -> str:
-    """The name of a dtype; its number where there is none of it."""
+    """Return the name of a dtype, or its number if no dtype has that number."""
     try:
         return as_dtype(number).base_dtype.name
     except (TypeError, KeyError, ValueError):
@@ -173,7 +177,7 @@ def dtype_text(number: int) -> str:
 
 
 def shape_text(message: Any) -> str:
-    """A TensorShapeProto as text."""
+    """Return a TensorShapeProto as text."""
     if message is None or message.unknown_rank:
         return "of any shape"
     try:
@@ -184,7 +188,7 @@ def shape_text(message: Any) -> str:
 
 
 def _columns(rows: Iterable[tuple[str, ...]]) -> list[str]:
-    """Rows of texts under each other."""
+    """Return one line for each row, with the columns aligned."""
     table = [tuple(printable(text) for text in row) for row in rows]
     if not table:
         return []
@@ -193,7 +197,7 @@ def _columns(rows: Iterable[tuple[str, ...]]) -> list[str]:
 
 
 def printable(text: str) -> str:
-    """The text with escapes for what a terminal would obey."""
+    """Return the text with control characters escaped, so that a terminal does not obey them."""
     return "".join(
         letter if letter.isprintable() else repr(letter)[1:-1].replace("\\'", "'")
         for letter in text

@@ -1,4 +1,4 @@
-"""`gpugraph trace PROGRAM`: runs a program and writes the times of its steps for Chrome."""
+"""`gpugraph trace PROGRAM`: runs a program and writes the times of its steps as a Chrome trace."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from collections import deque
 from pathlib import Path
 
-from gpugraph.cli.program_process import Program, add_program, answered, listening, run_program
+from gpugraph.cli.program_process import Program, add_program, answer_imports, listen, run_program
 from gpugraph.inspection.chrome_trace import TraceEvents
 from gpugraph.inspection.step_statistics import step_statistics
 from gpugraph.plan import GraphRecord
@@ -15,24 +15,24 @@ from gpugraph.runtime import StepTrace
 from gpugraph.session.direct_runner import DirectRunner
 from gpugraph.session.traced_execution import RUN_LISTENERS, TracedExecution
 
-_MOST_RUNS = 20
+_MAX_RUNS = 20
 
 
 def add_trace(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Adds the command's arguments."""
+    """Add the arguments of the command."""
     trace = commands.add_parser(
         "trace", help="run a program and write when its steps ran, for Chrome and Perfetto"
     )
     trace.add_argument("-o", "--output", default="trace.json", help="the file; trace.json")
     trace.add_argument(
-        "--runs", type=int, default=_MOST_RUNS, help=f"how many runs, the last; {_MOST_RUNS}"
+        "--runs", type=int, default=_MAX_RUNS, help=f"how many runs, the last; {_MAX_RUNS}"
     )
     add_program(trace)
     trace.set_defaults(command=trace_command)
 
 
 def trace_command(options: argparse.Namespace) -> int:
-    """Runs the program, all of whose runs are traced, and writes the last ones; its exit status."""
+    """Trace all runs of the program, write the last ones, and return the program's exit status."""
     program = Program.of(options)
     runs: deque[tuple[StepTrace, GraphRecord]] = deque(maxlen=max(options.runs, 1))
 
@@ -41,7 +41,7 @@ def trace_command(options: argparse.Namespace) -> int:
             runs.append((execution.times, runner.graph_record(execution.plan)))
 
     try:
-        with answered(program), listening(RUN_LISTENERS, keep):
+        with answer_imports(program), listen(RUN_LISTENERS, keep):
             return run_program(program)
     finally:
         events = TraceEvents()

@@ -1,1 +1,1 @@
-"""What shows a run: statistics, timelines, traces for browsers, pages of HTML."""
+"""Views of a run: statistics, timelines, traces for browsers, HTML pages."""

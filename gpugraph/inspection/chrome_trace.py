@@ -1,8 +1,9 @@
-"""Step statistics as a trace in the JSON of Chrome's trace viewer, which Perfetto opens too.
+"""Step statistics as a trace in the JSON format of Chrome's trace viewer, which Perfetto also
+opens.
 
-A process stands for a device, a thread in it for a stream of steps that do not overlap. Transfers
-are arrows, from the step that computes a tensor to the one that receives it; the bytes that are
-live are a counter. Times are microseconds since the first step.
+Each device is a process, and each of its threads is a lane of steps that do not overlap. Transfers
+are arrows from the step that computes a tensor to the step that receives it. Live bytes are a
+counter. Times are microseconds since the first step.
 """
 
 from __future__ import annotations
@@ -18,16 +19,18 @@ Event = dict[str, Any]
 
 
 class TraceEvents:
-    """Collects the events of one or more runs; each device is a process of its own."""
+    """Collects the events of one or more runs; each device is a separate process."""
 
     def __init__(self) -> None:
         self.events: list[Event] = []
         self._processes: dict[str, int] = {}
         self._flows = 0
-        self._origin_ns: int | None = None  # microseconds of the epoch would lose their fractions
+        self._origin_ns: int | None = (
+            None  # floats of microseconds since the epoch would lose their fractions
+        )
 
     def add(self, step_stats: Any, dataflow: bool = True, memory: bool = True) -> None:
-        """Adds a run; `dataflow`: arrows between devices; `memory`: counters of live bytes."""
+        """Add a run; `dataflow` adds arrows between devices, `memory` counters of live bytes."""
         steps = [
             (device.device, stats) for device in step_stats.dev_stats for stats in device.node_stats
         ]
@@ -49,15 +52,15 @@ class TraceEvents:
                 self._counters(device, stats)
 
     def as_dict(self) -> dict[str, Any]:
-        """The trace as what JSON holds."""
+        """Return the trace as values that JSON can hold."""
         return {"traceEvents": self.events, "displayTimeUnit": "ms"}
 
     def as_json(self, indent: int | None = None) -> str:
-        """The trace as text."""
+        """Return the trace as JSON text."""
         return json.dumps(self.as_dict(), indent=indent, sort_keys=indent is not None)
 
     def _moment(self, stats: Any, name: str) -> float:
-        """A moment of a step in microseconds since the first of the first run."""
+        """Return a time of a step, in microseconds since the first step of the first run."""
         return max(_nanos(stats, name) - (self._origin_ns or 0), 0) / 1000
 
     def _process(self, device: str) -> int:
@@ -98,7 +101,7 @@ class TraceEvents:
         return event
 
     def _transfer(self, device: str, stats: Any, spans: Mapping[tuple[str, str], Event]) -> None:
-        """An arrow to a step that receives a tensor, from the one that computed it."""
+        """Add an arrow to a step that receives a tensor from the step that computed it."""
         op_type, inputs, _ = parts_of(stats)
         if op_type != "_Recv" or not inputs or " @" not in inputs[0]:
             return
@@ -138,13 +141,13 @@ class TraceEvents:
 
 
 class Lanes:
-    """Lanes of one device in which steps do not overlap."""
+    """The lanes of one device. The steps of a lane do not overlap."""
 
     def __init__(self) -> None:
         self._ends: list[float] = []
 
     def lane(self, start: float, duration: float) -> tuple[int, bool]:
-        """The number of the first lane that is free, from 0, and whether it is a new one."""
+        """Return the number of the first free lane, from 0, and whether the lane is new."""
         for number, end in enumerate(self._ends):
             if end <= start:
                 self._ends[number] = start + duration
@@ -154,7 +157,7 @@ class Lanes:
 
 
 def start_of(stats: Any) -> float:
-    """When a step began, in microseconds of the epoch."""
+    """Return the start of a step, in microseconds since the epoch."""
     nanos: int = stats.all_start_nanos
     return round(nanos / 1000, 3) if nanos else float(stats.all_start_micros)
 
@@ -165,13 +168,17 @@ def _nanos(stats: Any, name: str) -> int:
 
 
 def duration_of(stats: Any) -> float:
-    """How long a step took, in microseconds; more than 0, so that it can be seen."""
+    """Return the duration of a step in microseconds; at least 0.001, so that viewers show it."""
     nanos: int = stats.all_end_rel_nanos
     return max(round(nanos / 1000, 3) if nanos else float(stats.all_end_rel_micros), 0.001)
 
 
 def parts_of(stats: Any) -> tuple[str, list[str], str]:
-    """Op type, inputs and what follows in a step's label; an unknown label is the op type."""
+    """Return the op type, the inputs and the rest of a step's label.
+
+    A label of another form has no inputs and no rest: the part after its " = " is the op type, else
+    the name of the node.
+    """
     match = _LABEL.fullmatch(stats.timeline_label)
     if match is None:
         return stats.timeline_label.partition(" = ")[2] or stats.node_name, [], ""
@@ -180,18 +187,18 @@ def parts_of(stats: Any) -> tuple[str, list[str], str]:
 
 
 def is_transfer(op_type: str) -> bool:
-    """Whether an op moves a tensor between devices."""
+    """Return whether an op moves a tensor between devices."""
     return op_type in ("_Send", "_Recv", "_HostSend", "_HostRecv")
 
 
 def trace_faults(trace: Any) -> Iterator[str]:
-    """What is wrong with a trace, sentence by sentence: the rules that viewers rely on.
+    """Yield a sentence for each violation of the rules that trace viewers rely on.
 
-    Every event has what its phase asks for, times are no less than 0, steps of one lane do not
-    overlap, arrows have two ends in order, each within a step, and processes have names.
+    Every event has the fields that its phase requires, times are not negative, the steps of a lane
+    do not overlap, each arrow has two ends in order, both within steps, and processes have names.
     """
     if not isinstance(trace, dict) or not isinstance(trace.get("traceEvents"), list):
-        yield "it is no object with a list 'traceEvents'"
+        yield "the trace is not an object with a list 'traceEvents'"
         return
     events = trace["traceEvents"]
     for index, event in enumerate(events):
@@ -214,7 +221,7 @@ _NEEDED: dict[str, dict[str, tuple[type, ...]]] = {
 
 def _event_faults(event: Any) -> Iterator[str]:
     if not isinstance(event, dict) or event.get("ph") not in _NEEDED:
-        yield "it is no event of a phase that is written here"
+        yield "it is not an event of a known phase"
         return
     needed = {"name": (str,), "pid": (int,), "tid": (int,), **_NEEDED[event["ph"]]}
     for key, types in needed.items():
@@ -226,7 +233,7 @@ def _event_faults(event: Any) -> Iterator[str]:
     if event["ph"] == "C" and not all(
         isinstance(value, (int, float)) and value >= 0 for value in event["args"].values()
     ):
-        yield "its counter is no number from 0"
+        yield "its counter is not a number of at least 0"
 
 
 def _name_faults(events: Iterable[Event]) -> Iterator[str]:
@@ -243,7 +250,7 @@ def _overlap_faults(steps: list[Event]) -> Iterator[str]:
     ends: dict[tuple[int, int], float] = {}
     for step in sorted(steps, key=lambda event: event["ts"]):
         lane = (step["pid"], step["tid"])
-        if step["ts"] < ends.get(lane, 0.0) - 0.0015:  # what is left by rounding
+        if step["ts"] < ends.get(lane, 0.0) - 0.0015:  # tolerance for rounding
             yield f"'{step['args'].get('name')}' begins before the step before it ends"
         ends[lane] = step["ts"] + step["dur"]
 

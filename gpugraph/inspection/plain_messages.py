@@ -1,6 +1,7 @@
-"""TensorFlow's messages as plain records with the fields of the same tables.
+"""TensorFlow's messages as plain records, with fields from the same declarations.
 
-A run collects its report in them; it becomes protobuf's messages when a program reads it.
+A run collects its statistics in these records. They are converted to protobuf messages when a
+program reads them.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _PLAIN = {"string": "", "bool": False, "bytes": b"", "float": 0.0, "double": 0.0
 
 
 class PlainMessage(SimpleNamespace):
-    """A message's fields as attributes; `type_name` is its name in TensorFlow."""
+    """A message with its fields as attributes; `type_name` is its name in TensorFlow."""
 
     type_name: str
 
@@ -38,9 +39,9 @@ def _fields() -> dict[str, tuple[FieldDeclaration, ...]]:
 
 
 def plain_message(type_name: str, **values: Any) -> PlainMessage:
-    """A message of TensorFlow's tensors or statistics with these fields, and defaults of others.
+    """Return a message of TensorFlow's tensors or statistics with these fields and default others.
 
-    TypeError for a field that it has not.
+    Raise TypeError for an unknown field.
     """
     fields = {field.name: _default(field) for field in _fields()[type_name]}
     if values.keys() - fields.keys():
@@ -59,7 +60,7 @@ def _default(field: FieldDeclaration) -> Any:
 
 
 def as_message(plain: PlainMessage) -> Any:
-    """Return the record as protobuf's message."""
+    """Return the record as a protobuf message."""
     message = getattr(messages_pb2, plain.type_name)()
     _fill(message, plain)
     return message

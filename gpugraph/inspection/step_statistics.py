@@ -1,4 +1,4 @@
-"""StepStats, the cost graph and the graphs of devices, from times of steps and records."""
+"""StepStats, the cost graph and the graphs of devices, from step times and graph records."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ _KINDS = """measure: its sizes; flag: whether a condition holds;
 fetch: its copy to the host; joined: one launch; loop: a loop; region: under a condition;
 concurrent: calls at the same time"""
 _WORDS = dict(entry.strip().split(": ") for entry in _KINDS.split(";"))
-"""What labels say of a kind of step."""
+"""The words for each kind of step in labels."""
 
-_MOST_NAMES = 50
+_MAX_NAMES = 50
 
 
-class _Place(NamedTuple):
-    """A step's place in the order, and its node; -1 and None where the records have it not."""
+class _StepNode(NamedTuple):
+    """A step's position in the order, and its node; -1 and None if the records lack the node."""
 
     position: int
     node: NodeRecord | None
 
 
 def step_statistics(trace: StepTrace, graph: GraphRecord) -> PlainMessage:
-    """The run's steps as TensorFlow reports them."""
+    """Return the steps of the run as TensorFlow's StepStats."""
     known = graph.by_name()
     live = {device: graph.live_bytes(device) for device in {n.device for n in graph.nodes}}
     ends: dict[str, int] = {}
@@ -37,9 +37,9 @@ def step_statistics(trace: StepTrace, graph: GraphRecord) -> PlainMessage:
     }
     by_device: dict[str, list[PlainMessage]] = {device: [] for device in live}
     for time in trace.times:
-        place, members = _place(time.step, known), member_names(time.step, graph, known)
-        label = timeline_label(time, place.node, members[1:])
-        stats = _node_stats(trace, time, place, graph, live, ends)
+        step_node, members = _step_node(time.step, known), member_names(time.step, graph, known)
+        label = timeline_label(time, step_node.node, members[1:])
+        stats = _node_stats(trace, time, step_node, graph, live, ends)
         stats.timeline_label, stats.thread_id = label, threads[time.thread]
         ends |= dict.fromkeys(members, time.ended)
         by_device.setdefault(time.step.device, []).append(stats)
@@ -57,7 +57,7 @@ def step_statistics(trace: StepTrace, graph: GraphRecord) -> PlainMessage:
 def member_names(
     step: Step, graph: GraphRecord, known: Mapping[str, tuple[int, NodeRecord]]
 ) -> list[str]:
-    """The nodes that a step computes, the operations of a fused one among them."""
+    """Return the names of the nodes that a step computes, including the members of fused ones."""
     names = [step.name]
     if step.group is not None:
         names += [inner.name for inner in all_steps(step.group.steps) if inner.kind != "guard"]
@@ -70,34 +70,37 @@ def member_names(
 
 
 def span_of(step: Step, known: Mapping[str, tuple[int, NodeRecord]]) -> tuple[int, int]:
-    """The places of a step's first and last node in the order; -1 for both where it has none."""
+    """Return the positions of a step's first and last node in the order; -1 for both if unknown."""
     first, _, last = step.name.partition(" .. ")
-    place = known[first][0] if first in known else -1
-    return place, known[last][0] if last in known else place
+    position = known[first][0] if first in known else -1
+    return position, known[last][0] if last in known else position
 
 
 def step_words(time: StepTime) -> str:
-    """ "native" for a step that native code ran, else its kind; empty for a single kernel."""
+    """Return "native" for a step that native code ran, else the words for its kind.
+
+    The result is empty for a single kernel.
+    """
     return "native" if time.code == NATIVE else _WORDS.get(time.step.kind, "")
 
 
-def _place(step: Step, known: Mapping[str, tuple[int, NodeRecord]]) -> _Place:
-    return _Place(*known.get(step.name.partition(" .. ")[0], (-1, None)))
+def _step_node(step: Step, known: Mapping[str, tuple[int, NodeRecord]]) -> _StepNode:
+    return _StepNode(*known.get(step.name.partition(" .. ")[0], (-1, None)))
 
 
 def _node_stats(
     trace: StepTrace,
     time: StepTime,
-    place: _Place,
+    step_node: _StepNode,
     graph: GraphRecord,
     live: Mapping[str, Sequence[int]],
     ends: Mapping[str, int],
 ) -> PlainMessage:
-    step, node = time.step, place.node
+    step, node = time.step, step_node.node
     inputs = () if node is None else node.inputs
     ready = max((ends.get(producer(name), 0) for name in inputs), default=0)
     start, scheduled = trace.started_ns + time.begun, trace.started_ns + min(ready, time.begun)
-    in_use = time.sized + (live[step.device][place.position] if place.position >= 0 else 0)
+    in_use = time.sized + (live[step.device][step_node.position] if step_node.position >= 0 else 0)
     used = plain_message(
         "AllocatorMemoryUsed",
         allocator_name=allocator_name(step.device),
@@ -117,7 +120,7 @@ def _node_stats(
     return plain_message(
         "NodeExecStats",
         node_name=step.name,
-        memory=[used] if place.position >= 0 else [],
+        memory=[used] if step_node.position >= 0 else [],
         output=outputs,
         **{f"{name}_micros": nanos // 1000 for name, nanos in moments.items()},
         **{f"{name}_nanos": nanos for name, nanos in moments.items()},
@@ -125,7 +128,9 @@ def _node_stats(
 
 
 def _without_step(trace: StepTrace, node: NodeRecord, graph: GraphRecord) -> PlainMessage:
-    """A node of a run that has no steps, since all was computed when the plan was compiled."""
+    """Return the statistics of a node in a run without steps, whose values were all computed at
+    compilation.
+    """
     return plain_message(
         "NodeExecStats",
         node_name=node.name,
@@ -144,18 +149,18 @@ def _outputs(node: NodeRecord, graph: GraphRecord) -> list[PlainMessage]:
 
 
 def producer(name: str) -> str:
-    """The node that an input of a NodeDef comes from."""
+    """Return the name of the node that an input of a NodeDef comes from."""
     return name.removeprefix("^").partition(":")[0]
 
 
 def allocator_name(device: str) -> str:
-    """The name of a device's allocator: `cpu`, `gpu_0`."""
+    """Return the name of a device's allocator: `cpu`, `gpu_0`."""
     kind, _, index = device.rpartition("device:")[2].lower().partition(":")
     return kind if kind == "cpu" and index in ("", "0") else f"{kind}_{index}"
 
 
 def timeline_label(time: StepTime, node: NodeRecord | None, members: Sequence[str]) -> str:
-    """`name = Op(inputs)`, and what a step of several operations computes."""
+    """Return `name = Op(inputs)`, followed by the nodes that a combined step computes."""
     step = time.step
     inputs = [] if node is None or " .. " in step.name else list(node.inputs)
     if node is not None and node.received is not None:
@@ -165,8 +170,8 @@ def timeline_label(time: StepTime, node: NodeRecord | None, members: Sequence[st
     if word:
         label += f", {word}"
     if members:
-        more = f" and {len(members) - _MOST_NAMES} more" if len(members) > _MOST_NAMES else ""
-        label += f" of {', '.join(members[:_MOST_NAMES])}{more}"
+        rest = f" and {len(members) - _MAX_NAMES} more" if len(members) > _MAX_NAMES else ""
+        label += f" of {', '.join(members[:_MAX_NAMES])}{rest}"
     return label
 
 
@@ -198,30 +203,30 @@ def _description(tensor: TensorRecord, graph: GraphRecord) -> PlainMessage:
 
 
 def cost_graph(trace: StepTrace, graph: GraphRecord) -> PlainMessage:
-    """All nodes with their sizes, and the microseconds that their steps took."""
+    """Return all nodes with their sizes and the microseconds of their steps."""
     costs: dict[str, int] = {}
     for time in trace.times:
         spent = (time.ended - time.started) // 1000
         costs[time.step.name.partition(" .. ")[0]] = spent
     known = graph.by_name()
-    taken = {producer(name) for node in graph.nodes for name in node.inputs}
+    consumed = {producer(name) for node in graph.nodes for name in node.inputs}
     nodes = [
         plain_message(
             "CostGraphDef.Node",
             name=node.name,
             device=node.device,
-            id=place,
+            id=position,
             input_info=list(_input_info(node, known)),
             output_info=[_output_info(node, tensor, graph, known) for tensor in node.outputs],
             compute_cost=costs.get(node.name, 0),
-            is_final=node.name not in taken,
+            is_final=node.name not in consumed,
             control_input=[
                 known[name[1:]][0]
                 for name in node.inputs
                 if name.startswith("^") and name[1:] in known
             ],
         )
-        for place, node in enumerate(graph.nodes)
+        for position, node in enumerate(graph.nodes)
     ]
     return plain_message("CostGraphDef", node=nodes)
 
@@ -264,7 +269,7 @@ def _output_info(
 
 
 def partition_graphs(graph: GraphRecord) -> list[Any]:
-    """Each device's part as a GraphDef."""
+    """Return the part of each device as a GraphDef."""
     parts: dict[str, Any] = {}
     for node in graph.nodes:
         if node.device not in parts:

@@ -1,4 +1,4 @@
-"""Timeline: TensorFlow's way from step statistics to a trace for Chrome.
+"""Timeline: TensorFlow's conversion of step statistics to a Chrome trace.
 
 Names, arguments and defaults are those of `tensorflow/python/client/timeline.py` of 1.15.
 """
@@ -11,7 +11,10 @@ from gpugraph.inspection.chrome_trace import TraceEvents, start_of
 
 
 class AllocationMaximum(NamedTuple):
-    """When an allocator held most, in microseconds; the bytes; the steps' outputs by then."""
+    """The peak of an allocator: its time in microseconds, the bytes, and the name of the step at
+    the
+    peak.
+    """
 
     timestamp: float
     num_bytes: int
@@ -19,30 +22,30 @@ class AllocationMaximum(NamedTuple):
 
 
 class ChromeTrace:
-    """A trace: what JSON holds, and its text."""
+    """A trace, which is formatted as JSON."""
 
     def __init__(self, events: TraceEvents) -> None:
         self._events = events
 
     def format_to_string(self, pretty: bool = False) -> str:
-        """The trace as JSON; `pretty` for people."""
+        """Return the trace as JSON; `pretty` indents it."""
         return self._events.as_json(4 if pretty else None)
 
 
 class StepStatsAnalysis(NamedTuple):
-    """What `Timeline.analyze_step_stats` returns."""
+    """The result of `Timeline.analyze_step_stats`."""
 
     chrome_trace: ChromeTrace
     allocator_maximums: dict[str, AllocationMaximum]
 
 
 class Timeline:
-    """A run's steps in time.
+    """The steps of a run over time.
 
         timeline = Timeline(run_metadata.step_stats)
         text = timeline.generate_chrome_trace_format()
 
-    step_stats: a StepStats message, TensorFlow's too. graph: not looked at.
+    step_stats: a StepStats message, from gpugraph or TensorFlow. graph: not used.
     """
 
     def __init__(self, step_stats: Any, graph: Any = None) -> None:
@@ -57,16 +60,17 @@ class Timeline:
     def generate_chrome_trace_format(
         self, show_dataflow: bool = True, show_memory: bool = False
     ) -> str:
-        """The JSON of a trace, which chrome://tracing and ui.perfetto.dev open.
+        """Return a trace as JSON, which chrome://tracing and ui.perfetto.dev open.
 
-        show_dataflow: arrows for tensors that go between devices. show_memory: counters of bytes.
+        show_dataflow: add arrows for tensors that move between devices.
+        show_memory: add counters of live bytes.
         """
         return self._trace(show_dataflow, show_memory).as_json()
 
     def analyze_step_stats(
         self, show_dataflow: bool = True, show_memory: bool = True
     ) -> StepStatsAnalysis:
-        """The trace, and each allocator's maximum."""
+        """Return the trace, and the peak of each allocator."""
         trace = ChromeTrace(self._trace(show_dataflow, show_memory))
         return StepStatsAnalysis(trace, allocator_maximums(self._step_stats))
 
@@ -77,7 +81,7 @@ class Timeline:
 
 
 def allocator_maximums(step_stats: Any) -> dict[str, AllocationMaximum]:
-    """The most bytes that were live in each allocator, when, and the step of that moment."""
+    """Return the maximum of live bytes in each allocator, its time, and the step at that time."""
     maximums: dict[str, AllocationMaximum] = {}
     for device in step_stats.dev_stats:
         for stats in device.node_stats:

@@ -1,5 +1,5 @@
-"""Programs as they are: `import tensorflow` answered by this package.
+"""Unchanged TensorFlow programs: this package answers `import tensorflow`.
 
 `module_table` is the table of TensorFlow's modules, `tensorflow_names` looks names up in it,
-`answering_modules` are the modules that programs import, `as_tensorflow` turns all of it on.
+`answering_modules` has the modules that programs import, and `as_tensorflow` switches it all on.
 """

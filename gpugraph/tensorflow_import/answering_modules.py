@@ -1,4 +1,4 @@
-"""The modules that programs import as TensorFlow's, and the finder that makes them."""
+"""The modules that programs import under TensorFlow's names, and the finder that creates them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ROOT = "tensorflow"
 
 
 class TensorFlowModule(ModuleType):
-    """A module of TensorFlow's name, whose names are looked up when they are asked for."""
+    """A module with a TensorFlow name; the names in it are looked up on first access."""
 
     def __init__(self, finder: TensorFlowFinder, path: str) -> None:
         super().__init__(_full_name(path), f"TensorFlow's `{_full_name(path)}`, from gpugraph.")
@@ -37,7 +37,7 @@ class TensorFlowModule(ModuleType):
         return self.__dict__.setdefault(name, value)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Sets it; but an imported module does not hide a function of its name."""
+        """Set the attribute, unless an imported submodule would hide a function of that name."""
         if isinstance(value, TensorFlowModule) and not isinstance(
             find(self.__dict__["_path"], name), ModulePath
         ):
@@ -52,7 +52,7 @@ class TensorFlowModule(ModuleType):
 
 
 class _Refusal:
-    """The text of an error for a name that is not there: what is nearest is looked up when read."""
+    """The error text for a missing name; the nearest names are looked up only when it is read."""
 
     def __init__(self, path: str, name: str) -> None:
         self._module, self._asked = _full_name(path), f"{path}.{name}" if path else name
@@ -67,7 +67,7 @@ class _Refusal:
 
 
 class TensorFlowFinder(MetaPathFinder, Loader):
-    """Finds `tensorflow` and the modules below it; notes the names that are not there."""
+    """Finds `tensorflow` and the modules below it, and records the missing names."""
 
     def __init__(self) -> None:
         self.missing = MissingNames()
@@ -77,9 +77,9 @@ class TensorFlowFinder(MetaPathFinder, Loader):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """The spec of a module of TensorFlow; None for others, and for those that are not there.
+        """Return the spec of a TensorFlow module; None for other modules and for missing ones.
 
-        ModuleNotFoundError for what is left out on purpose, with the reason.
+        Raise ModuleNotFoundError, with the reason, for modules that are left out on purpose.
         """
         root, _, rest = fullname.partition(".")
         if root != ROOT:
@@ -88,7 +88,8 @@ class TensorFlowFinder(MetaPathFinder, Loader):
             return self._spec(rest)
         self.missing.add(rest)
         if reason := instead_of(rest):
-            # Without its name: `from` passes over an error that names the module it looks for.
+            # The error has no `name`, because a `from` import ignores an error that names its own
+            # module.
             raise ModuleNotFoundError(f"No module named '{fullname}': {reason}")
         return None
 
@@ -96,14 +97,17 @@ class TensorFlowFinder(MetaPathFinder, Loader):
         return ModuleSpec(_full_name(path), self, origin="gpugraph", is_package=True)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        """The module of the spec: one for each path."""
+        """Return the module of the spec; there is one for each path."""
         return self.module(spec.name.partition(".")[2])
 
     def exec_module(self, module: ModuleType) -> None:
-        """Nothing to do: names are looked up when they are asked for."""
+        """Do nothing, because names are looked up on first access."""
 
     def module(self, path: str) -> TensorFlowModule:
-        """The module `tensorflow.<path>`; imported, while `import tensorflow` is answered."""
+        """Return the module `tensorflow.<path>`.
+
+        It is also in `sys.modules` as long as this finder answers `import tensorflow`.
+        """
         with self._lock:
             if path not in self._modules:
                 module = TensorFlowModule(self, path)
@@ -115,7 +119,11 @@ class TensorFlowFinder(MetaPathFinder, Loader):
             return self._modules[path]
 
     def missing_attribute(self, path: str, name: str) -> AttributeError:
-        """The error for a name that a module has not; notes it, unless Python asked for it."""
+        """Return the error for a name that a module lacks.
+
+        The name is recorded as missing, except for special names (`__x__`), which Python itself
+        looks up.
+        """
         if name.startswith("__") and name.endswith("__"):
             return AttributeError(f"module '{_full_name(path)}' has no attribute '{name}'")
         self.missing.add(f"{path}.{name}" if path else name)

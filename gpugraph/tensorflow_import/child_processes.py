@@ -1,7 +1,7 @@
-"""Python processes that a program starts answer `import tensorflow` too.
+"""Answers `import tensorflow` also in the Python processes that a program starts.
 
-They run `for_child_processes/sitecustomize.py` first, which `PYTHONPATH` leads them to. Processes
-that are forked have what their parent has.
+`PYTHONPATH` makes them run `for_child_processes/sitecustomize.py` first. Forked processes inherit
+the state of their parent.
 """
 
 from __future__ import annotations
@@ -14,5 +14,5 @@ FOLDER = Path(__file__).resolve().parent / "for_child_processes"
 
 
 def answer_in_children() -> None:
-    """Changes the environment of this process, which its children inherit."""
+    """Change the environment of this process so that its children answer `import tensorflow`."""
     put_first_in_python_path(str(FOLDER))

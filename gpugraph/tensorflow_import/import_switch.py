@@ -1,4 +1,4 @@
-"""`as_tensorflow`: from when on, and until when, `import tensorflow` is answered here."""
+"""Switches the answering of `import tensorflow` on and off (`as_tensorflow`)."""
 
 from __future__ import annotations
 
@@ -12,19 +12,20 @@ from gpugraph.tensorflow_import.missing_names import MissingNames
 
 _LOCK = threading.Lock()
 _users: dict[TensorFlowFinder, int] = {}
-"""The finder that answers, with how many blocks are open."""
+"""The finder in use, with the number of open blocks."""
 
 
 @contextmanager
 def as_tensorflow() -> Iterator[MissingNames]:
-    """Within it, `import tensorflow` and all below it give this package's names.
+    """Answer `import tensorflow`, and imports below it, with this package within the block.
 
         with gpugraph.as_tensorflow() as missing:
-            import old_program  # which says `import tensorflow as tf`
-        print(missing)          # the names that it asked for and that are not there
+            import old_program  # contains `import tensorflow as tf`
+        print(missing)          # the names that it used and gpugraph lacks
 
-    At the end TensorFlow's modules leave `sys.modules`; who imported them keeps them. Blocks may
-    be nested, and are one for all threads. ImportError if a TensorFlow is already imported.
+    At the end of the block, TensorFlow's modules are removed from `sys.modules`; importers keep
+    their references. Blocks may be nested, and apply to all threads. Raise ImportError if another
+    TensorFlow is already imported.
     """
     finder = install()
     try:
@@ -34,7 +35,9 @@ def as_tensorflow() -> Iterator[MissingNames]:
 
 
 def install() -> TensorFlowFinder:
-    """Answers `import tensorflow` from now on. ImportError if a TensorFlow is already imported."""
+    """Answer `import tensorflow` from now on. Raise ImportError if a TensorFlow is already
+    imported.
+    """
     with _LOCK:
         finder = next(iter(_users), None)
         if finder is None:
@@ -46,7 +49,7 @@ def install() -> TensorFlowFinder:
 
 
 def _refuse_another() -> None:
-    """ImportError if there is a TensorFlow that is none of ours."""
+    """Raise ImportError if a TensorFlow other than this package's is imported."""
     other = sys.modules.get(ROOT)
     if other is not None and not isinstance(other, TensorFlowModule):
         version = getattr(other, "__version__", "of no version")

@@ -1,4 +1,4 @@
-"""Patterns of public names that TensorFlow has since 1.15, below `tensorflow`."""
+"""Patterns of public names that TensorFlow added after 1.15, below `tensorflow`."""
 
 from __future__ import annotations
 
@@ -43,4 +43,4 @@ train.experimental.Shard* types.*
 """
 
 PATTERNS = _NAMES.split()
-"""What `fnmatch` matches."""
+"""The patterns, for `fnmatch`."""

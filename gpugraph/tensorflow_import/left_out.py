@@ -1,7 +1,8 @@
-"""Names that are not here on purpose, or no more in TensorFlow 1.15: what to use instead.
+"""Names that are left out on purpose, or that TensorFlow 1.15 no longer has, and their
+replacements.
 
-A row is paths below `tensorflow`, or patterns of them, and a reason, which holds for all below them
-too; a line that is indented goes on.
+A row is a list of paths below `tensorflow`, or of patterns, and a reason. The reason also applies
+to all names below these paths. An indented line continues the previous one.
 """
 
 from __future__ import annotations
@@ -24,17 +25,17 @@ _UNICODE = (
     "there are no ragged tensors: use tf.strings.unicode_transcode to UTF-32-BE, and tf.decode_raw"
 )
 _REWRITE = (
-    "no op is cast by itself: cast to tf.bfloat16, or to tf.float16 with "
+    "ops are not cast automatically: cast to tf.bfloat16, or to tf.float16 with "
     "tf.train.experimental.MixedPrecisionLossScaleOptimizer"
 )
 _QUANTIZED = "no kernel computes in quantized numbers: use tf.quantization.dequantize, then tf."
-_GENERATORS = "there are no generators with a state: use tf.random.stateless_uniform with a counter"
+_GENERATORS = "there are no stateful generators: use tf.random.stateless_uniform with a counter"
 _PROFILER = "there is no profiler: use run_metadata of Session.run, or tf.train.ProfilerHook"
 _FUNCTIONS = "there is no eager execution, and there are no tf.functions to save"
 _DATASETS = "there are no datasets: feed batches, or use tf.train.batch and other queues"
 
 _ROWS = f"""
-audio: there is no codec of sound: tf.signal has its transforms
+audio: there is no audio codec: tf.signal has transforms of audio
 autograph: programs build their graphs: use tf.cond and tf.while_loop
 compat.v2: the behaviour is TensorFlow 1's: use tf.compat.v1
 config.experimental_connect_to_cluster config.experimental_connect_to_host: there is no eager
@@ -43,7 +44,8 @@ config.experimental_run_functions_eagerly: there is no eager execution: there ar
 CriticalSection: runs that touch a resource variable take turns: use tf.control_dependencies
 data OptionalSpec: {_DATASETS}, or a tf.keras.utils.Sequence
 distribute: there are no strategies: use tf.device, and tf.add_n for gradients of several GPUs
-errors.raise_exception_on_not_ok_status: there is no C library: what fails raises its tf.errors
+errors.raise_exception_on_not_ok_status: there is no C library: failures raise
+    the errors of tf.errors
 estimator: there are no estimators: use tf.keras, or tf.layers and a
     tf.train.MonitoredTrainingSession
 feature_column keras.experimental.SequenceFeatures keras.layers.DenseFeatures: {_COLUMNS}
@@ -63,10 +65,10 @@ keras.layers.disable_v2_dtype_behavior keras.layers.enable_v2_dtype_behavior: a 
     its argument, or that of its first input
 keras.mixed_precision train.experimental.disable_mixed_precision_graph_rewrite
     train.experimental.enable_mixed_precision_graph_rewrite: {_REWRITE}
-linalg.LinearOperator*: of these only tf.linalg.LinearOperatorLowerTriangular is here
+linalg.LinearOperator*: of these only tf.linalg.LinearOperatorLowerTriangular exists here
 lite: models are run by a Session, not by TensorFlow Lite
 LMDBReader: files of LMDB need its library: read them in tf.py_func, or store TFRecords
-load_file_system_library: libraries are compiled against TensorFlow: mount what is to be read
+load_file_system_library: libraries are compiled against TensorFlow: mount the files to read
 load_library load_op_library sysconfig: {_OWN_OPS}
 mlir xla: graphs are compiled when a Session runs them
 nn.quantized_avg_pool: {_QUANTIZED}nn.avg_pool
@@ -90,9 +92,9 @@ strings.unicode_script: Python has no table of scripts: use unicodedata.name in 
 summary.all_v2_summary_ops: there are no summaries of TensorFlow 2: use tf.summary.merge_all
 summary.initialize: there are no summaries of TensorFlow 2: use tf.summary.FileWriter
 train.do_quantize_training_on_graphdef: use tf.quantization.fake_quant_with_min_max_vars
-train.experimental.PythonState: keep the value in a tf.Variable, or in a file of its own
+train.experimental.PythonState: keep the value in a tf.Variable, or in a separate file
 train.sdca_fprint train.sdca_optimizer train.sdca_shrink_l1: {_DUAL}
-user_ops.my_fact: an example for those who compile ops against TensorFlow: use tf.register_op
+user_ops.my_fact: an example of an op compiled against TensorFlow: use tf.register_op
 """
 
 _RENAMED = """
@@ -149,14 +151,14 @@ def _read(text: str, prefix: str = "") -> dict[str, str]:
 
 
 LEFT_OUT = _read(_ROWS) | _read(left_out_contrib.ROWS, "contrib.")
-"""For paths that are not here on purpose, or patterns of them, the reason and what to use."""
+"""The reason and the replacement for each path or pattern that is left out on purpose."""
 
 RENAMED = _read(_RENAMED)
-"""Names from before TensorFlow 1.0 that 1.15 has not: what they are called since then."""
+"""The present names of functions and classes that were renamed before TensorFlow 1.0."""
 
 
 def instead_of(path: str) -> str:
-    """What to use for `tensorflow.<path>`, which is not here; nothing where that is not known."""
+    """Return the replacement for the missing name `tensorflow.<path>`; "" if none is listed."""
     if path.startswith("raw_ops."):
         return left_out_reason(path.removeprefix("raw_ops."))
     for prefix, name in RENAMED.items():
@@ -171,7 +173,9 @@ def instead_of(path: str) -> str:
 
 
 def refusal_of(value: Any) -> str:
-    """Return why a function or class only raises, and what to use; nothing for other values."""
+    """Return the reason why a function or class only raises, and its replacement; "" for other
+    values.
+    """
     called = value.__init__ if inspect.isclass(value) else value
     if inspect.isfunction(called) and called.__annotations__.get("return") == "NoReturn":
         return (inspect.getdoc(value) or "").partition("\n")[0]

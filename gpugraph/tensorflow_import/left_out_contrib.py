@@ -1,20 +1,21 @@
-"""Modules of `tf.contrib`, as TensorFlow 1.15 and earlier had them, that are not here, and why.
+"""Modules of `tf.contrib` in TensorFlow 1.15 and earlier that are left out, and the reasons.
 
-Rows as in `left_out`, below `tensorflow.contrib`. Each module of 1.15 is here, or has a row.
+Rows are as in `left_out`, below `tensorflow.contrib`. Each module of 1.15 is either in this package
+or has a row.
 """
 
 from __future__ import annotations
 
 _ELSEWHERE = "another library's functions can be called in tf.py_func"
-_NOT_HERE = f"it is a library of its own: {_ELSEWHERE}"
+_NOT_HERE = f"it is a separate library: {_ELSEWHERE}"
 _ESTIMATORS = "there are no estimators: use tf.layers and a tf.train.MonitoredTrainingSession"
-_NO_TREES = f"there are no forests of trees: {_ELSEWHERE}"
+_NO_TREES = f"there are no decision forests: {_ELSEWHERE}"
 _COLUMNS = "there are no feature columns: use tf.one_hot and tf.nn.embedding_lookup"
 _DATASETS = "there are no datasets: feed batches, or use tf.train.batch and other queues"
-_OTHER_CLUSTERS = "clusters are of tf.train.Server, over gRPC: give it their addresses"
+_OTHER_CLUSTERS = "clusters consist of tf.train.Server objects over gRPC: give them the addresses"
 _COMPILED = "graphs are compiled when a Session runs them"
-_TOOLS = "it is part of how TensorFlow itself is built, and has no functions for programs"
-_STORES = "files are read where the system has them: mount what is to be read"
+_TOOLS = "it is a part of TensorFlow's own build, and has no functions for programs"
+_STORES = "only files of the operating system are read: mount the files to read"
 _MONOTONIC = "there is no monotonic attention: use BahdanauAttention or LuongAttention"
 _REVERSIBLE = "there are no reversible blocks: use tf.recompute_grad, which saves memory too"
 _TRAIN = "run the train op in a tf.train.MonitoredTrainingSession"
@@ -25,13 +26,13 @@ ROWS = f"""
 all_reduce nccl: variables of several GPUs are added by tf.add_n
 android cmake hvx makefile pi_examples remote_fused_graph: {_TOOLS}
 autograph: programs build their graphs: use tf.cond and tf.while_loop
-batching: inputs of several runs are not put together: feed a batch, or use tf.train.batch
+batching: inputs of several runs are not batched: feed a batch, or use tf.train.batch
 bayesflow: draw samples by tf.distributions, and loop by tf.while_loop
 bigtable cloud gcs_config hadoop igfs ignite kafka kinesis libsvm parquet pubsub: {_STORES}
 boosted_trees decision_trees tensor_forest: {_NO_TREES}
 cluster_resolver gdr mpi mpi_collectives rpc verbs: {_OTHER_CLUSTERS}
 coder: there is no range coder: use tf.py_func
-compiler: {_COMPILED}, all of them: there is no scope to ask for it
+compiler: {_COMPILED}, all of them: there is no scope to request it
 constrained_optimization: write the Lagrangian, and train it by two optimizers
 copy_graph meta_graph_transform: graphs are copied as messages, by tf.import_graph_def
 cudnn_rnn: there is no cuDNN: use tf.contrib.rnn.LSTMBlockFusedCell, or tf.nn.dynamic_rnn
@@ -42,19 +43,19 @@ eager: there is no eager execution: build a graph and run it in a Session
 estimator learn predictor: {_ESTIMATORS}
 factorization: there is no clustering, and no factorization of matrices: {_ELSEWHERE}
 feature_column: {_COLUMNS}
-ffmpeg: there is no codec of sound or films: read them in tf.py_func
+ffmpeg: there is no audio or video codec: decode files in tf.py_func
 framework.fuse_op: graphs are fused when a Session compiles them
 fused_conv: {_COMPILED}: tf.nn.conv2d, tf.nn.bias_add and tf.nn.relu become one step
 gan: write both losses by tf.losses, and train them by two optimizers
 graph_editor: graphs are changed as messages: use as_graph_def and tf.import_graph_def
-grid_rnn ndlstm: use tf.contrib.rnn, and transpose what goes along another dimension
+grid_rnn ndlstm: use tf.contrib.rnn, and transpose inputs that run along another dimension
 hooks: use tf.train.ProfilerHook and other hooks of tf.train
-image: there are no transforms of images by matrices: use tf.image, or tf.py_func
+image: there are no image transforms by matrices: use tf.image, or tf.py_func
 input_pipeline: {_QUEUES}
 integrate: there is no solver of differential equations: use tf.while_loop or tf.scan
 kernel_methods: write the features by tf.random.normal and tf.cos
-kfac: there is no optimizer of second order: use tf.train.AdamOptimizer
-labeled_tensor: tensors have no names of dimensions: use tf.transpose and tf.gather
+kfac: there is no second-order optimizer: use tf.train.AdamOptimizer
+labeled_tensor: dimensions of tensors have no names: use tf.transpose and tf.gather
 layers.RevBlock layers.rev_block: {_REVERSIBLE}
 linalg: use tf.linalg
 linear_optimizer: there is no dual coordinate ascent: use tf.train.FtrlOptimizer
@@ -76,20 +77,20 @@ rate: count in a tf.Variable, and divide by time in Python
 receptive_field: sizes and strides of layers are counted in Python, from the GraphDef
 recurrent: use tf.while_loop, tf.scan or tf.nn.dynamic_rnn
 reduce_slice_ops: use tf.math.segment_sum and other sums of segments
-resampler: there is no sampling between pixels at places: use tf.gather_nd and weights
+resampler: there is no sampling at fractional pixel positions: use tf.gather_nd and weights
 saved_model: use tf.saved_model, or the save of a tf.keras.Model
 seq2seq.BahdanauMonotonicAttention seq2seq.LuongMonotonicAttention seq2seq.monotonic_attention:
     {_MONOTONIC}
-session_bundle: of before TensorFlow 1.0: use tf.saved_model
+session_bundle: it predates TensorFlow 1.0: use tf.saved_model
 slim.learning.train slim.learning.train_step: {_TRAIN}
 solvers: there are no iterative solvers: use tf.linalg.solve, or tf.while_loop
 sparsemax: use tf.nn.softmax, or write it by tf.sort and tf.cumsum
-specs: write the layers that a text would name, by tf.contrib.layers
+specs: write the layers with tf.contrib.layers, instead of naming them in a text
 stat_summarizer: use run_metadata of Session.run
 summary: there are no summaries of TensorFlow 2: use tf.summary.FileWriter
 tensorrt: {_COMPILED}
 testing: use tf.test, and tf.train.summary_iterator
-text: pairs of words are chosen in Python, or by tf.py_func
+text: select pairs of words in Python, or with tf.py_func
 tfprof: there is no profiler: use run_metadata of Session.run, or tf.train.ProfilerHook
 timeseries: there are no models of time series: {_ELSEWHERE}
 tpu: there are no TPUs: GPUs are used where there are kernels

@@ -1,9 +1,9 @@
-"""What the public modules answer for names that they do not hold: a message, or a reason.
+"""The answer of public modules for names that they do not hold: a message class or an error.
 
-Messages, such as `tf.GraphDef`, are made when they are asked for (`formats/public_messages.py`).
+Message classes, such as `tf.GraphDef`, are created on first access (`formats/public_messages.py`).
 
-`tf.strings.unicode_script` is an AttributeError that says why it is not there and what to use, as
-it is where `import tensorflow` is answered.
+Access to `tf.strings.unicode_script` raises an AttributeError with the reason why it is missing and
+the replacement, as under an answered `import tensorflow`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ _PACKAGE = __name__.partition(".")[0]
 
 
 def _answer(path: str, module: ModuleType, answer: Callable[[str], Any] | None, name: str) -> Any:
-    """What a module answers itself, or a message; else an AttributeError with the reason."""
+    """Return the module's own answer for a name, or a message class.
+
+    Raise AttributeError with the reason if there is neither.
+    """
     if name.startswith("__"):
         raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}", name=name)
     if answer is not None:
@@ -39,12 +42,12 @@ def _answer(path: str, module: ModuleType, answer: Callable[[str], Any] | None, 
 
 
 def missing_attribute(name: str) -> Any:
-    """What the package answers for a name that it does not hold."""
+    """Return the package's answer for a name that it does not hold."""
     return _answer("", sys.modules[_PACKAGE], None, name)
 
 
-def _tell_reasons(path: str, module: ModuleType) -> None:
-    """Lets a public module give its messages, and say why a name is not there."""
+def _add_getattr(path: str, module: ModuleType) -> None:
+    """Give a public module a `__getattr__` for messages and for errors with a reason."""
     attributes = vars(module)
     attributes["__getattr__"] = partial(_answer, path, module, attributes.get("__getattr__"))
 
@@ -53,12 +56,12 @@ _BELOW_GRAPHS = ("base", "config", "platform")
 
 
 def _add_private_attributes(path: str, module: ModuleType) -> None:
-    """Lets classes have what programs read of them, optimizers where `train` is imported."""
+    """Add the private attributes that programs read; those of optimizers only with `train`."""
     if module.__name__.split(".")[1] not in _BELOW_GRAPHS:
         importlib.import_module("gpugraph.tensorflow_import.private_attributes")
     if path == "train":
         importlib.import_module("gpugraph.tensorflow_import.private_optimizer_attributes")
 
 
-add_to_public_modules(_tell_reasons)
+add_to_public_modules(_add_getattr)
 add_to_public_modules(_add_private_attributes)

@@ -1,4 +1,4 @@
-"""The names that a program asked for and that are not there: where, and what is nearest."""
+"""Names that a program used and gpugraph lacks: where they were used, and the nearest names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _OURS = (str(Path(__file__).resolve().parent) + os.sep, "<frozen importlib")
 
 
 class MissingName(NamedTuple):
-    """A name that is not there, and the line that asked for it."""
+    """A missing name, and the line that used it."""
 
     path: str
     file: str
@@ -28,13 +28,13 @@ class MissingName(NamedTuple):
 
 
 class MissingNames:
-    """The names that were asked for since `import tensorflow` is answered, in that order."""
+    """The missing names that were used since `import tensorflow` is answered, in order of use."""
 
     def __init__(self) -> None:
         self._names: dict[MissingName, None] = {}
 
     def add(self, path: str) -> None:
-        """Notes `tensorflow.<path>`, asked for by the nearest line that is not of this package."""
+        """Record `tensorflow.<path>` as missing, with the innermost line outside this package."""
         frame = sys._getframe(1)
         while frame.f_back is not None and frame.f_code.co_filename.startswith(_OURS):
             frame = frame.f_back
@@ -51,12 +51,12 @@ class MissingNames:
 
 
 def shown(path: str) -> str:
-    """The name as programs write it: public ones after `tf`, others after `tensorflow`."""
+    """Return the name as programs write it: `tf.x` for public names, `tensorflow.x` for others."""
     return f"{'tensorflow' if path.startswith(('python.', 'core.')) else 'tf'}.{path}"
 
 
 def advice(path: str) -> str:
-    """What to use for a name that is not there, after a semicolon; nothing if nothing is known."""
+    """Return a semicolon and the replacement for a missing name, or the nearest names; else ""."""
     if instead := instead_of(path):
         return f"; {instead}"
     near = nearest(path)
@@ -64,7 +64,10 @@ def advice(path: str) -> str:
 
 
 def nearest(path: str, count: int = 3) -> list[str]:
-    """The public names most like `tensorflow.<path>`: the same in another module, then similar."""
+    """Return the public names nearest to `tensorflow.<path>`.
+
+    The same name in other modules comes first, then similar names.
+    """
     module, _, name = path.rpartition(".")
     elsewhere = _modules_by_name().get(name, [])
     same = [f"{other}.{name}" if other else name for other in elsewhere if other != module]
@@ -87,7 +90,7 @@ def _public_names(module: str) -> list[str]:
 
 @functools.cache
 def _modules_by_name() -> dict[str, list[str]]:
-    """The public modules that have a name: the root, the shortest paths, at last `contrib`."""
+    """Return the public modules of each name: the root first, then short paths, `contrib` last."""
     modules: dict[str, list[str]] = {}
 
     def rank(path: str) -> tuple[bool, int, int]:

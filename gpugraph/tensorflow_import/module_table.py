@@ -1,6 +1,6 @@
-"""The modules of TensorFlow that are not public names of their own, each with where its names are.
+"""TensorFlow's modules that are not public modules of this package, and the sources of their names.
 
-A row is a path below `tensorflow`, and what is looked through for a name, in this order:
+A row is a path below `tensorflow` and the sources that are searched for a name, in this order:
 
     name=target     one name: a public path (`tf.nn.relu`), a path of this package
                     (`gpugraph.base.nest.flatten`), another row (`@python.util.nest`), or a text
@@ -8,9 +8,9 @@ A row is a path below `tensorflow`, and what is looked through for a name, in th
     gen             all declared ops, by their names in snake case: `mat_mul`
     tf.nn/          the module and all below it, by the same names: a whole tree
 
-A path that ends in names in parentheses is a row for each of them. A line that is indented goes on.
-The public modules need no row. A module looks through more than
-TensorFlow's has: what matters is that the names it has there are found.
+A path with a final list of names in parentheses is a row for each of them. An indented line
+continues the previous one. Public modules need no row. A module may have more names here
+than in TensorFlow; it must have all of TensorFlow's.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import re
 from typing import NamedTuple
 
 VERSION = "1.15.5"
-"""The version that programs are told, since they compare it."""
+"""The version that programs see, since they compare it."""
 
 _ROWS = f"""
 : __version__='{VERSION} VERSION='{VERSION}
@@ -281,14 +281,14 @@ contrib.training.python.training.(hparam training): tf.contrib.training
 
 
 class Row(NamedTuple):
-    """Where the names of a module are: single ones with their targets, then whole modules."""
+    """The sources of a module's names: single names with their targets, then whole modules."""
 
     names: dict[str, str]
     sources: tuple[str, ...]
 
 
 def _read(text: str) -> tuple[dict[str, Row], dict[str, str]]:
-    """The rows by their paths, and the trees: path to public path, trees in trees first."""
+    """Return the rows by path, and the trees as path to public path, with inner trees first."""
     rows, trees = {}, {}
     for line in filter(None, re.sub(r"\n +", " ", text).splitlines()):
         paths, _, tokens = line.partition(":")
@@ -305,4 +305,4 @@ def _read(text: str) -> tuple[dict[str, Row], dict[str, str]]:
 
 
 ROWS, TREES = _read(_ROWS + _PYTHON + _CORE + _CONTRIB)
-"""The rows, and the trees that are answered by a public module and what is below it."""
+"""The rows, and the trees: paths for which a public module and the modules below it stand."""

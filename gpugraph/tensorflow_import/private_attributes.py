@@ -1,7 +1,7 @@
-"""What programs read of graphs, tensors and shapes that TensorFlow keeps to itself.
+"""Private attributes of TensorFlow's graphs, tensors and shapes that programs read.
 
-It becomes attributes of the classes when this module is imported, before a program has the first
-name of the package. Nothing in this package uses any of them.
+They are added to the classes when this module is imported, before a program gets the first name of
+the package. Nothing in this package uses them.
 """
 
 from __future__ import annotations
@@ -23,15 +23,16 @@ from gpugraph.graph.op_library import OP_DEFS
 
 
 def _dims(shape: TensorShape) -> list[Dimension] | None:
-    """`TensorShape._dims`: as `dims`."""
+    """Return `dims` (`TensorShape._dims`)."""
     return shape.dims
 
 
 def _apply_device_functions(graph: Graph, op: Any) -> None:
-    """`Graph._apply_device_functions`: gives `op` the device that the scopes ask for, if any.
+    """Set the device that the scopes request, if any, on `op` (`Graph._apply_device_functions`).
 
-    Programs find the device out by an object of their own that notes what it is given: a name by
-    `_set_device_from_string`, or a DeviceSpec by `_set_device` where it has only that.
+    Programs find the requested device with a stand-in for `op` that records it. The device is
+    passed as a name to `_set_device_from_string`, or as a DeviceSpec to `_set_device` if `op` has
+    only that.
     """
     device = requested_device(op, graph._scope)
     if not device:
@@ -43,32 +44,32 @@ def _apply_device_functions(graph: Graph, op: Any) -> None:
 
 
 def _shape_tuple(tensor: Tensor) -> tuple[int | None, ...] | None:
-    """`Tensor._shape_tuple()`: the sizes, None for those that are open; None without a rank."""
+    """Return the sizes, None for unknown ones or an unknown rank (`Tensor._shape_tuple()`)."""
     return None if tensor.shape.sizes is None else tuple(tensor.shape.as_list())
 
 
 def _as_node_def_input(tensor: Tensor) -> str:
-    """`Tensor._as_node_def_input()`: how a NodeDef names it as an input."""
+    """Return the tensor's name as an input in a NodeDef (`Tensor._as_node_def_input()`)."""
     return tensor.op.name + (f":{tensor.value_index}" if tensor.value_index else "")
 
 
 def _control_outputs(op: Operation) -> list[Operation]:
-    """`Operation._control_outputs`: what waits for the operation."""
+    """Return the operations with this one as a control input (`Operation._control_outputs`)."""
     return [other for other in op.graph.get_operations() if op in other.control_inputs]
 
 
 def _remove_all_control_inputs(op: Operation) -> None:
-    """`Operation._remove_all_control_inputs()`: it waits for nothing any more."""
+    """Remove all control inputs (`Operation._remove_all_control_inputs()`)."""
     op._remove_control_inputs(op.control_inputs)
 
 
 def _set_control_flow_context(op: Operation, context: Any) -> None:
-    """`Operation._set_control_flow_context(context)`: the branch or loop that it is in."""
+    """Set the branch or loop of `op` (`Operation._set_control_flow_context(context)`)."""
     op._control_flow_context = context
 
 
 def _set_context_of_graph(graph: Graph, context: Any) -> None:
-    """`Graph._set_control_flow_context(context)`: the branch or loop of the ops to come."""
+    """Set the branch or loop of new operations (`Graph._set_control_flow_context(context)`)."""
     graph._scope.control_flow = context
 
 
@@ -80,16 +81,17 @@ _GRAPH_NUMBERS = count()
 
 
 def _graph_key(graph: Graph) -> str:
-    """`Graph._graph_key`: text that no other graph has, for dicts of what belongs to graphs."""
+    """Return a text that identifies the graph, as a key for its objects (`Graph._graph_key`)."""
     if "_key" not in vars(graph):
         vars(graph).setdefault("_key", f"grap-key-{next(_GRAPH_NUMBERS)}/")
     return str(vars(graph)["_key"])
 
 
 def _device_functions(graph: Graph) -> list[Callable[[Any], Any]]:
-    """`Graph._device_functions_outer_to_inner`: from an op to the device that each scope asks for.
+    """Return a function from op to device for each scope
+    (`Graph._device_functions_outer_to_inner`).
 
-    Each merges what it asks for around the device that the op has.
+    Each function merges its scope's request with the device that the op has.
     """
     return [
         request if callable(request) else merge_device(request or "")
@@ -98,13 +100,19 @@ def _device_functions(graph: Graph) -> list[Callable[[Any], Any]]:
 
 
 def _note_in_control_dependencies(graph: Graph, op: Operation) -> None:
-    """`Graph._record_op_seen_by_control_dependencies(op)`: what takes it waits for no more."""
+    """Exempt consumers of `op` from the open control dependencies.
+
+    This is `Graph._record_op_seen_by_control_dependencies(op)`.
+    """
     for block in graph._scope.controls:
         block.seen.add(op)
 
 
 def _controls_for_inputs(graph: Graph, input_ops: Sequence[Operation]) -> list[Operation]:
-    """`Graph._control_dependencies_for_inputs(ops)`: control inputs of an op that takes them."""
+    """Return the control inputs of a new op that takes outputs of `input_ops`.
+
+    This is `Graph._control_dependencies_for_inputs(ops)`.
+    """
     outputs = [op.outputs[0] for op in input_ops if op.outputs]
     return list(controls_of(outputs, graph._scope))
 
@@ -114,7 +122,7 @@ def _scope_places(op: Operation) -> Any:
 
 
 def _override_operator(operator: str, function: Any) -> None:
-    """`Tensor._override_operator(name, function)`: another function for one of its operators."""
+    """Replace the function of a tensor operator (`Tensor._override_operator(name, function)`)."""
     setattr(Tensor, operator, function)
 
 
@@ -173,11 +181,11 @@ PRIVATE_ATTRIBUTES: dict[type, dict[str, Any]] = {
         "_variable_creator_stack": property(lambda graph: list(graph._scope.creators)),
     },
 }
-"""For each class what programs read of it, by name."""
+"""The private attributes of each class that programs read, by name."""
 
 
 def set_private_attributes(table: dict[type, dict[str, Any]]) -> None:
-    """Gives classes what programs read of them."""
+    """Add the attributes of the table to the classes."""
     for owner, attributes in table.items():
         for name, value in attributes.items():
             setattr(owner, name, value)

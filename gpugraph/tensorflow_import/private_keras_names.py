@@ -1,4 +1,4 @@
-"""Names of `tensorflow.python.keras.utils` that layers of its time import; nothing here uses them.
+"""Names of `tensorflow.python.keras.utils` that layers of that time import; nothing here uses them.
 
 They are found through `module_table`.
 """
@@ -27,7 +27,7 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 def conv_output_length(
     input_length: int | None, filter_size: int, padding: str, stride: int, dilation: int = 1
 ) -> int | None:
-    """The size that a convolution makes of a dimension; None of None."""
+    """Return the output size of a convolution along an axis; None for an unknown size."""
     if input_length is None:
         return None
     window = filter_size + (filter_size - 1) * (dilation - 1)
@@ -38,7 +38,9 @@ def conv_output_length(
 def conv_input_length(
     output_length: int | None, filter_size: int, padding: str, stride: int
 ) -> int | None:
-    """The size of a dimension of which a convolution makes `output_length`; None of None."""
+    """Return the input size for which a convolution yields `output_length`; None for an unknown
+    size.
+    """
     if output_length is None:
         return None
     added = {"same": filter_size // 2, "valid": 0, "full": filter_size - 1}[padding]
@@ -53,7 +55,7 @@ def deconv_output_length(
     stride: int = 0,
     dilation: int = 1,
 ) -> int | None:
-    """The size that a transposed convolution makes of a dimension; None of None."""
+    """Return the output size of a transposed convolution along an axis; None if unknown."""
     if input_length is None:
         return None
     window = filter_size + (filter_size - 1) * (dilation - 1)
@@ -65,7 +67,10 @@ def deconv_output_length(
 
 
 def convert_data_format(data_format: str, ndim: int) -> str:
-    """ "channels_last" of 4 dimensions as "NHWC"; ValueError for other words or sizes."""
+    """Convert a Keras data format: "channels_last" with 4 dimensions becomes "NHWC".
+
+    Raise ValueError for another format or an unsupported number of dimensions.
+    """
     letters = {3: "W", 4: "HW", 5: "DHW"}
     if data_format not in ("channels_first", "channels_last"):
         raise ValueError("Invalid data_format: " + str(data_format))
@@ -78,24 +83,24 @@ def convert_data_format(data_format: str, ndim: int) -> str:
 
 
 def to_list(x: Any) -> list[Any]:
-    """A list as it is, another value as the list of it."""
+    """Return a list unchanged; wrap any other value in a list."""
     return x if isinstance(x, list) else [x]
 
 
 def unpack_singleton(x: Sequence[Any]) -> Any:
-    """The only value of a list of one; another list as it is."""
+    """Return the only value of a one-element list; return a longer list unchanged."""
     return x[0] if len(x) == 1 else x
 
 
 def has_arg(fn: Callable[..., Any], name: str, accept_all: bool = False) -> bool:
-    """Whether a function takes `name` by keyword; by `**kwargs` only if `accept_all`."""
+    """Return whether a function takes `name` by keyword; by `**kwargs` only if `accept_all`."""
     parameters = inspect.signature(fn).parameters
     by_kwargs = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
     return name in parameters or (accept_all and by_kwargs)
 
 
 def count_params(weights: Sequence[Any]) -> int:
-    """How many elements the variables have."""
+    """Return the number of elements in the variables."""
     return sum(int(np.prod(weight.shape.as_list())) for weight in dict.fromkeys(weights))
 
 
@@ -103,7 +108,10 @@ def count_params(weights: Sequence[Any]) -> int:
 
 
 def shape_type_conversion(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """A method that takes and gives shapes as tuples, as one that takes and gives TensorShapes."""
+    """Wrap a method that takes and returns shapes as tuples, so that it returns TensorShapes.
+
+    The wrapper accepts both as input.
+    """
 
     def convert(instance: Any, input_shape: Any) -> Any:
         if input_shape is not None:
@@ -115,7 +123,7 @@ def shape_type_conversion(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def convert_shapes(input_shape: Any, to_tuples: bool = True) -> Any:
-    """A shape, or lists of shapes, as tuples of sizes or as TensorShapes."""
+    """Convert a shape, or nested lists of shapes, to tuples of sizes or to TensorShapes."""
     if isinstance(input_shape, TensorShape) or _is_shape(input_shape):
         shape = TensorShape(input_shape)
         return tuple(shape.as_list()) if to_tuples else shape
@@ -129,7 +137,7 @@ def _is_shape(value: Any) -> bool:
 
 
 def is_tensor_or_variable(x: Any) -> bool:
-    """Whether it is a tensor, a SparseTensor or a variable."""
+    """Return whether `x` is a tensor, a SparseTensor or a variable."""
     return isinstance(x, (Tensor, SparseTensor, Variable))
 
 

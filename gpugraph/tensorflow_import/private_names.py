@@ -1,6 +1,6 @@
-"""Functions that TensorFlow keeps to itself and that programs of its time use all the same.
+"""Private functions of TensorFlow that programs of that time use anyway.
 
-They are found through `module_table`. Nothing in this package uses any of them.
+They are found through `module_table`. Nothing in this package uses them.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 # -- tensorflow.python.framework.ops
 
 _TensorLike = (Tensor, IndexedSlices, SparseTensor)
-"""What a tensor is, for `isinstance`."""
+"""The types of tensors, for `isinstance`."""
 
 
 def is_dense_tensor_like(t: object) -> bool:
-    """Whether `t` is a tensor or a variable; none that has parts."""
+    """Return whether `t` is a tensor or a variable, but not one of several parts."""
     return isinstance(t, (Tensor, Variable))
 
 
 def _as_graph_element(obj: Any) -> Any:
-    """The tensor that a variable stands for; None for what stands for none."""
+    """Return the tensor that a variable stands for; None for other objects."""
     convert = getattr(obj, "_as_graph_element", None)
     return convert() if convert else None

@@ -1,6 +1,6 @@
-"""What programs read of variables and optimizers that TensorFlow keeps to itself.
+"""Private attributes of TensorFlow's variables and optimizers that programs read.
 
-They become attributes of the classes when `tf.train` is imported.
+They are added to the classes when `tf.train` is imported.
 """
 
 from __future__ import annotations
@@ -17,22 +17,27 @@ from gpugraph.tensorflow_import.private_attributes import set_private_attributes
 
 
 def _get_beta_accumulators(optimizer: AdamOptimizer) -> tuple[Any, ...]:
-    """`AdamOptimizer._get_beta_accumulators()`: the variables beta1_power and beta2_power."""
+    """Return the variables beta1_power and beta2_power.
+
+    This is `AdamOptimizer._get_beta_accumulators()`.
+    """
     return tuple(optimizer._get_non_slot_variable(f"{name}_power") for name in ("beta1", "beta2"))
 
 
 class _Setting:
-    """A setting of an optimizer, or its tensor; subclasses may assign another value."""
+    """A descriptor for a setting of an optimizer, or its tensor; subclasses may assign another
+    value.
+    """
 
-    def __init__(self, room: str, name: str) -> None:
-        self._room, self._name = room, name
+    def __init__(self, store: str, name: str) -> None:
+        self._store, self._name = store, name
 
     def __get__(self, optimizer: Any, owner: type) -> Any:
-        return self if optimizer is None else getattr(optimizer, self._room)[self._name]
+        return self if optimizer is None else getattr(optimizer, self._store)[self._name]
 
 
 def _settings(text: str) -> dict[str, _Setting]:
-    """The attributes `name: setting`, the tensors' among them in another room."""
+    """Return the attributes of `name=setting` entries; names of tensors read `_tensors`."""
     pairs = (entry.split("=") for entry in text.split())
     return {
         name: _Setting("_tensors" if name.endswith(("_t", "_tensor")) else "_settings", setting)
@@ -55,6 +60,6 @@ PRIVATE_ATTRIBUTES: dict[type, dict[str, Any]] = {
     ),
     Variable: {"_distribute_strategy": None},
 }
-"""For each class what programs read of it, by name."""
+"""The private attributes of each class that programs read, by name."""
 
 set_private_attributes(PRIVATE_ATTRIBUTES)

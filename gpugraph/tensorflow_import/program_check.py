@@ -1,7 +1,8 @@
-"""Reads a program without running it: which names of TensorFlow it asks for, and what is there.
+"""Finds the TensorFlow names that a program uses, and the missing ones, without running it.
 
-Names are followed through imports, aliases (`slim = tf.contrib.slim`) and chains of attributes, by
-the scopes that Python has. What a program computes, such as `getattr(tf, name)`, is not seen.
+Names are followed through imports, aliases (`slim = tf.contrib.slim`) and chains of attributes,
+according to Python's scopes. Names that a program computes, such as `getattr(tf, name)`, are not
+seen.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ _ROOT = "tensorflow"
 
 
 class NameUse(NamedTuple):
-    """A name of TensorFlow in a program; `refusal` says what to use for one that only raises."""
+    """A TensorFlow name in a program; `refusal` has the replacement for a name that only raises."""
 
     path: str
     is_there: bool
@@ -27,19 +28,19 @@ class NameUse(NamedTuple):
 
 
 class ProgramNames(NamedTuple):
-    """The names of a program in order of their first lines, or why it can't be read."""
+    """The names of a program in order of their first lines, or the reason for a parse failure."""
 
     uses: list[NameUse]
     fault: str = ""
 
     @property
     def missing(self) -> list[NameUse]:
-        """The names that are not there, or only raise."""
+        """The names that are missing or only raise."""
         return [use for use in self.uses if not use.is_there or use.refusal]
 
 
 def check_source(source: bytes, file: str) -> ProgramNames:
-    """The names of TensorFlow that a program asks for."""
+    """Return the TensorFlow names that a program uses."""
     try:
         tree = ast.parse(source, file)
     except (SyntaxError, ValueError) as error:
@@ -52,7 +53,9 @@ def check_source(source: bytes, file: str) -> ProgramNames:
     uses = [_use(path, sorted(lines)) for path, lines in reader.lines.items()]
     absent = [use.path for use in uses if not use.is_there]
     modules = {other for other in absent if any(path.startswith(f"{other}.") for path in absent)}
-    kept = [use for use in uses if use.path not in modules]  # `contrib.x`, where `contrib.x.y` is
+    kept = [
+        use for use in uses if use.path not in modules
+    ]  # drop `contrib.x` if `contrib.x.y` is listed
     return ProgramNames(sorted(kept, key=lambda use: (use.lines[0], use.path)))
 
 
@@ -66,7 +69,7 @@ def _use(path: str, lines: list[int]) -> NameUse:
 
 
 def _value(path: str) -> object:
-    """What a path names. AttributeError if it is not there."""
+    """Return the value of a path. Raise AttributeError if it does not exist."""
     owner = path
     while not is_module(owner):
         owner = owner.rpartition(".")[0]
@@ -78,10 +81,11 @@ def _value(path: str) -> object:
 
 
 def checked_part(path: str) -> str:
-    """A chain of attributes, up to where it is known what it means: `GraphKeys.LOSSES` is whole.
+    """Return the part of a path that can be checked; all of `GraphKeys.LOSSES`.
 
-    Of what is neither a module nor a class, the attributes are not known: `flags.FLAGS.rate` is
-    `flags.FLAGS`. What is not in a module stays whole, since it may be a module.
+    Attributes of values that are neither modules nor classes can't be checked: `flags.FLAGS.rate`
+    becomes `flags.FLAGS`. A path whose first name is missing in its module is returned whole, since
+    it may be a module.
     """
     parts, value = path.split("."), None
     for count in range(1, len(parts) + 1):
@@ -104,30 +108,32 @@ def checked_part(path: str) -> str:
 
 
 class _ClassScope(dict[str, str | None]):
-    """What a class binds, which its functions do not see."""
+    """The names that a class body binds; the methods of the class do not see them."""
 
 
 class _Reader(ast.NodeVisitor):
-    """Goes through a program; `lines` has the lines of each path below `tensorflow`."""
+    """Walks a program; `lines` has the line numbers of each path below `tensorflow`."""
 
     def __init__(self) -> None:
         self.lines: dict[str, set[int]] = defaultdict(set)
-        self._scopes: list[dict[str, str | None]] = [{}]  # names with their paths; None for others
+        self._scopes: list[dict[str, str | None]] = [
+            {}
+        ]  # paths by name; None for names of other objects
 
     def collect_module(self, tree: ast.Module) -> None:
-        """Notes what the module's own imports and aliases name: functions may stand before them."""
+        """Bind the module's imports and aliases first, because functions may precede them."""
         for node in _statements(tree):
             if isinstance(node, ast.Import | ast.ImportFrom | ast.Assign):
                 self.visit(node)
         self.lines.clear()
 
-    # -- what names mean
+    # -- the meaning of names
 
     def _bind(self, name: str, path: str | None) -> None:
         self._scopes[-1][name] = path
 
     def _path(self, node: ast.AST) -> str | None:
-        """The path below `tensorflow` that an expression names; None if it names something else."""
+        """Return the path below `tensorflow` that an expression names; None for any other."""
         names_after = []
         while isinstance(node, ast.Attribute):
             names_after.append(node.attr)
@@ -143,7 +149,7 @@ class _Reader(ast.NodeVisitor):
         if path:
             self.lines[checked_part(path)].add(line)
 
-    # -- what binds names
+    # -- statements that bind names
 
     def visit_Import(self, node: ast.Import) -> None:
         for alias in node.names:
@@ -231,7 +237,7 @@ class _Reader(ast.NodeVisitor):
 
 
 def _statements(tree: ast.AST) -> list[ast.AST]:
-    """The statements of a module outside functions and classes, those in branches too."""
+    """Return a module's statements outside functions and classes, including those in branches."""
     statements: list[ast.AST] = []
     for node in ast.iter_child_nodes(tree):
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.expr):

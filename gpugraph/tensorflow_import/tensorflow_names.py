@@ -1,4 +1,4 @@
-"""Looks up TensorFlow's names here: those of public modules, and those of the module table."""
+"""Looks up TensorFlow's names in the public modules and in the module table."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ABSENT = object()
 
 
 class ModulePath(NamedTuple):
-    """What a name means that is a module: its path below `tensorflow`."""
+    """The value of a name that stands for a module: its path below `tensorflow`."""
 
     path: str
 
@@ -51,9 +51,10 @@ _OPS_BY_NAME = _OpsByName()
 
 
 def canonical(path: str) -> str:
-    """The path with its trees answered: `compat.v1.nn` is `nn`. The root is the empty text.
+    """Return the path with its trees resolved: `compat.v1.nn` is `nn`. The root is the empty
+    string.
 
-    A row below a tree stands for itself: `python.keras.engine`.
+    A row below a tree takes precedence: `python.keras.engine`.
     """
     if path in ROWS:
         return path
@@ -74,7 +75,7 @@ def _public_path(target: str) -> str:
 
 @functools.cache
 def module_paths() -> frozenset[str]:
-    """The paths of all modules below `tensorflow`, trees aside; the root is the empty text."""
+    """Return the paths of all modules below `tensorflow`, except trees; the root is ""."""
     paths = {"", "compat", *TENSORFLOW_PATHS, *ROWS}
     for path in [*paths, *TREES]:
         parents = path.split(".")[:-1]
@@ -83,12 +84,14 @@ def module_paths() -> frozenset[str]:
 
 
 def is_module(path: str) -> bool:
-    """Whether `tensorflow.<path>` is a module here."""
+    """Return whether `tensorflow.<path>` is a module here."""
     return canonical(path) in module_paths()
 
 
 def find(path: str, name: str) -> Any:
-    """What a name means in a module: a value or a ModulePath. AttributeError if it is not there."""
+    """Return the value of a name in a module, or a ModulePath. Raise AttributeError if it is
+    missing.
+    """
     here = canonical(path)
     row = ROWS.get(here)
     if row and name in row.names:
@@ -102,7 +105,7 @@ def find(path: str, name: str) -> Any:
             return value
     if is_module(_joined(path, name)):
         return ModulePath(_joined(path, name))
-    for module in modules:  # another public module, as tf.app.flags is
+    for module in modules:  # another public module, such as tf.app.flags
         if module.__name__ in _public_paths():
             return ModulePath(_public_paths()[module.__name__])
     raise AttributeError(name)
@@ -114,7 +117,7 @@ def _public_paths() -> dict[str, str]:
 
 
 def names(path: str) -> list[str]:
-    """All names of a module, modules below it among them."""
+    """Return all names of a module, including the modules below it."""
     here = canonical(path)
     known = set(ROWS[here].names) if here in ROWS else set()
     below = f"{here}." if here else ""
@@ -133,7 +136,7 @@ def names(path: str) -> list[str]:
 
 
 def sources(path: str) -> Iterator[Any]:
-    """The modules whose names a module has, by its canonical path."""
+    """Yield the objects whose names a module has, given its canonical path."""
     if path in ROWS:
         yield from map(target, ROWS[path].sources)
     if path == "":
@@ -143,7 +146,9 @@ def sources(path: str) -> Iterator[Any]:
 
 
 def target(text: str) -> Any:
-    """What a target of the table names: see `module_table`. An error if it is not there."""
+    """Return the value of a target in the table (see `module_table`). Raise an error if it is
+    missing.
+    """
     if text.startswith("'"):
         return text[1:]
     if text.startswith("@"):

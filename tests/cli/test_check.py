@@ -99,8 +99,10 @@ def test_a_program_of_python_2_is_told(tmp_path: Path, capsys: pytest.CaptureFix
     (tmp_path / "bytes.py").write_bytes(b"\x00\xff")
     assert main(["check", str(tmp_path)]) == 1
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith(f"{tmp_path.as_posix()}/bytes.py: no Python 3: ")
-    assert lines[1].startswith(f"{tmp_path.as_posix()}/two.py: no Python 3: line 2: Missing paren")
+    assert lines[0].startswith(f"{tmp_path.as_posix()}/bytes.py: not valid Python 3: ")
+    assert lines[1].startswith(
+        f"{tmp_path.as_posix()}/two.py: not valid Python 3: line 2: Missing paren"
+    )
 
 
 def test_status_and_what_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

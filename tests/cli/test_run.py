@@ -203,7 +203,7 @@ def test_missing_names_are_listed_at_the_end_of_a_failed_run(tmp_path: Path) -> 
     assert not any("answering_modules" in line for line in errors)
     assert [line.partition(", ")[0] for line in errors[errors.index(error) + 1 :]] == [
         "",
-        "gpugraph lacks names that the program asked for:",
+        "gpugraph lacks names that the program used:",
         f"  tf.nn.rlu  {file}:4; nearest: tf.nn.relu",
         f"  tf.train.AdamOptimiser  {file}:7; nearest: tf.train.AdamOptimizer",
     ]

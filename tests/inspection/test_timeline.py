@@ -81,8 +81,8 @@ def test_what_is_no_statistics_is_refused() -> None:
         ("X", {"dur": 1e9}, "begins before the step before it ends"),
         ("s", {"id": 99}, "has one end"),
         ("f", {"ts": 0.0}, "goes back in time"),
-        ("C", {"args": {"bytes": "many"}}, "its counter is no number"),
-        ("M", {"ph": "?"}, "no event of a phase"),
+        ("C", {"args": {"bytes": "many"}}, "its counter is not a number"),
+        ("M", {"ph": "?"}, "not an event of a known phase"),
     ],
 )
 def test_the_validator_finds_faults(metadata: Any, phase: str, change: Any, fault: str) -> None:
@@ -90,4 +90,4 @@ def test_the_validator_finds_faults(metadata: Any, phase: str, change: Any, faul
     event = next(event for event in trace["traceEvents"] if event["ph"] == phase)
     event.update(change)
     assert any(fault in found for found in trace_faults(trace))
-    assert list(trace_faults([])) == ["it is no object with a list 'traceEvents'"]
+    assert list(trace_faults([])) == ["the trace is not an object with a list 'traceEvents'"]

@@ -1,4 +1,6 @@
-"""What programs take from `tf.contrib`: `framework`, `layers`, `slim`, which has both, and more."""
+"""The part of `tf.contrib` that programs use: `framework`, `layers`, `slim`, which has both, and
+more.
+"""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""`tf.contrib.checkpoint`: what a checkpoint of objects follows, and what is in one."""
+"""`tf.contrib.checkpoint`: trackable objects, and the contents of checkpoints."""
 
 from gpugraph.building import trackable as _trackable
 from gpugraph.building.trackable import (

@@ -1,4 +1,4 @@
-"""Sequence to sequence over lists of steps, as in the first tutorials."""
+"""Sequence-to-sequence models over lists of steps, as in the first tutorials."""
 
 from gpugraph.library.seq2seq.legacy_decoders import (
     attention_decoder as attention_decoder,

@@ -1,4 +1,4 @@
-"""Tables: filled once, or changed by runs; vocabularies as tables."""
+"""Lookup tables, static or mutable; vocabularies as tables."""
 
 from gpugraph.library.lookup import mutable_tables as _mutable_tables
 from gpugraph.library.lookup.index_tables import (

@@ -1,3 +1,3 @@
-"""Sequence to sequence: decoders, attention, beam search."""
+"""Sequence-to-sequence models: decoders, attention, beam search."""
 
 from gpugraph.library.seq2seq import *

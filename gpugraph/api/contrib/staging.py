@@ -1,4 +1,4 @@
-"""Areas in which a step's inputs lie ready while another step runs."""
+"""Staging areas, which hold the next step's inputs ready while a step runs."""
 
 from gpugraph.ops.queues.staging_classes import (
     MapStagingArea as MapStagingArea, StagingArea as StagingArea,

@@ -1,4 +1,4 @@
-"""SavedModels: graphs with their variables, assets and signatures, written, loaded and called."""
+"""SavedModels: writing, loading and calling graphs with their variables, assets and signatures."""
 
 from gpugraph.api.saved_model import (
     builder as builder, constants as constants, loader as loader, main_op as main_op,

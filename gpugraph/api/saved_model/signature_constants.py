@@ -1,4 +1,4 @@
-"""`tf.saved_model.signature_constants`: names in signatures that TensorFlow Serving knows."""
+"""`tf.saved_model.signature_constants`: names in signatures that TensorFlow Serving uses."""
 
 from gpugraph.library.saved_models.model_names import (
     CLASSIFY_INPUTS as CLASSIFY_INPUTS, CLASSIFY_METHOD_NAME as CLASSIFY_METHOD_NAME,

@@ -1,4 +1,4 @@
-"""`tf.saved_model.signature_def_utils`: SignatureDefs, built and judged."""
+"""`tf.saved_model.signature_def_utils`: building and validation of SignatureDefs."""
 
 from gpugraph.library.saved_models.signatures import (
     build_signature_def as build_signature_def,

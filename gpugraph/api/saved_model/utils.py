@@ -1,4 +1,4 @@
-"""`tf.saved_model.utils`: TensorInfos of tensors, and tensors of TensorInfos."""
+"""`tf.saved_model.utils`: conversion of tensors to TensorInfos and back."""
 
 from gpugraph.library.saved_models.tensor_infos import (
     build_tensor_info as build_tensor_info,

@@ -1,1 +1,1 @@
-"""Names that `tf` and one of its modules both have, for `import *`."""
+"""Names that both `tf` and one of its modules have, for `import *`."""

@@ -1,4 +1,4 @@
-"""Files of records, written and read by Python."""
+"""Record files, read and written from Python."""
 
 from gpugraph.formats.record_files import (
     TFRecordCompressionType as TFRecordCompressionType, TFRecordOptions as TFRecordOptions,

@@ -1,4 +1,4 @@
-"""What `tf` and `tf.io` share: Examples, records and SparseTensors as strings."""
+"""The names that `tf` and `tf.io` share: Examples, records and SparseTensors as strings."""
 
 from gpugraph.ops.parsing.feature_kinds import (
     FixedLenFeature as FixedLenFeature, FixedLenSequenceFeature as FixedLenSequenceFeature,

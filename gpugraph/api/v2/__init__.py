@@ -1,4 +1,4 @@
-"""`tf.compat.v2`: the few names of TensorFlow 2 that programs of the first version reach for."""
+"""`tf.compat.v2`: the few names of TensorFlow 2 that programs for TensorFlow 1 use."""
 
 from gpugraph.api.v2 import nn_v2 as _nn_v2
 from gpugraph.building.compatibility.version_2_functions import name_scope as name_scope

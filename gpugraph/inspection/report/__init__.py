@@ -1,1 +1,1 @@
-"""The report of a step: one HTML page that needs no network."""
+"""The report of a step: one self-contained HTML page."""

@@ -1,4 +1,4 @@
-"""Memory of a device over a run: live bytes by time, the peak, and who owns memory there."""
+"""The memory of a device over a run: live bytes over time, the peak, and the owners at the peak."""
 
 from __future__ import annotations
 
@@ -8,20 +8,21 @@ from gpugraph.inspection.step_statistics import span_of
 from gpugraph.plan import GraphRecord
 from gpugraph.runtime import StepTrace
 
-MOST_OWNERS, MOST_MOMENTS = 20, 2_000
-"""Owners at the peak that are named (the others are one sum); moments of a curve (of neighbours
-beyond, the one with more bytes stays)."""
+MAX_OWNERS, MAX_MOMENTS = 20, 2_000
+"""The maximum number of owners that are named at the peak (the others are one sum), and of points
+of a
+curve (a longer curve keeps the maximum of each group of neighbours)."""
 
 
 def memory_over_time(device: str, graph: GraphRecord, trace: StepTrace) -> dict[str, Any]:
-    """The curve as `[microseconds, bytes]`, the peak, and the owners there.
+    """Return the curve as `[microseconds, bytes]` pairs, the peak, and the owners at the peak.
 
-    Bytes are those that the plan knows (of its arena, of variables and of constants) and those that
-    the device gives out during the run, for what is sized in it.
+    The bytes are the sum of the plan's bytes (its arena, variables and constants) and those
+    that the device allocates during the run for values whose size is known only then.
     """
     live, known = graph.live_bytes(device), graph.by_name()
     place = max(range(len(live)), key=live.__getitem__, default=-1)
-    total, sized_then, moment = live[place] if live else 0, 0, 0.0  # at the peak
+    total, sized_then, moment = live[place] if live else 0, 0, 0.0  # values at the peak
     curve: list[list[float]] = []
     sized = 0
     for time in trace.times:
@@ -31,10 +32,10 @@ def memory_over_time(device: str, graph: GraphRecord, trace: StepTrace) -> dict[
         if first < 0:
             continue
         start = round(time.begun / 1000, 3)
-        most = max(range(first, max(first, last) + 1), key=live.__getitem__)
-        curve.append([start, live[most] + sized])
-        if live[most] + sized > total:
-            total, sized_then, place, moment = live[most] + sized, sized, most, start
+        position = max(range(first, max(first, last) + 1), key=live.__getitem__)
+        curve.append([start, live[position] + sized])
+        if live[position] + sized > total:
+            total, sized_then, place, moment = live[position] + sized, sized, position, start
         elif not sized_then and first <= place:
             moment = max(moment, start)
     owners = owners_at(place, device, graph)
@@ -49,12 +50,15 @@ def memory_over_time(device: str, graph: GraphRecord, trace: StepTrace) -> dict[
 
 
 def owners_at(place: int, device: str, graph: GraphRecord) -> list[list[Any]]:
-    """Owner, kind and bytes of what is live at a place, most first; the rest as one."""
+    """Return owner, kind and bytes of the storage that is live at a position of the order.
+
+    The largest come first; those after the first `MAX_OWNERS` are one sum.
+    """
     live = sorted(graph.live(device, place), key=lambda storage: -storage.num_bytes)
     owners: list[list[Any]] = [
-        [storage.owner, storage.kind, storage.num_bytes] for storage in live[:MOST_OWNERS]
+        [storage.owner, storage.kind, storage.num_bytes] for storage in live[:MAX_OWNERS]
     ]
-    rest = live[MOST_OWNERS:]
+    rest = live[MAX_OWNERS:]
     if rest:
         total = sum(storage.num_bytes for storage in rest)
         owners.append([f"{len(rest)} others", "", total])
@@ -62,7 +66,7 @@ def owners_at(place: int, device: str, graph: GraphRecord) -> list[list[Any]]:
 
 
 def _thinned(curve: list[list[float]]) -> list[list[float]]:
-    """A curve of at most `MOST_MOMENTS`, with the peaks it had."""
-    size = -(-len(curve) // MOST_MOMENTS) or 1
+    """Return the curve reduced to at most `MAX_MOMENTS` points, with its peaks preserved."""
+    size = -(-len(curve) // MAX_MOMENTS) or 1
     groups = (curve[start : start + size] for start in range(0, len(curve), size))
     return [[group[0][0], max(bytes_ for _, bytes_ in group)] for group in groups]

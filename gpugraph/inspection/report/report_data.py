@@ -1,6 +1,6 @@
-"""What a report shows of a step, as lists and numbers that JSON holds, bounded in size.
+"""The data of a report page, as JSON lists and numbers of bounded size.
 
-Names are of the user's graph and not trusted: they are data here, and text on the page.
+Names come from the user's graph and are not trusted: they are data here, and text on the page.
 """
 
 from __future__ import annotations
@@ -16,40 +16,43 @@ from gpugraph.inspection.step_statistics import member_names, producer, step_wor
 from gpugraph.plan import GraphRecord, NodeRecord, PassReport, Plan, TensorRecord, step_codes
 from gpugraph.runtime import StepTrace
 
-MOST_NODES = 20_000
-"""Nodes, steps and operations of which a page tells; of the others it tells the number."""
+MAX_NODES = 20_000
+"""The maximum number of nodes, steps and operations on a page; beyond it, only the count is shown.
+"""
 
-MOST_LINES = 300
-MOST_MEMBERS = 100
-MOST_CHARACTERS = 1_000
+MAX_LINES = 300
+MAX_MEMBERS = 100
+MAX_CHARACTERS = 1_000
 
 DATA, CONTROL, TRANSFER = range(3)
-"""Kinds of edges, as the page's script knows them."""
+"""Kinds of edges; the page's script uses the same numbers."""
 
 
 class Texts:
-    """Texts that come often, each kept once: rows hold their numbers."""
+    """Texts that occur often, each stored once: rows refer to them by number."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
 
     def number(self, text: object) -> int:
-        """The number of a text, which is cut where it is long."""
+        """Return the number of a text; a long text is shortened."""
         return self._numbers.setdefault(cut(str(text)), len(self._numbers))
 
     def all(self) -> list[str]:
-        """The texts by their numbers."""
+        """Return the texts in the order of their numbers."""
         return list(self._numbers)
 
 
 def cut(text: str) -> str:
-    """A text of at most `MOST_CHARACTERS`, its middle left out where it is longer."""
-    half = MOST_CHARACTERS // 2
-    return text if len(text) <= MOST_CHARACTERS else f"{text[:half]} ... {text[-half:]}"
+    """Return the text; if it exceeds `MAX_CHARACTERS`, only its start and end, with " ... "
+    between.
+    """
+    half = MAX_CHARACTERS // 2
+    return text if len(text) <= MAX_CHARACTERS else f"{text[:half]} ... {text[-half:]}"
 
 
 def report_data(plan: Plan, trace: StepTrace, graph: GraphRecord) -> dict[str, Any]:
-    """What the page's script draws: rows of numbers and texts, and the devices they are on."""
+    """Return the data that the page's script draws: rows of numbers and texts, and the devices."""
     texts = Texts()
     devices = list(dict.fromkeys(node.device for node in graph.nodes))
     devices += [step.device for step in plan.steps if step.device not in devices]
@@ -66,7 +69,7 @@ def report_data(plan: Plan, trace: StepTrace, graph: GraphRecord) -> dict[str, A
         "arena": dict(sorted(plan.arena_bytes.items())),
         "transfers": [
             [cut(copy.tensor), numbers.get(copy.source), numbers.get(copy.target), copy.num_bytes]
-            for copy in plan.transfers[:MOST_NODES]
+            for copy in plan.transfers[:MAX_NODES]
         ],
         "placements": _placements(plan, numbers, texts),
         "passes": [_pass_row(report) for report in plan.current_reports(step_codes(plan.steps))],
@@ -80,8 +83,8 @@ def report_data(plan: Plan, trace: StepTrace, graph: GraphRecord) -> dict[str, A
 
 
 def _nodes(graph: GraphRecord, numbers: Mapping[str, int], texts: Texts) -> list[list[Any]]:
-    """Name, op, device, depth, edges, outputs, bytes, members of each node."""
-    nodes = graph.nodes[:MOST_NODES]
+    """Return name, op, device, depth, edges, outputs, bytes and members of each node."""
+    nodes = graph.nodes[:MAX_NODES]
     known = {node.name: place for place, node in enumerate(nodes)}
     senders: dict[str, int] = {}
     rows = []
@@ -97,7 +100,7 @@ def _nodes(graph: GraphRecord, numbers: Mapping[str, int], texts: Texts) -> list
                 _edges(node, known, senders),
                 texts.number(", ".join(map(_tensor_text, node.outputs))),
                 sum(_bytes(tensor, graph) for tensor in node.outputs),
-                [cut(name) for name in node.members[:MOST_MEMBERS]],
+                [cut(name) for name in node.members[:MAX_MEMBERS]],
             ]
         )
     return rows
@@ -106,7 +109,7 @@ def _nodes(graph: GraphRecord, numbers: Mapping[str, int], texts: Texts) -> list
 def _edges(
     node: NodeRecord, known: Mapping[str, int], senders: Mapping[str, int]
 ) -> list[list[int]]:
-    """The places of the nodes that a node takes from or waits for, and the kinds of edges."""
+    """Return the indices of the nodes that a node depends on, each with the kind of the edge."""
     edges: dict[int, int] = {}
     for name in node.inputs:
         source = known.get(producer(name))
@@ -134,11 +137,15 @@ def _bytes(tensor: TensorRecord, graph: GraphRecord) -> int:
 def _steps(
     trace: StepTrace, graph: GraphRecord, numbers: Mapping[str, int], texts: Texts
 ) -> list[list[Any]]:
-    """Name, op, device, lane, start and duration in microseconds, how, nodes of each step."""
+    """Return a row for each step.
+
+    A row is name, op, device, lane, start and duration in microseconds, how the step ran, and
+    nodes.
+    """
     known = graph.by_name()
     lanes = {device: Lanes() for device in numbers}
     rows = []
-    for time in trace.times[:MOST_NODES]:
+    for time in trace.times[:MAX_NODES]:
         step, start = time.step, time.begun / 1000
         duration = max(time.ended - time.begun, 1) / 1000
         lane, _ = lanes[step.device].lane(start, duration)
@@ -152,14 +159,18 @@ def _steps(
                 round(start, 3),
                 round(duration, 3),
                 texts.number(step_words(time)),
-                [place for place in places if place < MOST_NODES],
+                [place for place in places if place < MAX_NODES],
             ]
         )
     return rows
 
 
 def _placements(plan: Plan, numbers: Mapping[str, int], texts: Texts) -> list[list[Any]]:
-    """Name, op, device, how it is run, why it is there, the user's line of each operation."""
+    """Return a row for each operation.
+
+    A row is name, op, device, how the operation runs, the reason for its device, and the user's
+    line.
+    """
     here = f"{os.getcwd()}{os.sep}"
     return [
         [
@@ -170,18 +181,18 @@ def _placements(plan: Plan, numbers: Mapping[str, int], texts: Texts) -> list[li
             texts.number(op.reason),
             texts.number("" if op.origin is None else str(op.origin).removeprefix(here)),
         ]
-        for op in plan.placements[:MOST_NODES]
+        for op in plan.placements[:MAX_NODES]
     ]
 
 
 def _pass_row(report: PassReport) -> list[Any]:
-    """Name, summary, milliseconds, lines, and how many lines are left out."""
-    lines, more = bounded(report.lines, MOST_LINES)
+    """Return name, summary, milliseconds, lines, and the number of lines that are left out."""
+    lines, num_left_out = bounded(report.lines, MAX_LINES)
     name, milliseconds = report.name, round(report.seconds * 1e3, 3)
-    return [name, cut(report.summary), milliseconds, [cut(line) for line in lines], more]
+    return [name, cut(report.summary), milliseconds, [cut(line) for line in lines], num_left_out]
 
 
-def bounded(items: Iterable[str], most: int) -> tuple[Sequence[str], int]:
-    """The first `most` items, and how many there are beyond."""
+def bounded(items: Iterable[str], max_count: int) -> tuple[Sequence[str], int]:
+    """Return the first `max_count` items and the number of items beyond them."""
     listed = list(items)
-    return listed[:most], max(len(listed) - most, 0)
+    return listed[:max_count], max(len(listed) - max_count, 0)

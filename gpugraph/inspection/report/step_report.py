@@ -1,4 +1,4 @@
-"""StepReport: a step that has run, as one HTML page."""
+"""StepReport: one step after its run, as an HTML page."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _HEIGHT = 900
 class StepReport:
     """One run: its graph, times, memory, fusion and placement.
 
-    `write(path)` writes the page, `html()` is its text, `data` is what it shows: lists and numbers
-    that JSON holds. A notebook shows the page.
+    `write(path)` writes the page, `html()` returns its text, and `data` is its content as JSON
+    lists and numbers. A notebook displays the page.
     """
 
     def __init__(self, plan: Plan, trace: StepTrace, graph: GraphRecord) -> None:
@@ -28,11 +28,13 @@ class StepReport:
 
     @property
     def title(self) -> str:
-        """What the step fetches and runs."""
+        """The fetches and targets of the step."""
         return str(self.data["title"])
 
     def html(self) -> str:
-        """The whole page, in ASCII: style, script and data are in it, and it loads nothing."""
+        """Return the whole page in ASCII. It contains its style, script and data, and loads
+        nothing.
+        """
         values = {
             "title": html.escape(self.title),
             "style": _file("report.css"),
@@ -44,7 +46,7 @@ class StepReport:
         return page.encode("ascii", "xmlcharrefreplace").decode("ascii")
 
     def write(self, path: str | Path) -> None:
-        """Writes the page to a file; OSError where that can't be."""
+        """Write the page to a file. Raise OSError if that fails."""
         Path(path).write_text(self.html(), "ascii")
 
     def __repr__(self) -> str:
@@ -52,7 +54,7 @@ class StepReport:
         return f"<StepReport of '{self.title}': {counts['steps']} steps, {counts['nodes']} nodes>"
 
     def _repr_html_(self) -> str:
-        """The page in a frame of its own, so that its style and script stay there."""
+        """Return the page in an iframe, which isolates its style and script."""
         return (
             f'<iframe srcdoc="{html.escape(self.html())}" sandbox="allow-scripts" '
             f'style="width:100%;height:{_HEIGHT}px;border:0"></iframe>'
@@ -60,7 +62,7 @@ class StepReport:
 
 
 def json_in_html(value: object) -> str:
-    """JSON that ends no element and begins no comment, whatever the texts in it are."""
+    """Return JSON that can't close an HTML element or open a comment, whatever its texts are."""
     text = json.dumps(value, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 

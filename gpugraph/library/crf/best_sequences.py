@@ -1,4 +1,4 @@
-"""The tag sequence of the highest score in a linear chain, by Viterbi's algorithm."""
+"""The tag sequence with the highest score in a linear chain, by the Viterbi algorithm."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from gpugraph.ops.reductions.reduction_functions import reduce_max
 
 
 class CrfDecodeForwardRnnCell(RNNCell):
-    """A step forward: the best score of a way to each tag, and the tag that it comes from."""
+    """A forward step: the best score of a path to each tag, and the preceding tag on that path."""
 
     def __init__(self, transition_params: Any) -> None:
         super().__init__()
@@ -44,14 +44,16 @@ class CrfDecodeForwardRnnCell(RNNCell):
         return self._num_tags
 
     def __call__(self, inputs: Any, state: Any, scope: Any = None) -> tuple[Tensor, Tensor]:
-        """(the tags that the best ways come from, their scores), both [batch, tags]."""
+        """Return (the preceding tags on the best paths, the scores of these paths), both [batch,
+        tags].
+        """
         del scope
         ways = expand_dims(state, 2) + self._transition_params
         return cast(argmax(ways, 1), int32), inputs + reduce_max(ways, [1])
 
 
 class CrfDecodeBackwardRnnCell(RNNCell):
-    """A step back: the tag that the best way to the current one comes from."""
+    """A backward step: the tag that precedes the current one on the best path."""
 
     def __init__(self, num_tags: Any) -> None:
         super().__init__()
@@ -59,16 +61,19 @@ class CrfDecodeBackwardRnnCell(RNNCell):
 
     @property
     def state_size(self) -> int:
-        """One tag."""
+        """The size of a state of one tag."""
         return 1
 
     @property
     def output_size(self) -> int:
-        """One tag."""
+        """The size of an output of one tag."""
         return 1
 
     def __call__(self, inputs: Any, state: Any, scope: Any = None) -> tuple[Tensor, Tensor]:
-        """The tag before `state` [batch, 1] by `inputs`, of the forward cell, twice."""
+        """Return the tag before `state` [batch, 1], both as output and as new state.
+
+        `inputs` are the outputs of the forward cell.
+        """
         del scope
         tags = squeeze(state, [1])
         before = gather_nd(inputs, stack([range_of(shape(inputs)[0]), tags], 1))
@@ -78,10 +83,10 @@ class CrfDecodeBackwardRnnCell(RNNCell):
 def crf_decode(
     potentials: Any, transition_params: Any, sequence_length: Any
 ) -> tuple[Tensor, Tensor]:
-    """(the best tags of each row, int32 [batch, time], their scores [batch]).
+    """Return (the best tags of each row, int32 [batch, time], their scores [batch]).
 
     potentials: unary scores [batch, time, tags]; transition_params [tags, tags]. Steps beyond a
-    row's length are tag 0.
+    row's length have tag 0.
     """
     unary, params = convert_to_tensor(potentials), convert_to_tensor(transition_params)
 
@@ -117,7 +122,7 @@ def crf_decode(
 
 
 def viterbi_decode(score: Any, transition_params: Any) -> tuple[list[int], Any]:
-    """(the best tags, their score), by NumPy: unary scores [time, tags], [tags, tags]."""
+    """Compute (the best tags, their score) with NumPy from scores [time, tags] and [tags, tags]."""
     score = np.asarray(score)
     if score.ndim != 2 or not len(score):
         raise ValueError(f"score must be of shape [time, tags], not {list(score.shape)}")

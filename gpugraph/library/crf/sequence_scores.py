@@ -1,8 +1,8 @@
-"""Scores of tag sequences in a linear chain: unary ones of each step, and of each transition.
+"""Scores of tag sequences in a linear chain: a unary score of each step and one of each transition.
 
-Everywhere: inputs [batch, time, tags] are the unary scores, `transition_params` [tags, tags] the
-scores of going from a tag (row) to another, tag_indices [batch, time] integers, and
-sequence_lengths [batch] say how many steps of each row count.
+In all functions, inputs [batch, time, tags] are the unary scores, `transition_params` [tags, tags]
+are the scores of transitions from a tag (row) to another, tag_indices [batch, time] are integers,
+and sequence_lengths [batch] are the numbers of valid steps of each row.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from gpugraph.ops.reductions.reduction_functions import reduce_logsumexp, reduce
 
 
 def size_of(tensor: Tensor, axis: int) -> Any:
-    """The size of an axis, as an int where it is known."""
+    """Return the size of an axis, as an int if it is known."""
     known = tensor.shape.with_rank_at_least(axis + 1).as_list()[axis]
     return shape(tensor)[axis] if known is None else known
 
 
 def has_one_step(inputs: Tensor) -> Any:
-    """Whether sequences are of one step: a bool, or a tensor where that follows at run."""
+    """Return whether sequences have one step: a bool, or a tensor if only a run determines it."""
     steps = size_of(inputs, 1)
     return steps == 1 if isinstance(steps, int) else equal(steps, 1)
 
@@ -51,7 +51,7 @@ def _zero_if_empty(values: Tensor, sequence_lengths: Any) -> Tensor:
 
 
 class CrfForwardRnnCell(RNNCell):
-    """A step of the forward algorithm: the log of the summed scores of all ways to each tag."""
+    """A step of the forward algorithm: the log of the summed scores of all paths to each tag."""
 
     def __init__(self, transition_params: Any) -> None:
         super().__init__()
@@ -69,7 +69,10 @@ class CrfForwardRnnCell(RNNCell):
         return self._num_tags
 
     def __call__(self, inputs: Any, state: Any, scope: Any = None) -> tuple[Tensor, Tensor]:
-        """The state [batch, tags] after the unary scores `inputs` [batch, tags], twice."""
+        """Return the state after the unary scores `inputs`, both as output and as new state.
+
+        All of them are [batch, tags].
+        """
         del scope
         ways = expand_dims(state, 2) + self._transition_params
         alphas = inputs + reduce_logsumexp(ways, [1])
@@ -77,7 +80,7 @@ class CrfForwardRnnCell(RNNCell):
 
 
 def crf_unary_score(tag_indices: Any, sequence_lengths: Any, inputs: Any) -> Tensor:
-    """The sum of the unary scores of each row's tags [batch]."""
+    """Return the sum of the unary scores of each row's tags [batch]."""
     inputs = convert_to_tensor(inputs)
     tags = cast(tag_indices, int32)
     rows = expand_dims(range_of(shape(tags)[0]), 1) + zeros_like(tags)
@@ -94,7 +97,7 @@ def _triples(*parts: Tensor) -> Tensor:
 
 
 def crf_binary_score(tag_indices: Any, sequence_lengths: Any, transition_params: Any) -> Tensor:
-    """The sum of the scores of each row's transitions [batch]."""
+    """Return the sum of the scores of each row's transitions [batch]."""
     params = convert_to_tensor(transition_params)
     tags = cast(tag_indices, int32)
     pairs = tags[:, :-1] * shape(params)[0] + tags[:, 1:]
@@ -107,7 +110,9 @@ def crf_binary_score(tag_indices: Any, sequence_lengths: Any, transition_params:
 def crf_sequence_score(
     inputs: Any, tag_indices: Any, sequence_lengths: Any, transition_params: Any
 ) -> Tensor:
-    """The unnormalized score of each row's tags [batch]: unary and of transitions."""
+    """Return the unnormalized score of each row's tags [batch]: unary scores plus transition
+    scores.
+    """
     unary = crf_unary_score(tag_indices, sequence_lengths, inputs)
     return unary + crf_binary_score(tag_indices, sequence_lengths, transition_params)
 
@@ -115,9 +120,9 @@ def crf_sequence_score(
 def crf_multitag_sequence_score(
     inputs: Any, tag_bitmap: Any, sequence_lengths: Any, transition_params: Any
 ) -> Tensor:
-    """The log of the summed scores of all tag sequences that a bitmap allows [batch].
+    """Return the log of the summed scores of all tag sequences that a bitmap allows [batch].
 
-    tag_bitmap: bool [batch, time, tags], whether a tag may stand at a step.
+    tag_bitmap: bool [batch, time, tags], whether a tag is allowed at a step.
     """
     inputs, allowed = convert_to_tensor(inputs), convert_to_tensor(tag_bitmap, boolean)
     if not inputs.dtype.is_floating:
@@ -127,7 +132,7 @@ def crf_multitag_sequence_score(
 
 
 def crf_log_norm(inputs: Any, sequence_lengths: Any, transition_params: Any) -> Tensor:
-    """The log of the summed scores of all tag sequences [batch]; 0 for rows without steps."""
+    """Return the log of the summed scores of all tag sequences [batch]; 0 for empty rows."""
     inputs, params = convert_to_tensor(inputs), convert_to_tensor(transition_params)
     first = inputs[:, 0]
 
@@ -152,7 +157,7 @@ def crf_log_norm(inputs: Any, sequence_lengths: Any, transition_params: Any) -> 
 def crf_log_likelihood(
     inputs: Any, tag_indices: Any, sequence_lengths: Any, transition_params: Any = None
 ) -> tuple[Tensor, Any]:
-    """(the log-likelihood of each row's tags [batch], the transition scores).
+    """Return (the log-likelihood of each row's tags [batch], the transition scores).
 
     transition_params: by default a variable `transitions` of the current variable scope.
     """

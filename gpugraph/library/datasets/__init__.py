@@ -1,1 +1,1 @@
-"""Data that programs of TensorFlow's tutorials read from files: the digits of MNIST."""
+"""Data sets that TensorFlow's tutorials read from files: the MNIST digits."""

@@ -1,4 +1,4 @@
-"""The digits of MNIST, read from files: `tensorflow.examples.tutorials.mnist.input_data`.
+"""The MNIST digits, read from files: `tensorflow.examples.tutorials.mnist.input_data`.
 
 Nothing is downloaded. The files have the IDX format: a magic number, the sizes as big-endian 32-bit
 integers, then the bytes (Yann LeCun et al., "The MNIST database of handwritten digits").
@@ -24,7 +24,7 @@ from gpugraph.base.whole_files import open_to_read
 from gpugraph.ops.random.seeds_and_streams import get_seed
 
 SOURCE_URL = "https://storage.googleapis.com/cvdf-datasets/mnist/"
-"""Where TensorFlow downloads the files from; here an argument that has no effect."""
+"""The address from which TensorFlow downloads the files; here an argument without effect."""
 
 TRAIN_IMAGES = "train-images-idx3-ubyte.gz"
 TRAIN_LABELS = "train-labels-idx1-ubyte.gz"
@@ -35,7 +35,7 @@ _FAKE_IMAGE = (1.0,) * 784
 
 
 class Datasets(NamedTuple):
-    """The parts of a data set, a `DataSet` each."""
+    """The parts of a data set; each is a `DataSet`."""
 
     train: Any
     validation: Any
@@ -43,16 +43,16 @@ class Datasets(NamedTuple):
 
 
 class DataSet:
-    """Images with their labels, which `next_batch` gives out in a random order.
+    """Images with their labels, which `next_batch` returns in a random order.
 
     Args:
       images: uint8 [number, rows, columns, 1]. labels: [number], or [number, classes] if one_hot.
-      fake_data: whether there are no images: batches are ones, with the label 0.
-      dtype: uint8, or float32: images are scaled to [0, 1].
+      fake_data: whether batches are ones with the label 0 instead of images.
+      dtype: uint8, or float32, for which images are scaled to [0, 1].
       reshape: whether images are flattened to [number, rows * columns].
-      seed: of the order, which is NumPy's; by default that of the graph.
+      seed: the seed of NumPy's order; by default that of the graph.
 
-    TypeError for another dtype.
+    Raises TypeError for another dtype.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class DataSet:
 
     @property
     def labels(self) -> Any:
-        """Their labels."""
+        """The labels of the images."""
         return self._labels
 
     @property
@@ -104,13 +104,15 @@ class DataSet:
 
     @property
     def epochs_completed(self) -> int:
-        """How often all images have been given out."""
+        """The number of times that all images have been returned."""
         return self._epochs_completed
 
     def next_batch(
         self, batch_size: int, fake_data: bool = False, shuffle: bool = True
     ) -> tuple[Any, Any]:
-        """The next images and labels; behind the last one an epoch begins, in another order."""
+        """Return the next images and labels; after the last one, a new epoch begins in another
+        order.
+        """
         if fake_data:
             label: Any = [1] + [0] * 9 if self._one_hot else 0
             return [_FAKE_IMAGE] * batch_size, [label] * batch_size
@@ -135,24 +137,26 @@ class DataSet:
 
 
 def dense_to_one_hot(labels_dense: Any, num_classes: int) -> Any:
-    """Labels [number] as float64 [number, num_classes], 1 at the label."""
+    """Convert labels [number] to float64 [number, num_classes], with 1 at the label."""
     return np.eye(num_classes)[np.asarray(labels_dense).ravel()]
 
 
 def extract_images(f: Any) -> Any:
-    """The images of a gzipped IDX file, an open one: uint8 [number, rows, columns, 1]."""
+    """Read the images of an open gzipped IDX file: uint8 [number, rows, columns, 1]."""
     return _read(gzip.GzipFile(fileobj=f), 2051, "image", f)[..., None]
 
 
 def extract_labels(f: Any, one_hot: bool = False, num_classes: int = 10) -> Any:
-    """The labels of a gzipped IDX file, an open one: uint8 [number], or `dense_to_one_hot`."""
+    """Read the labels of an open gzipped IDX file: uint8 [number], or as by `dense_to_one_hot`."""
     labels = _read(gzip.GzipFile(fileobj=f), 2049, "label", f)
     return dense_to_one_hot(labels, num_classes) if one_hot else labels
 
 
 def _read(stream: BufferedIOBase, magic: int, kind: str, file: Any) -> Any:
-    """The array of an IDX file; ValueError for another magic number, and for other sizes. No more
-    is unpacked than the sizes declare."""
+    """Read the array of an IDX file.
+
+    Raise ValueError for another magic number or other sizes. No more bytes are unpacked than the
+    sizes declare."""
     name = getattr(file, "name", file)
     number = int.from_bytes(stream.read(4), "big")
     if number != magic:
@@ -171,7 +175,7 @@ def _read(stream: BufferedIOBase, magic: int, kind: str, file: Any) -> Any:
 
 
 def _first_bytes(stream: BufferedIOBase, size: int) -> bytearray:
-    """At most `size` bytes, read in parts: a size that is declared may be any."""
+    """Read at most `size` bytes, in parts, because the declared size may be arbitrarily large."""
     content = bytearray()
     while len(content) < size:
         part = stream.read(min(size - len(content), 1 << 20))
@@ -191,13 +195,13 @@ def read_data_sets(
     seed: int | None = None,
     source_url: str = SOURCE_URL,
 ) -> Datasets:
-    """The data sets of the four files in a folder; the first `validation_size` images validate.
+    """Read the four files of a folder; the first `validation_size` images are for validation.
 
     The files are `train-images-idx3-ubyte`, `train-labels-idx1-ubyte`, and the same with `t10k`,
-    as they are or gzipped, then with `.gz`. Other arguments: as for `DataSet`.
+    either plain or gzipped with the suffix `.gz`. Other arguments: as for `DataSet`.
 
-    NotFoundError naming the files that are not there: nothing is downloaded. ValueError for a
-    validation_size that is more than there is, and for files of another kind.
+    Raises NotFoundError with the names of missing files, since nothing is downloaded, and
+    ValueError for a validation_size beyond the number of images and for files of another kind.
     """
     options = {"dtype": dtype, "reshape": reshape, "seed": seed}
     if fake_data:
@@ -215,12 +219,12 @@ def read_data_sets(
 
 
 def load_mnist(train_dir: Any = "MNIST-data") -> Datasets:
-    """`read_data_sets` of the folder MNIST-data."""
+    """Call `read_data_sets` for the folder MNIST-data."""
     return read_data_sets(train_dir)
 
 
 def _all_files(folder: Path, one_hot: bool) -> Iterator[Any]:
-    """The arrays of the four files: train images and labels, test images and labels."""
+    """Yield the arrays of the four files: train images and labels, test images and labels."""
     names = (TRAIN_IMAGES, TRAIN_LABELS, TEST_IMAGES, TEST_LABELS)
     paths = [_existing(folder, name) for name in names]
     missing = [name for name, path in zip(names, paths) if path is None]

@@ -1,6 +1,6 @@
 """Distributions: random variables as objects, with densities, statistics and divergences.
 
-This face re-exports; it defines nothing.
+This module only re-exports names.
 """
 
 from gpugraph.library.distributions.counting_distributions import (

@@ -1,6 +1,6 @@
-"""Distributions over integers and counts: Bernoulli, Categorical, and two Multinomials.
+"""Distributions over integers and counts: Bernoulli, Categorical, and two multinomials.
 
-Those over classes take `logits` or `probs`, one of the two.
+Those over classes take either `logits` or `probs`.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ from gpugraph.ops.special_functions.gamma_and_zeta import lgamma
 
 
 def _logits_and_probs(arguments: dict[str, Any], classes: bool) -> tuple[Tensor, Tensor]:
-    """Both, from the one of `logits` and `probs` that is an argument.
+    """Return logits and probs, computed from the one that is an argument.
 
-    classes: whether the last dimension holds the classes; else each element is a probability.
+    classes: whether the last axis holds the classes; otherwise each element is a probability.
     """
     logits, probs, validate = (arguments[k] for k in ("logits", "probs", "validate_args"))
     if (probs is None) == (logits is None):
@@ -77,13 +77,13 @@ def _logits_and_probs(arguments: dict[str, Any], classes: bool) -> tuple[Tensor,
 
 
 def log_combinations(n: Any, counts: Any, name: str = "log_combinations") -> Tensor:
-    """log(n! / (counts[0]! counts[1]! ...)), over the last dimension of `counts`."""
+    """Return log(n! / (counts[0]! counts[1]! ...)), over the last axis of `counts`."""
     with name_scope(name, values=[n, counts]):
         return lgamma(n + 1.0) - reduce_sum(lgamma(counts + 1.0), -1)
 
 
 class _Discrete(Distribution):
-    """What distributions of logits and probs share."""
+    """The base class of distributions with logits and probs."""
 
     logits = tensor_parameter("logits", "The log odds, or unnormalized log probabilities.")
     probs = tensor_parameter("probs", "The probabilities.")
@@ -108,7 +108,7 @@ class _Discrete(Distribution):
 
 
 def _whole(event: Any, kind: DType) -> Any:
-    """The event, checked to be an integer that is not negative: for `bool`, 0 or 1."""
+    """Return the event, checked to be a non-negative integer; for `bool`, 0 or 1."""
     if event.dtype.is_bool:
         return event
     checks = [assert_non_negative(event, message="Elements must be non-negative.")]
@@ -123,7 +123,7 @@ def _whole(event: Any, kind: DType) -> Any:
 
 
 class Bernoulli(_Discrete):
-    """1 with probability `probs`, else 0."""
+    """The distribution of 1 with probability `probs`, else 0."""
 
     event_ranks: ClassVar[dict[str, int]] = {"logits": 0}
 
@@ -171,15 +171,15 @@ def _bernoulli_divergence(a: Bernoulli, b: Bernoulli, name: str | None = None) -
 
 
 class ClassDistribution(_Discrete):
-    """One of k classes, by its probability."""
+    """One of k classes, each with a probability."""
 
     @property
     def event_size(self) -> Tensor:
-        """The number of classes: a scalar of int32."""
+        """The number of classes, an int32 scalar."""
         return shape(self.logits)[-1]
 
     def _sample_classes(self, n: Any, seed: int | None) -> Tensor:
-        """The numbers of n drawn classes: [n, ...]."""
+        """Draw n classes and return their numbers: [n, ...]."""
         rows = reshape(self.logits, [-1, self.event_size])
         wide = dtypes.int64 if self.dtype.size > 4 else dtypes.int32
         draws = multinomial(rows, n, seed=seed, output_dtype=wide)
@@ -189,14 +189,14 @@ class ClassDistribution(_Discrete):
         return -reduce_sum(log_softmax(self.logits) * self.probs, -1)
 
     def class_divergence(self, other: ClassDistribution, name: str) -> Tensor:
-        """The Kullback-Leibler divergence from another one: batch_shape."""
+        """Return the Kullback-Leibler divergence KL(self || other): batch_shape."""
         with name_scope(name, values=[self.logits, other.logits]):
             difference = log_softmax(self.logits) - log_softmax(other.logits)
             return reduce_sum(softmax(self.logits) * difference, -1)
 
 
 class Categorical(ClassDistribution):
-    """A class of [..., k] by its probability: integers from 0 to k - 1."""
+    """One of k classes with probabilities [..., k]: integers from 0 to k - 1."""
 
     event_ranks: ClassVar[dict[str, int]] = {"logits": 1}
 
@@ -219,7 +219,7 @@ class Categorical(ClassDistribution):
         return cast(self._sample_classes(n, seed), self.dtype)
 
     def _with_event(self, k: Any, parameter: Any) -> tuple[Any, Any]:
-        """Classes and a parameter of theirs, in one shape of batches."""
+        """Return classes and a parameter, broadcast to the same batch shape."""
         if self.validate_args:
             k = _whole(k, dtypes.int32)
         k = cast(k, k.dtype if k.dtype.is_integer else dtypes.int32)
@@ -245,7 +245,7 @@ def _categorical_divergence(a: Categorical, b: Categorical, name: str | None = N
 
 
 class _Counts(Distribution):
-    """Counts of k classes in `total_count` trials."""
+    """The counts of k classes in `total_count` trials."""
 
     total_count = tensor_parameter("total_count", "The number of trials.")
 
@@ -262,7 +262,7 @@ class _Counts(Distribution):
 
 
 class Multinomial(_Discrete, _Counts):
-    """How often each of k classes comes up in `total_count` trials: [..., k] counts."""
+    """The number of occurrences of each of k classes in `total_count` trials: [..., k] counts."""
 
     event_ranks: ClassVar[dict[str, int]] = {"total_count": 0, "logits": 1}
 
@@ -310,7 +310,7 @@ class Multinomial(_Discrete, _Counts):
 
 
 class DirichletMultinomial(_Counts):
-    """Counts of a Multinomial whose probabilities come from a Dirichlet distribution."""
+    """The counts of a multinomial whose probabilities have a Dirichlet distribution."""
 
     event_ranks: ClassVar[dict[str, int]] = {"total_count": 0, "concentration": 1}
     concentration = tensor_parameter("concentration", "A concentration for each class.")
@@ -353,7 +353,10 @@ class DirichletMultinomial(_Counts):
         return self.concentration / self.total_concentration[..., None]
 
     def _scale(self) -> Any:
-        """How much wider the counts spread than those of equal trials: the root, [..., 1]."""
+        """Return the ratio of the counts' deviation to that of a multinomial with the same mean.
+
+        Its shape is [..., 1].
+        """
         total = self.total_concentration[..., None]
         return sqrt((1.0 + total / self.total_count[..., None]) / (1.0 + total))
 

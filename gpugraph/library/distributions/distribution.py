@@ -1,8 +1,8 @@
-"""Distribution: the base of all distributions, and how a public method finds what a class computes.
+"""Distribution: the base of all distributions, and the derivation of public methods.
 
-A class defines what it knows best (`_log_prob` or `_prob`, `_variance` or `_stddev`, ...); the
-public methods derive the rest. Behaviour and names are those of TensorFlow 1.15's
-`tf.distributions`.
+A class defines the functions that it computes best (`_log_prob` or `_prob`, `_variance` or
+`_stddev`, ...); the public methods derive the rest. Behaviour and names are those of TensorFlow
+1.15's `tf.distributions`.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.reductions.reduction_functions import reduce_prod
 
 Option = tuple[str, Callable[[Any], Any]]
-"""A method that a class may define, and what makes the wanted value of its result."""
+"""A method that a class may define, and a function that converts its result to the wanted value."""
 
 
 def derived_seed(seed: int | None, salt: str) -> int | None:
-    """Another seed that follows from `seed`; None stays None."""
+    """Return another seed, derived from `seed`; None stays None."""
     if seed is None:
         return None
     digest = hashlib.md5((str(seed) + salt).encode(), usedforsecurity=False)
@@ -50,7 +50,7 @@ def derived_seed(seed: int | None, salt: str) -> int | None:
 
 
 def tensor_parameter(name: str, doc: str) -> Any:
-    """A property that gives the parameter of this name, a tensor."""
+    """Return a property for the tensor parameter of this name."""
     return property(lambda self: self._tensors[name], doc=doc)
 
 
@@ -66,13 +66,13 @@ class Distribution(DistributionParameters):
     """A distribution over events, or a batch of them.
 
     Args:
-      dtype: of the events.
+      dtype: that of the events.
       reparameterization_type: FULLY_REPARAMETERIZED or NOT_REPARAMETERIZED.
       validate_args: whether parameters and events are checked when they are computed.
       allow_nan_stats: whether an undefined statistic is NaN, or an error.
       parameters: the arguments that `copy` starts from.
-      graph_parents: tensors that the distribution is made of.
-      name: the scope of its operations; the class's name.
+      graph_parents: tensors that the distribution depends on.
+      name: the scope of its operations; by default the name of the class.
     """
 
     def _batch_shape(self) -> TensorShape:
@@ -102,20 +102,20 @@ class Distribution(DistributionParameters):
 
     @property
     def batch_shape(self) -> TensorShape:
-        """The shape of a batch of distributions, as far as it is known."""
+        """The static shape of a batch of distributions."""
         return TensorShape(self._batch_shape())
 
     @property
     def event_shape(self) -> TensorShape:
-        """The shape of one event, as far as it is known."""
+        """The static shape of one event."""
         return TensorShape(self._event_shape())
 
     def batch_shape_tensor(self, name: str = "batch_shape_tensor") -> Tensor:
-        """The shape of a batch, a vector of int32."""
+        """Return the shape of a batch, an int32 vector."""
         return self._sizes(name, self.batch_shape, self._batch_shape_tensor)
 
     def event_shape_tensor(self, name: str = "event_shape_tensor") -> Tensor:
-        """The shape of one event, a vector of int32."""
+        """Return the shape of one event, an int32 vector."""
         return self._sizes(name, self.event_shape, self._event_shape_tensor)
 
     def _sizes(self, name: str, static: TensorShape, dynamic: Callable[[], Tensor]) -> Tensor:
@@ -125,12 +125,12 @@ class Distribution(DistributionParameters):
             return dynamic()
 
     def is_scalar_event(self, name: str = "is_scalar_event") -> Tensor:
-        """Whether an event is a scalar: a tensor of bool."""
+        """Return whether an event is a scalar, as a bool tensor."""
         with self._name_scope(name):
             return convert_to_tensor(self.event_shape.ndims == 0, name="is_scalar_event")
 
     def is_scalar_batch(self, name: str = "is_scalar_batch") -> Tensor:
-        """Whether there is one distribution, not a batch: a tensor of bool."""
+        """Return whether there is a single distribution, not a batch, as a bool tensor."""
         with self._name_scope(name):
             return convert_to_tensor(self.batch_shape.ndims == 0, name="is_scalar_batch")
 
@@ -140,13 +140,13 @@ class Distribution(DistributionParameters):
         raise NotImplementedError(f"sample is not implemented: {type(self).__name__}")
 
     def _sample_shape(self, n: Any) -> Tensor:
-        """The shape of n samples: [n] + batch_shape."""
+        """Return the shape of n samples: [n] + batch_shape."""
         return concat([[n], self.batch_shape_tensor()], 0)
 
     def sample(
         self, sample_shape: Any = (), seed: int | None = None, name: str = "sample"
     ) -> Tensor:
-        """Random events: sample_shape + batch_shape + event_shape."""
+        """Draw random events: sample_shape + batch_shape + event_shape."""
         with self._name_scope(name):
             sizes = convert_to_tensor(sample_shape, dtype=dtypes.int32, name="sample_shape")
             if sizes.shape.ndims not in (None, 0, 1):
@@ -164,72 +164,74 @@ class Distribution(DistributionParameters):
     # Functions of events.
 
     def log_prob(self, value: Any, name: str = "log_prob") -> Tensor:
-        """The log of the density, or of the probability, of events: without their event_shape."""
+        """Return the log of the density or probability of events; its shape lacks event_shape."""
         return self._of_event(name, value, ("_log_prob", _same), ("_prob", log))
 
     def prob(self, value: Any, name: str = "prob") -> Tensor:
-        """The density, or the probability, of events."""
+        """Return the density or probability of events."""
         return self._of_event(name, value, ("_prob", _same), ("_log_prob", exp))
 
     def log_cdf(self, value: Any, name: str = "log_cdf") -> Tensor:
-        """log P[X <= value]."""
+        """Return log P[X <= value]."""
         return self._of_event(name, value, ("_log_cdf", _same), ("_cdf", log))
 
     def cdf(self, value: Any, name: str = "cdf") -> Tensor:
-        """P[X <= value]."""
+        """Return P[X <= value]."""
         return self._of_event(name, value, ("_cdf", _same), ("_log_cdf", exp))
 
     def log_survival_function(self, value: Any, name: str = "log_survival_function") -> Tensor:
-        """log P[X > value]."""
+        """Return log P[X > value]."""
         options = ("_log_survival_function", _same), ("_cdf", lambda cdf: log1p(-cdf))
         return self._of_event(name, value, *options)
 
     def survival_function(self, value: Any, name: str = "survival_function") -> Tensor:
-        """P[X > value]."""
+        """Return P[X > value]."""
         return self._of_event(name, value, ("_survival_function", _same), ("_cdf", _one_minus))
 
     def quantile(self, value: Any, name: str = "quantile") -> Tensor:
-        """The x with P[X <= x] = value."""
+        """Return the x with P[X <= x] = value."""
         return self._of_event(name, value, ("_quantile", _same))
 
     # Statistics.
 
     def entropy(self, name: str = "entropy") -> Tensor:
-        """Shannon's entropy in nats: batch_shape."""
+        """Return the Shannon entropy in nats: batch_shape."""
         return self._statistic(name, ("_entropy", _same))
 
     def mean(self, name: str = "mean") -> Tensor:
-        """The mean: batch_shape + event_shape."""
+        """Return the mean: batch_shape + event_shape."""
         return self._statistic(name, ("_mean", _same))
 
     def variance(self, name: str = "variance") -> Tensor:
-        """The variance: batch_shape + event_shape."""
+        """Return the variance: batch_shape + event_shape."""
         return self._statistic(name, ("_variance", _same), ("_stddev", square))
 
     def stddev(self, name: str = "stddev") -> Tensor:
-        """The standard deviation: batch_shape + event_shape."""
+        """Return the standard deviation: batch_shape + event_shape."""
         return self._statistic(name, ("_stddev", _same), ("_variance", sqrt))
 
     def covariance(self, name: str = "covariance") -> Tensor:
-        """The covariance of a vector's elements: batch_shape + [k, k]."""
+        """Return the covariance of a vector's elements: batch_shape + [k, k]."""
         return self._statistic(name, ("_covariance", _same))
 
     def mode(self, name: str = "mode") -> Tensor:
-        """The mode: batch_shape + event_shape."""
+        """Return the mode: batch_shape + event_shape."""
         return self._statistic(name, ("_mode", _same))
 
     def cross_entropy(self, other: Distribution, name: str = "cross_entropy") -> Tensor:
-        """The cross entropy of this distribution and another: batch_shape."""
+        """Return the cross entropy of this distribution and another: batch_shape."""
         with self._name_scope(name):
             return self.entropy() + kl_divergence(self, other, self._allow_nan_stats)
 
     def kl_divergence(self, other: Distribution, name: str = "kl_divergence") -> Tensor:
-        """The Kullback-Leibler divergence from another distribution to this: batch_shape."""
+        """Return the Kullback-Leibler divergence KL(self || other): batch_shape."""
         with self._name_scope(name):
             return kl_divergence(self, other, self._allow_nan_stats)
 
     def _defined(self, statistic: Any, conditions: Sequence[tuple[Any, Any, str]]) -> Tensor:
-        """A statistic where each first value is less than the second, elsewhere NaN or an error."""
+        """Return a statistic where each first value is less than the second, elsewhere NaN or an
+        error.
+        """
         if not self._allow_nan_stats:
             checks = [assert_less(low, high, message=words) for low, high, words in conditions]
             return with_dependencies(checks, statistic)
@@ -237,7 +239,7 @@ class Distribution(DistributionParameters):
         nan = fill(self.batch_shape_tensor(), np.array(np.nan, self.dtype.as_numpy_dtype))
         return where_v2(holds, statistic, nan)
 
-    # What the public methods share.
+    # Helpers of the public methods.
 
     @contextmanager
     def _name_scope(self, name: str, values: Sequence[Any] = ()) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The parameters of a distribution: what they are checked for, their shapes, copies with others."""
+"""The parameters of a distribution: their checks and shapes, and copies with other values."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ NOT_REPARAMETERIZED = ReparameterizationType("NOT_REPARAMETERIZED")
 
 
 class DistributionParameters:
-    """What a distribution is made of, and whether it is checked."""
+    """The parameters and settings of a distribution."""
 
     event_ranks: ClassVar[dict[str, int]] = {}
-    """Each tensor parameter, and how many of its last dimensions belong to one event."""
+    """The number of last axes of each tensor parameter that belong to one event."""
 
     def __init__(
         self,
@@ -75,11 +75,11 @@ class DistributionParameters:
         reparameterization_type: ReparameterizationType = FULLY_REPARAMETERIZED,
         positive: Sequence[str] = (),
     ) -> None:
-        """Initializes a distribution whose parameters are the arguments of its constructor.
+        """Initialize a distribution whose parameters are the arguments of its constructor.
 
         Args:
           arguments: `locals()` of the constructor.
-          reparameterization_type: of the samples.
+          reparameterization_type: that of the samples.
           positive: the parameters that `validate_args` requires to be positive.
         """
         arguments = {k: v for k, v in arguments.items() if k not in ("self", "__class__")}
@@ -102,7 +102,7 @@ class DistributionParameters:
         )
 
     def _validity(self, name: str, value: Any) -> list[Any]:
-        """Checks that a parameter is positive; one over classes has at least two."""
+        """Return checks that a parameter is positive, and that one over classes has two or more."""
         word = name.rstrip("01").capitalize()
         checks = [assert_positive(value, message=f"{word} parameter must be positive.")]
         if self.event_ranks[name]:
@@ -117,16 +117,19 @@ class DistributionParameters:
     def param_shapes(
         cls, sample_shape: Any, name: str = "DistributionParamShapes"
     ) -> dict[str, Tensor]:
-        """The shapes of parameters, as int32 tensors, for which `sample()` has `sample_shape`.
+        """Return the shapes of parameters, as int32 tensors, for which `sample()` has
+        `sample_shape`.
 
-        NotImplementedError where events are not scalars.
+        Raises NotImplementedError if events are not scalars.
         """
         with name_scope(name, values=[sample_shape]):
             return cls._param_shapes(sample_shape)
 
     @classmethod
     def param_static_shapes(cls, sample_shape: Any) -> dict[str, TensorShape]:
-        """`param_shapes` as static shapes; ValueError for a shape that is not fully defined."""
+        """Return `param_shapes` as static shapes. Raise ValueError for an incompletely defined
+        shape.
+        """
         if isinstance(sample_shape, TensorShape):
             if not sample_shape.is_fully_defined():
                 raise ValueError(
@@ -149,28 +152,28 @@ class DistributionParameters:
 
     @property
     def name(self) -> str:
-        """The scope of its operations, with a slash at its end."""
+        """The scope of the distribution's operations, with a trailing slash."""
         return self._name
 
     @property
     def dtype(self) -> DType:
-        """The dtype of its events."""
+        """The dtype of the events."""
         assert self._dtype is not None
         return self._dtype
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The arguments that it was created with."""
+        """The arguments of the constructor."""
         return dict(self._parameters)
 
     @property
     def reparameterization_type(self) -> ReparameterizationType:
-        """Whether gradients flow through its samples."""
+        """Whether gradients flow through samples."""
         return self._reparameterization_type
 
     @property
     def allow_nan_stats(self) -> bool:
-        """Whether an undefined statistic is NaN; else it is an error."""
+        """Whether an undefined statistic is NaN instead of an error."""
         return self._allow_nan_stats
 
     @property
@@ -179,7 +182,7 @@ class DistributionParameters:
         return self._validate_args
 
     def copy(self, **override_parameters_kwargs: Any) -> Any:
-        """A distribution of the same class whose parameters differ by the given ones."""
+        """Return a distribution of the same class in which the given parameters are replaced."""
         return type(self)(**{**self.parameters, **override_parameters_kwargs})
 
     # Shapes.

@@ -28,7 +28,7 @@ from gpugraph.ops.special_functions.incomplete_gamma_and_beta import betainc, ig
 
 
 class Gamma(Distribution):
-    """The gamma distribution of shape `concentration` and inverse scale `rate`."""
+    """The gamma distribution with shape `concentration` and inverse scale `rate`."""
 
     event_ranks: ClassVar[dict[str, int]] = {"concentration": 0, "rate": 0}
     concentration = tensor_parameter("concentration", "The shape parameter.")
@@ -87,7 +87,7 @@ def _gamma_divergence(a: Gamma, b: Gamma, name: str | None = None) -> Tensor:
 
 
 class Exponential(Gamma):
-    """The exponential distribution: the gamma distribution of concentration 1."""
+    """The exponential distribution: a gamma distribution with concentration 1."""
 
     event_ranks: ClassVar[dict[str, int]] = {"rate": 0}
     concentration = property(
@@ -200,7 +200,7 @@ def _beta_divergence(a: Beta, b: Beta, name: str | None = None) -> Tensor:
 
 
 class Dirichlet(Distribution):
-    """The Dirichlet distribution over vectors that sum to 1: [..., k] concentrations."""
+    """The Dirichlet distribution over vectors that sum to 1, with [..., k] concentrations."""
 
     event_ranks: ClassVar[dict[str, int]] = {"concentration": 1}
     concentration = tensor_parameter("concentration", "A concentration for each element.")
@@ -258,7 +258,7 @@ class Dirichlet(Distribution):
         return scaled * (self._scale() - scaled)
 
     def _scale(self) -> Any:
-        """1 / sqrt(1 + total): what a variance of shares is scaled by, [..., 1]."""
+        """Return 1 / sqrt(1 + total), the factor of the standard deviations, [..., 1]."""
         return 1.0 / sqrt(1.0 + self.total_concentration[..., None])
 
     def _mode(self) -> Any:

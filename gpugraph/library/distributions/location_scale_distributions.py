@@ -36,7 +36,7 @@ from gpugraph.ops.special_functions.inverse_error_function import ndtri
 
 
 class _LocationScale(Distribution):
-    """A distribution of (x - loc) / scale."""
+    """A distribution whose (x - loc) / scale has the standard form."""
 
     event_ranks: ClassVar[dict[str, int]] = {"loc": 0, "scale": 0}
     loc = tensor_parameter("loc", "The location.")
@@ -52,12 +52,12 @@ class _LocationScale(Distribution):
         return self._mean()
 
     def _whole_scale(self) -> Any:
-        """The scale, in the shape of the batch."""
+        """Return the scale in the shape of the batch."""
         return self.scale + zeros_like(self.loc)
 
 
 class Normal(_LocationScale):
-    """The normal distribution of mean `loc` and standard deviation `scale`."""
+    """The normal distribution with mean `loc` and standard deviation `scale`."""
 
     def __init__(
         self,
@@ -107,7 +107,7 @@ def _normal_divergence(a: Normal, b: Normal, name: str | None = None) -> Tensor:
 
 
 class Laplace(_LocationScale):
-    """Laplace's distribution: the density falls as exp(-|x - loc| / scale)."""
+    """The Laplace distribution, whose density falls as exp(-|x - loc| / scale)."""
 
     def __init__(
         self,
@@ -173,13 +173,13 @@ class StudentT(_LocationScale):
         return normal * rsqrt(gamma / df) * self.scale + self.loc
 
     def _log_prob(self, x: Any) -> Any:
-        half, more = 0.5 * self.df, 0.5 * (self.df + 1.0)
+        half, half_above = 0.5 * self.df, 0.5 * (self.df + 1.0)
         normalization = log(absolute(self.scale)) + 0.5 * log(self.df) + 0.5 * math.log(math.pi)
         return (
-            -more * log1p(square(self._z(x)) / self.df)
+            -half_above * log1p(square(self._z(x)) / self.df)
             - normalization
             - lgamma(half)
-            + lgamma(more)
+            + lgamma(half_above)
         )
 
     def _cdf(self, x: Any) -> Any:
@@ -190,10 +190,10 @@ class StudentT(_LocationScale):
         return where_v2(y < 0.0, tail, 1.0 - tail)
 
     def _entropy(self) -> Any:
-        half, more = 0.5 * self.df, 0.5 * (self.df + 1.0)
-        beta = lgamma(half) + math.lgamma(0.5) - lgamma(more)
+        half, half_above = 0.5 * self.df, 0.5 * (self.df + 1.0)
+        beta = lgamma(half) + math.lgamma(0.5) - lgamma(half_above)
         scale = log(absolute(self._whole_scale())) + 0.5 * log(self.df)
-        return scale + beta + more * (digamma(more) - digamma(half))
+        return scale + beta + half_above * (digamma(half_above) - digamma(half))
 
     def _mean(self) -> Any:
         mean = self.loc * ones(self.batch_shape_tensor(), dtype=self.dtype)
@@ -202,7 +202,7 @@ class StudentT(_LocationScale):
 
     def _variance(self) -> Any:
         finite = self.df > 2.0
-        below = where_v2(finite, self.df - 2.0, 1.0)  # so that no gradient is NaN
+        below = where_v2(finite, self.df - 2.0, 1.0)  # a safe divisor, so that no gradient is NaN
         whole = ones(self.batch_shape_tensor(), dtype=self.dtype)
         variance = where_v2(finite, whole * square(self.scale) * self.df / below, np.inf)
         message = "variance not defined for components of df <= 1"
@@ -234,7 +234,7 @@ class Uniform(Distribution):
             self._start({k: v for k, v in arguments.items() if k != "arguments"})
 
     def range(self, name: str = "range") -> Tensor:
-        """high - low."""
+        """Return high - low."""
         with self._name_scope(name):
             return self.high - self.low
 

@@ -67,14 +67,14 @@ class MultivariateNormalTriL(Distribution):
     def _size(self) -> Tensor:
         return Distribution._event_shape_tensor(self)[-1]
 
-    # What differs by the form of the scale.
+    # Methods that depend on the form of the scale.
 
     def _scaled(self, noise: Any) -> Any:
         return matmul(self._tensors["scale_tril"], noise[..., None])[..., 0]
 
     def _solved(self, difference: Any) -> Any:
         matrix = self._tensors["scale_tril"]
-        matrix = matrix + zeros_like(difference)[..., None]  # a solution does not broadcast
+        matrix = matrix + zeros_like(difference)[..., None]  # the solver does not broadcast
         return matrix_triangular_solve(matrix, difference[..., None])[..., 0]
 
     def _diagonal(self) -> Any:
@@ -90,7 +90,7 @@ class MultivariateNormalTriL(Distribution):
     def _variance(self) -> Any:
         return reduce_sum(square(self._matrix()), -1)
 
-    # What is common.
+    # Common methods.
 
     def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
         sizes = concat([[n], self.batch_shape_tensor(), self.event_shape_tensor()], 0)
@@ -122,12 +122,12 @@ class MultivariateNormalTriL(Distribution):
 
 
 class MultivariateNormalDiag(MultivariateNormalTriL):
-    """The normal distribution of a vector whose elements are independent.
+    """The normal distribution of a vector with independent elements.
 
     Args:
       loc: the mean, [..., k]; 0 by default.
       scale_diag: the standard deviations, [..., k]; 1 by default.
-      scale_identity_multiplier: what is added to all of them, or multiplies 1: [...].
+      scale_identity_multiplier: added to all standard deviations, or a multiplier of 1: [...].
     """
 
     event_ranks: ClassVar[dict[str, int]] = {"loc": 1, "scale_diag": 1}
@@ -145,9 +145,9 @@ class MultivariateNormalDiag(MultivariateNormalTriL):
         with name_scope(name, values=[loc, scale_diag, scale_identity_multiplier]) as name:
             if loc is None and scale_diag is None:
                 raise ValueError("Must specify one or both of `loc`, `scale_diag`.")
-            given = loc if scale_diag is None else scale_diag
+            specified = loc if scale_diag is None else scale_diag
             like = zeros_like(
-                convert_to_tensor(given, name="loc" if given is loc else "scale_diag")
+                convert_to_tensor(specified, name="loc" if specified is loc else "scale_diag")
             )
             multiplier = scale_identity_multiplier
             if multiplier is not None:
@@ -191,7 +191,9 @@ class MultivariateNormalDiag(MultivariateNormalTriL):
 def _divergence(
     a: MultivariateNormalTriL, b: MultivariateNormalTriL, name: str | None = None
 ) -> Tensor:
-    """The trace of the ratio of covariances by columns of the scale of `a`."""
+    """Return KL(a || b), with the trace of the ratio of covariances summed over columns of a's
+    scale.
+    """
     with name_scope(name, "kl_mvn", [a.loc, b.loc]):
         columns = a._matrix()
         ratio = sum(

@@ -13,14 +13,14 @@ from gpugraph.ops.elementwise.unary_functions import abs as absolute, erf, log
 from gpugraph.ops.special_functions.gamma_and_zeta import erfc
 
 _TERMS = 3
-"""Terms of the asymptotic series."""
+"""The number of terms of the asymptotic series."""
 
 _LOWER = {dtypes.float32: (-10.0, 5.0), dtypes.float64: (-20.0, 8.0)}
-"""Below the first, the series; above the second, log(1 + x) is x."""
+"""Below the first bound, the series is used; above the second, log(1 + x) equals x."""
 
 
 def normal_cdf(x: Any) -> Tensor:
-    """P[X <= x] of a standard normal X: half of erfc(-x / sqrt(2))."""
+    """Return P[X <= x] of a standard normal X: half of erfc(-x / sqrt(2))."""
     w = x * (0.5 * math.sqrt(2.0))
     z = absolute(w)
     far = where_v2(w > 0.0, 2.0 - erfc(z), erfc(z))
@@ -28,10 +28,10 @@ def normal_cdf(x: Any) -> Tensor:
 
 
 def log_normal_cdf(x: Any) -> Tensor:
-    """log P[X <= x] of a standard normal X.
+    """Return log P[X <= x] of a standard normal X.
 
-    Far below 0 by the asymptotic series of Mills' ratio (Abramowitz and Stegun, 26.2.12). Branches
-    get arguments of their own range, so that gradients are finite.
+    Far below 0, this is the asymptotic series of Mills' ratio (Abramowitz and Stegun, 26.2.12).
+    Each branch receives only arguments in its range, so that gradients are finite.
     """
     lower, upper = _LOWER.get(x.dtype.base_dtype, _LOWER[dtypes.float32])
     tail = minimum(x, lower)

@@ -1,4 +1,4 @@
-"""A class by its probability, as a vector that is 1 there and 0 elsewhere."""
+"""A random class as a one-hot vector."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gpugraph.ops.reductions.reduction_functions import reduce_sum
 
 
 class OneHotCategorical(ClassDistribution):
-    """A class of [..., k] by its probability: vectors [..., k] with a single 1."""
+    """One of k classes with probabilities [..., k]: vectors [..., k] with a single 1."""
 
     event_ranks: ClassVar[dict[str, int]] = {"logits": 1}
 

@@ -1,7 +1,8 @@
-"""Layers: functions with variables of their own, as classes and as functions.
+"""Layers, which own variables, as classes and as functions.
 
-Each class is one of `gpugraph.keras.layers` and a `gpugraph.layers.base_layer.Layer`; each function
-is made of its class by `layer_functions.layer_function`.
+Each class is derived from one of `gpugraph.keras.layers` and from
+`gpugraph.layers.base_layer.Layer`. Each function is generated from its class by
+`layer_functions.layer_function`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The base of `tf.layers` and recurrent cells: Keras's layer, its variables by variable scope.
+"""The base of `tf.layers` and recurrent cells: Keras's layer with variables from variable scopes.
 
-The first call opens the scope, named by the layer or its class. All later calls find the variables
-there, wherever they are.
+The first call opens the scope, named after the layer or its class. Later calls find the variables
+in that scope, wherever they are made.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ _NAMES = ("__layer_names",)  # the collection that counts the layers of a graph 
 
 
 class Layer(KerasLayer):
-    """A layer whose variables are shared by variable scopes; see `tf.keras.layers.Layer`.
+    """A layer that gets its variables from a variable scope; see `tf.keras.layers.Layer`.
 
-    name: of the scope, by default made of the class's name: `BasicLSTMCell` is `basic_lstm_cell`.
-    Losses and updates join the collections REGULARIZATION_LOSSES and UPDATE_OPS.
+    name: the name of the scope, by default derived from the class: `BasicLSTMCell` becomes
+    `basic_lstm_cell`. Losses and updates are added to the collections REGULARIZATION_LOSSES and
+    UPDATE_OPS.
     """
 
     _is_legacy_layer = True
@@ -49,12 +50,12 @@ class Layer(KerasLayer):
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Any:
-        """The layer of a configuration by `get_config`; its variables are its own."""
+        """Create a layer from a configuration that `get_config` returned, with new variables."""
         return cls(**from_plain(config))
 
     @property
     def scope_name(self) -> str:
-        """The name of its variable scope; ValueError before the first call."""
+        """The name of the variable scope. Raises ValueError before the first call."""
         if self._scope is None:
             raise ValueError(
                 f"No name available for layer scope because the layer '{self._name}' has not been "
@@ -64,12 +65,12 @@ class Layer(KerasLayer):
 
     @property
     def name_scope(self) -> AbstractContextManager[str]:
-        """A context in which operations have the layer's name, after its first call or `build`."""
+        """A context that gives operations the layer's name, after its first call or `build`."""
         graph = get_default_graph()
         return graph.name_scope(f"{self.scope_name}/")
 
     def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-        """Calls `call` within the layer's scope, after `build` the first time.
+        """Call `call` within the layer's scope, after `build` the first time.
 
         scope: the name or scope of the variables, at the first call.
         """
@@ -96,7 +97,7 @@ class Layer(KerasLayer):
             pass
 
     def _refuse_scopes(self, scope: Any, reuse: Any = None) -> None:
-        """ValueError for a scope or reuse of a layer in the style of tf.keras."""
+        """Raise ValueError for a scope or reuse of a layer in the style of tf.keras."""
         for name, value in (("scope", scope), ("reuse", reuse)):
             if self._is_keras_style and value is not None:
                 raise ValueError(
@@ -106,9 +107,9 @@ class Layer(KerasLayer):
 
     @contextmanager
     def _call_context(self) -> Iterator[None]:
-        """In the layer's variable scope, and the name scope that this opened at first.
+        """Enter the layer's variable scope and the name scope that it opened originally.
 
-        In the style of tf.keras: in a name scope of the layer's name, a new one for each call.
+        In the style of tf.keras, enter a name scope with the layer's name, a new one for each call.
         """
         if self._is_keras_style:
             graph = get_default_graph()
@@ -129,7 +130,7 @@ class Layer(KerasLayer):
     _variables_context = _call_context
 
     def _session(self, method: str) -> Any:
-        """The default session; ValueError without one."""
+        """Return the default session. Raise ValueError if there is none."""
         session = get_default_session()
         if session is None:
             raise ValueError(
@@ -139,14 +140,14 @@ class Layer(KerasLayer):
         return session
 
     def _new_variable(self, name: str | None, shape: Any, **options: Any) -> Any:
-        """A variable by `tf.get_variable`, or in the style of tf.keras one of the layer's own."""
+        """Create a variable with `tf.get_variable`, or in the style of tf.keras an unshared one."""
         if self._is_keras_style:
             return super()._new_variable(name, shape, **options)
         return get_variable(name or "Variable", shape, **options)
 
 
 def _unique(base_name: str) -> str:
-    """`base_name` with the number of the graph's layers of that name."""
+    """Return `base_name` with the number of layers in the graph that have this name."""
     stored = get_default_graph().get_collection_ref(_NAMES)
     if not stored:
         stored.append({})

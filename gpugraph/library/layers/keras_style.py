@@ -1,6 +1,6 @@
-"""Layers in the style of tf.keras: each has variables of its own, named by name scopes.
+"""Layers in the style of tf.keras: each has separate variables, named by name scopes.
 
-Such a layer opens no variable scope, and shares its variables with no other one by a name.
+Such a layer opens no variable scope, and shares no variables by name.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 
 class _Style(threading.local):
-    """Whether new layers are in the style of tf.keras: in this thread, by a scope."""
+    """Whether a scope of this thread makes new layers follow the style of tf.keras."""
 
     in_scope = False
 
@@ -21,15 +21,15 @@ _EVERYWHERE = [False]
 
 
 def is_keras_style() -> bool:
-    """Whether layers that are made here are in the style of tf.keras."""
+    """Return whether layers that are created now follow the style of tf.keras."""
     return _STYLE.in_scope or _EVERYWHERE[0]
 
 
 @contextmanager
 def keras_style_scope() -> Iterator[None]:
-    """Layers and cells that are made inside are in the style of tf.keras.
+    """Create layers and cells within the block in the style of tf.keras.
 
-    ValueError for their arguments that name or reuse a variable scope.
+    Their arguments that name or reuse a variable scope raise ValueError.
     """
     outer, _STYLE.in_scope = _STYLE.in_scope, True
     try:
@@ -39,5 +39,5 @@ def keras_style_scope() -> Iterator[None]:
 
 
 def set_keras_style() -> None:
-    """All layers and cells from here on are in the style of tf.keras; see `keras_style_scope`."""
+    """Create all later layers and cells in the style of tf.keras; see `keras_style_scope`."""
     _EVERYWHERE[0] = True

@@ -1,4 +1,6 @@
-"""The classes of `tf.layers`: Keras's, with variables by variable scope and other defaults."""
+"""The classes of `tf.layers`: those of Keras, with variables from variable scopes and other
+defaults.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ from gpugraph.library.layers.layer_functions import layer_function, with_default
 from gpugraph.ops.random.variable_initializers import Ones, Zeros
 
 _ONES, _ZEROS = Ones(), Zeros()
-"""Default initializers, where the scope has none."""
+"""Default initializers, used if the scope has none."""
 
 _LAST = {"data_format": "channels_last"}
 _BY_SCOPE = {"kernel_initializer": None, "bias_initializer": _ZEROS}
@@ -45,7 +47,7 @@ class Dropout(core.Dropout, Layer):
     __doc__ = core.Dropout.__doc__
 
     def call(self, inputs: Tensor, training: Any = False) -> Tensor:
-        """training: a bool, or a bool tensor, by which a run chooses."""
+        """Apply dropout if `training` is true: a bool, or a bool tensor that each run evaluates."""
         return super().call(inputs, training)
 
 
@@ -124,7 +126,9 @@ class BatchNormalization(normalization.BatchNormalization, Layer):
     __doc__ = normalization.BatchNormalization.__doc__
 
     def call(self, inputs: Tensor, training: Any = False) -> Tensor:
-        """training: a bool, or a bool tensor or variable that each run evaluates."""
+        """Normalize the inputs; `training` is a bool, or a tensor or variable that each run
+        evaluates.
+        """
         return super().call(inputs, training)
 
 

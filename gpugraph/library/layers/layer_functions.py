@@ -1,4 +1,4 @@
-"""Layers of `tf.layers` made of Keras's, and functions made of layers."""
+"""Generation of the `tf.layers` classes from Keras's, and of functions from layers."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from gpugraph.library.layers.base_layer import Layer
 def layer_function(
     layer: type[Layer], order: str = "", *, reuse: bool = True, **defaults: Any
 ) -> Callable[..., Any]:
-    """The function that applies a new layer to `inputs`: `conv2d` of `Conv2D`.
+    """Return a function that applies a new layer to `inputs`: `conv2d` for `Conv2D`.
 
-    It takes what the constructor and `call` take. order: its parameters' names after `inputs`, by
-    default the constructor's. reuse: whether `reuse` follows `name`: for layers with variables,
-    whose variable scope is `name` itself. defaults: those that differ from the constructor's.
+    It takes the arguments of the constructor and of `call`. order: the names of its parameters
+    after `inputs`, by default those of the constructor. reuse: whether `reuse` follows `name`, for
+    layers with variables, whose variable scope is `name` itself. defaults: values that differ from
+    the constructor's.
     """
     call = inspect.signature(layer.call).parameters
     known = {**call, **inspect.signature(layer).parameters}
@@ -30,7 +31,7 @@ def layer_function(
         parameters.append(known[name].replace(default=defaults.get(name, known[name].default)))
         if reuse and name == "name":
             parameters.append(Parameter("reuse", Parameter.POSITIONAL_OR_KEYWORD, default=None))
-    doc = f"A new `{layer.__name__}` layer, applied to `inputs`.\n\n{layer.__doc__}"
+    doc = f"Apply a new `{layer.__name__}` layer to `inputs`.\n\n{layer.__doc__}"
 
     @with_signature(inspect.Signature(parameters))
     @named(snake_case(layer.__name__), doc)
@@ -47,11 +48,11 @@ def layer_function(
 def with_defaults(
     defaults: Mapping[str, Any], without: str = ""
 ) -> Callable[[type[Layer]], type[Layer]]:
-    """A decorator of a layer's class: the constructor's defaults are these.
+    """Return a class decorator that replaces the defaults of the constructor of a layer.
 
-    without: names of parameters that it has not. Before other keyword arguments it takes
-    `trainable` and `name` by place. A parameter that has no default here, and None elsewhere, may
-    not be None: ValueError.
+    without: the names of parameters that are removed. `trainable` and `name` become positional
+    parameters before other keyword arguments. A parameter that has no default here, but None in the
+    original, must not be None; otherwise ValueError is raised.
     """
 
     def decorate(layer: type[Layer]) -> type[Layer]:

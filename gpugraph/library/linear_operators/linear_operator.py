@@ -1,7 +1,7 @@
-"""LinearOperator: a batch of matrices that need not be written out to be used.
+"""LinearOperator: a batch of matrices that can be used without their dense form.
 
-A class defines `_shape`, `_shape_tensor`, `_matmul`, and what it computes better than from the
-dense matrix: `_solve`, `_to_dense`, `_diag_part`, `_log_abs_determinant`, `_determinant`.
+A class defines `_shape`, `_shape_tensor`, `_matmul`, and the functions that it computes better than
+from the dense matrix: `_solve`, `_to_dense`, `_diag_part`, `_log_abs_determinant`, `_determinant`.
 """
 
 from __future__ import annotations
@@ -31,12 +31,13 @@ class LinearOperator:
     """A matrix [..., rows, columns], or a batch of them.
 
     Args:
-      dtype: of the matrix. graph_parents: tensors that it is made of. name: the scope of its
-        operations, the class's name by default.
-      is_non_singular, is_self_adjoint, is_positive_definite, is_square: what the program promises
-        of the matrix; None: nothing. The operations do not check it; the `assert_` methods do.
+      dtype: that of the matrix. graph_parents: tensors that it depends on. name: the scope of its
+        operations, by default the name of the class.
+      is_non_singular, is_self_adjoint, is_positive_definite, is_square: promises of the program
+        about the matrix; None for no promise. The operations do not check them; the `assert_`
+        methods do.
 
-    ValueError for promises that exclude each other. What an operator does not define is a
+    Raises ValueError for contradictory promises. Undefined functions of an operator raise
     NotImplementedError.
     """
 
@@ -69,37 +70,37 @@ class LinearOperator:
 
     @property
     def dtype(self) -> DType:
-        """The matrix's dtype."""
+        """The dtype of the matrix."""
         return self._dtype
 
     @property
     def name(self) -> str:
-        """The name that the operator was given."""
+        """The name of the operator."""
         return self._name
 
     @property
     def graph_parents(self) -> list[Any]:
-        """The tensors that the operator is made of."""
+        """The tensors that the operator depends on."""
         return self._graph_parents
 
     @property
     def is_non_singular(self) -> bool | None:
-        """Whether the matrix has an inverse; None: not known."""
+        """Whether the matrix has an inverse; None if unknown."""
         return self._is_non_singular
 
     @property
     def is_self_adjoint(self) -> bool | None:
-        """Whether the matrix is its own adjoint; None: not known."""
+        """Whether the matrix is its own adjoint; None if unknown."""
         return self._is_self_adjoint
 
     @property
     def is_positive_definite(self) -> bool | None:
-        """Whether x^H A x has a positive real part for all x; None: not known."""
+        """Whether x^H A x has a positive real part for all x; None if unknown."""
         return self._is_positive_definite
 
     @property
     def is_square(self) -> bool | None:
-        """Whether the matrix has as many rows as columns; None: not known."""
+        """Whether the matrix has as many rows as columns; None if unknown."""
         rows, columns = self.range_dimension.value, self.domain_dimension.value
         if rows is None or columns is None:
             return self._is_square
@@ -125,7 +126,7 @@ class LinearOperator:
 
     @property
     def batch_shape(self) -> TensorShape:
-        """The static shape but for the matrix's two dimensions."""
+        """The static shape without the two axes of the matrix."""
         return self.shape[:-2]
 
     @property
@@ -146,29 +147,29 @@ class LinearOperator:
         return sizes[-2] if sizes else Dimension(None)
 
     def shape_tensor(self, name: str = "shape_tensor") -> Tensor:
-        """The shape as an int32 vector."""
+        """Return the shape as an int32 vector."""
         with self._scope(name):
             return self._shape_tensor()
 
     def batch_shape_tensor(self, name: str = "batch_shape_tensor") -> Tensor:
-        """The shape but for the matrix's two dimensions, as an int32 vector."""
+        """Return the shape without the two axes of the matrix, as an int32 vector."""
         with self._scope(name):
             return self._shape_tensor()[:-2]
 
     def domain_dimension_tensor(self, name: str = "domain_dimension_tensor") -> Tensor:
-        """The number of columns, as an int32 scalar."""
+        """Return the number of columns, as an int32 scalar."""
         with self._scope(name):
             return self._shape_tensor()[-1]
 
     def range_dimension_tensor(self, name: str = "range_dimension_tensor") -> Tensor:
-        """The number of rows, as an int32 scalar."""
+        """Return the number of rows, as an int32 scalar."""
         with self._scope(name):
             return self._shape_tensor()[-2]
 
     # -- checks
 
     def assert_non_singular(self, name: str = "assert_non_singular") -> Operation:
-        """An operation that fails for a singular matrix."""
+        """Return an operation that fails for a singular matrix."""
         with self._scope(name):
             return self._assert_non_singular()
 
@@ -176,7 +177,7 @@ class LinearOperator:
         raise NotImplementedError("assert_non_singular is not implemented.")
 
     def assert_positive_definite(self, name: str = "assert_positive_definite") -> Operation:
-        """An operation that fails for a matrix that is not positive definite."""
+        """Return an operation that fails for a matrix that is not positive definite."""
         with self._scope(name):
             return self._assert_positive_definite()
 
@@ -184,7 +185,7 @@ class LinearOperator:
         raise NotImplementedError("assert_positive_definite is not implemented.")
 
     def assert_self_adjoint(self, name: str = "assert_self_adjoint") -> Operation:
-        """An operation that fails for a matrix that is not its own adjoint."""
+        """Return an operation that fails for a matrix that is not its own adjoint."""
         with self._scope(name):
             dense = self._to_dense()
             message = "Matrix was not equal to its adjoint."
@@ -203,10 +204,10 @@ class LinearOperator:
     def matmul(
         self, x: Any, adjoint: bool = False, adjoint_arg: bool = False, name: str = "matmul"
     ) -> Tensor:
-        """The matrix, or with `adjoint` its adjoint, times x [..., columns, k].
+        """Multiply the matrix, or with `adjoint` its adjoint, by x [..., columns, k].
 
-        adjoint_arg: whether x is turned first. ValueError for unfit shapes, TypeError for another
-        dtype.
+        adjoint_arg: whether the adjoint of x is used. Raises ValueError for incompatible shapes,
+        and TypeError for another dtype.
         """
         with self._scope(name, x):
             x = self._argument(x, "x")
@@ -218,7 +219,7 @@ class LinearOperator:
         return self.matmul(other)
 
     def matvec(self, x: Any, adjoint: bool = False, name: str = "matvec") -> Tensor:
-        """The matrix, or its adjoint, times the vector x [..., columns]."""
+        """Multiply the matrix, or its adjoint, by the vector x [..., columns]."""
         with self._scope(name, x):
             x = self._argument(x, "x")
             _check_size(self.range_dimension if adjoint else self.domain_dimension, x, -1)
@@ -227,10 +228,10 @@ class LinearOperator:
     def solve(
         self, rhs: Any, adjoint: bool = False, adjoint_arg: bool = False, name: str = "solve"
     ) -> Tensor:
-        """The x of matrix @ x = rhs [..., rows, k], or with `adjoint` of its adjoint.
+        """Solve matrix @ x = rhs [..., rows, k] for x, or with `adjoint` the system of its adjoint.
 
-        adjoint_arg: whether rhs is turned first. NotImplementedError where the matrix is known to
-        have no inverse; else as `matmul`.
+        adjoint_arg: whether the adjoint of rhs is used. Raises NotImplementedError if the matrix is
+        known to have no inverse; other errors are those of `matmul`.
         """
         self._check_solvable()
         with self._scope(name, rhs):
@@ -240,7 +241,7 @@ class LinearOperator:
             return self._solve(rhs, adjoint, adjoint_arg)
 
     def solvevec(self, rhs: Any, adjoint: bool = False, name: str = "solve") -> Tensor:
-        """`solve` for one vector [..., rows]."""
+        """Solve the system for one vector [..., rows]."""
         self._check_solvable()
         with self._scope(name, rhs):
             rhs = self._argument(rhs, "rhs")
@@ -272,28 +273,30 @@ class LinearOperator:
         return log(absolute(self._determinant()))
 
     def to_dense(self, name: str = "to_dense") -> Tensor:
-        """The matrix as a tensor."""
+        """Return the matrix as a tensor."""
         with self._scope(name):
             return self._to_dense()
 
     def diag_part(self, name: str = "diag_part") -> Tensor:
-        """The diagonal: [..., min(rows, columns)]."""
+        """Return the diagonal: [..., min(rows, columns)]."""
         with self._scope(name):
             return self._diag_part()
 
     def trace(self, name: str = "trace") -> Tensor:
-        """The sum of the diagonal: batch_shape."""
+        """Return the sum of the diagonal: batch_shape."""
         with self._scope(name):
             return reduce_sum(self._diag_part(), -1)
 
     def determinant(self, name: str = "det") -> Tensor:
-        """The determinant: batch_shape. NotImplementedError for matrices that are not square."""
+        """Return the determinant: batch_shape. Raise NotImplementedError unless matrices are
+        square.
+        """
         self._check_square()
         with self._scope(name):
             return self._determinant()
 
     def log_abs_determinant(self, name: str = "log_abs_det") -> Tensor:
-        """The logarithm of the determinant's size: batch_shape."""
+        """Return the logarithm of the absolute value of the determinant: batch_shape."""
         self._check_square()
         with self._scope(name):
             return self._log_abs_determinant()
@@ -305,11 +308,11 @@ class LinearOperator:
             )
 
     def add_to_tensor(self, x: Any, name: str = "add_to_tensor") -> Tensor:
-        """The matrix plus a tensor of the same dtype and a shape that fits it."""
+        """Return the matrix plus a tensor of the same dtype and a compatible shape."""
         with self._scope(name, x):
             return self._to_dense() + self._argument(x, "x")
 
-    # -- what the methods share
+    # -- helpers of the methods
 
     @contextmanager
     def _scope(self, name: str, *values: Any) -> Iterator[None]:
@@ -327,7 +330,7 @@ class LinearOperator:
 
 
 def _check_size(size: Dimension, tensor: Tensor, axis: int) -> None:
-    """ValueError where a tensor has another size along an axis, or lacks the axis."""
+    """Raise ValueError if a tensor has another size along an axis, or lacks the axis."""
     tensor.shape.with_rank_at_least(-axis)
     if tensor.shape.dims is not None:
         size.assert_is_compatible_with(tensor.shape.dims[axis])

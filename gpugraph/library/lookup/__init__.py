@@ -1,9 +1,9 @@
-"""Tables as programs see them: `tf.lookup` and `tf.contrib.lookup`.
+"""Tables for programs: `tf.lookup` and `tf.contrib.lookup`.
 
-table_initializers  what fills a table: two tensors, or a text file
+table_initializers  sources that fill a table: two tensors, or a text file
 static_tables       tables that are filled once, and vocabularies with buckets for unknown words
 mutable_tables      tables that runs change, and that savers save
-index_tables        vocabularies to numbers and back
+index_tables        conversion of vocabularies to ids and back
 """
 
 from gpugraph.library.lookup import experimental as experimental

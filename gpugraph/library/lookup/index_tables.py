@@ -1,4 +1,4 @@
-"""Vocabularies as tables: words to numbers, and numbers to words."""
+"""Vocabularies as tables: from words to ids, and from ids to words."""
 
 from __future__ import annotations
 
@@ -64,13 +64,14 @@ def index_table_from_file(
     value_column_index: int = LINE_NUMBER,
     delimiter: str = "\t",
 ) -> Any:
-    """A table from the lines of a file to their numbers, int64.
+    """Return a table from the lines of a file to their numbers, int64.
 
-    Words that the file lacks get a number of `num_oov_buckets` after the file's, by `hasher_spec`;
-    without buckets `default_value`. vocab_size: how many lines count. key_dtype: strings, or
-    integers for a file of these. The columns are those of `TextFileInitializer`.
+    Words that are not in the file get the id of one of `num_oov_buckets` buckets after the file's
+    lines, according to `hasher_spec`; without buckets, they get `default_value`. vocab_size: the
+    number of lines that are used. key_dtype: strings, or integers for a file of integers. The
+    columns are those of `TextFileInitializer`.
 
-    ValueError for no file, and negative numbers; TypeError for other dtypes.
+    Raises ValueError for no file and for negative numbers, and TypeError for other dtypes.
     """
     _check_file(vocabulary_file, vocab_size)
     _check_buckets(num_oov_buckets)
@@ -100,12 +101,13 @@ def index_table_from_tensor(
     dtype: Any = dtypes.string,
     name: str | None = None,
 ) -> Any:
-    """A table from the elements of a vector to their numbers, int64.
+    """Return a table from the elements of a vector to their indices, int64.
 
-    Other words get a number of `num_oov_buckets` after the vector's, by `hasher_spec`; without
-    buckets `default_value`. dtype: that of keys: strings, or integers for a vector of these.
+    Other words get the id of one of `num_oov_buckets` buckets after the vector's, according to
+    `hasher_spec`; without buckets, they get `default_value`. dtype: that of the keys: strings, or
+    integers for a vector of integers.
 
-    ValueError for no vector, a negative number, and a vector of another dtype.
+    Raises ValueError for no vector, a negative number, and a vector of another dtype.
     """
     if mapping is None:
         raise ValueError("mapping must be specified.")
@@ -139,9 +141,9 @@ def index_to_string_table_from_file(
     value_column_index: int = WHOLE_LINE,
     delimiter: str = "\t",
 ) -> StaticHashTable:
-    """A table from the numbers of a file's lines to the lines; `default_value` for other numbers.
+    """Return a table from line numbers of a file to the lines; other numbers give `default_value`.
 
-    ValueError for no file, and less than one line.
+    Raises ValueError for no file, and for fewer than one line.
     """
     _check_file(vocabulary_file, vocab_size)
     with name_scope(name, "index_to_string"):
@@ -155,9 +157,9 @@ def index_to_string_table_from_file(
 def index_to_string_table_from_tensor(
     mapping: Any, default_value: Any = "UNK", name: str | None = None
 ) -> StaticHashTable:
-    """A table from the numbers of a vector's strings to them; `default_value` for other numbers.
+    """Return a table from indices of a vector to its strings; other numbers give `default_value`.
 
-    ValueError for no vector.
+    Raises ValueError for no vector.
     """
     if mapping is None:
         raise ValueError("mapping must be specified.")
@@ -173,7 +175,7 @@ def index_to_string_table_from_tensor(
 def string_to_index(
     tensor: Any, mapping: Any, default_value: Any = -1, name: str | None = None
 ) -> Any:
-    """The numbers of strings in a vector, by `index_table_from_tensor`."""
+    """Look up the indices of strings in a vector, with `index_table_from_tensor`."""
     table = index_table_from_tensor(mapping, default_value=default_value, name=name)
     return table.lookup(tensor)
 
@@ -181,7 +183,7 @@ def string_to_index(
 def index_to_string(
     tensor: Any, mapping: Any, default_value: Any = "UNK", name: str | None = None
 ) -> Any:
-    """The strings of numbers in a vector, by `index_to_string_table_from_tensor`."""
+    """Look up the strings at indices of a vector, with `index_to_string_table_from_tensor`."""
     return index_to_string_table_from_tensor(mapping, default_value, name).lookup(tensor)
 
 
@@ -193,7 +195,7 @@ def string_to_index_table_from_file(
     hasher_spec: HasherSpec = FastHashSpec,
     name: str | None = None,
 ) -> Any:
-    """An older name of `index_table_from_file`, for strings."""
+    """Call `index_table_from_file` for strings; an older name."""
     return index_table_from_file(
         vocabulary_file, num_oov_buckets, vocab_size, default_value, hasher_spec, name=name
     )
@@ -206,7 +208,10 @@ def string_to_index_table_from_tensor(
     hasher_spec: HasherSpec = FastHashSpec,
     name: str | None = None,
 ) -> Any:
-    """An older name of `index_table_from_tensor`, for strings; ValueError for other dtypes."""
+    """Call `index_table_from_tensor` for strings; an older name.
+
+    Raises ValueError for other dtypes.
+    """
     with name_scope(name, "string_to_index") as scope:
         mapping = convert_to_tensor(mapping)
     if mapping.dtype.base_dtype != dtypes.string:

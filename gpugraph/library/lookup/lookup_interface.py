@@ -13,7 +13,7 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 
 
 class LookupInterface(Trackable):
-    """The base of tables, which a session keeps from run to run: `lookup(keys)`, `size()`."""
+    """The base of tables, which a session keeps across runs, with `lookup(keys)` and `size()`."""
 
     _resource_handle: Any = None
 
@@ -21,39 +21,39 @@ class LookupInterface(Trackable):
         self._key_dtype, self._value_dtype = as_dtype(key_dtype), as_dtype(value_dtype)
 
     def _create_resource(self) -> Any:
-        """The handle; for subclasses to write."""
+        """Return the handle. Subclasses implement this."""
         raise NotImplementedError
 
     @property
     def resource_handle(self) -> Any:
-        """The table's handle."""
+        """The handle of the table."""
         return self._resource_handle
 
     @property
     def key_dtype(self) -> DType:
-        """The dtype of keys."""
+        """The dtype of the keys."""
         return self._key_dtype
 
     @property
     def value_dtype(self) -> DType:
-        """The dtype of values."""
+        """The dtype of the values."""
         return self._value_dtype
 
     @property
     def name(self) -> Any:
-        """The name of the table; for subclasses to write."""
+        """The name of the table. Subclasses implement this."""
         return NotImplementedError
 
     def size(self, name: str | None = None) -> Tensor:
-        """The number of keys, an int64 scalar."""
+        """Return the number of keys, an int64 scalar."""
         raise NotImplementedError
 
     def lookup(self, keys: Any, name: str | None = None) -> Any:
-        """The values of keys; for subclasses to write."""
+        """Return the values of keys. Subclasses implement this."""
         raise NotImplementedError
 
     def _check_keys(self, keys: Any) -> None:
-        """TypeError for keys of another dtype."""
+        """Raise TypeError for keys of another dtype."""
         if keys.dtype.base_dtype != self._key_dtype:
             raise TypeError(
                 f"Signature mismatch. Keys must be dtype {self._key_dtype}, got {keys.dtype}."
@@ -61,14 +61,14 @@ class LookupInterface(Trackable):
 
 
 def size_of(table: LookupInterface, name: str | None) -> Tensor:
-    """The number of keys behind a table's handle."""
+    """Return the number of keys in the table of a handle."""
     with name_scope(name, f"{table.name}_Size", [table.resource_handle]):
         size: Tensor = raw_ops.LookupTableSizeV2(table.resource_handle)
         return size
 
 
 def with_values(keys: Any, values: Any) -> Any:
-    """What was found for keys: a SparseTensor where the keys are one."""
+    """Return the values of keys; a SparseTensor if the keys are one."""
     if isinstance(keys, SparseTensor):
         return SparseTensor(keys.indices, values, keys.dense_shape)
     return values

@@ -1,4 +1,4 @@
-"""Tables that runs change, and that savers save."""
+"""Mutable tables, which runs change and savers save."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 class MutableHashTable(LookupInterface):
-    """A table of keys and values that runs insert and remove.
+    """A table in which runs insert and remove keys and values.
 
-    default_value: the value of keys that the table lacks: a scalar, or a vector, which all values
-    then are. checkpoint: whether savers of all variables save the table.
+    default_value: the value of missing keys. It is a scalar, or a vector if all values are vectors.
+    checkpoint: whether savers of all variables save the table.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class MutableHashTable(LookupInterface):
         return raw_ops.MutableHashTableOfTensorsV2(value_shape=shape, **options)
 
     def _gather_saveables_for_checkpoint(self) -> dict[str, Any]:
-        """The keys and values."""
+        """Return the keys and values."""
         return {"table": partial(TableSaveable, self)} if self._checkpoint else {}
 
     @property
@@ -67,12 +67,12 @@ class MutableHashTable(LookupInterface):
         return self._table_name
 
     def size(self, name: str | None = None) -> Tensor:
-        """The number of keys, an int64 scalar."""
+        """Return the number of keys, an int64 scalar."""
         with colocate_with(self.resource_handle):
             return size_of(self, name)
 
     def lookup(self, keys: Any, name: str | None = None) -> Tensor:
-        """The values of keys: [*shape of the keys, *shape of a value]."""
+        """Return the values of keys: [*shape of the keys, *shape of a value]."""
         inputs = self.resource_handle, keys, self._default_value
         with name_scope(name, f"{self.name}_lookup_table_find", inputs):
             tensor = convert_to_tensor(keys, dtype=self._key_dtype, name="keys")
@@ -83,7 +83,9 @@ class MutableHashTable(LookupInterface):
         return values
 
     def insert(self, keys: Any, values: Any, name: str | None = None) -> Operation:
-        """An operation that sets the values of keys: [*shape of the keys, *shape of a value]."""
+        """Return an operation that sets the values of keys: [*shape of the keys, *shape of a
+        value].
+        """
         with name_scope(name, f"{self.name}_lookup_table_insert", [self.resource_handle]):
             keys = convert_to_tensor(keys, self._key_dtype, name="keys")
             values = convert_to_tensor(values, self._value_dtype, name="values")
@@ -94,7 +96,7 @@ class MutableHashTable(LookupInterface):
         return operation
 
     def remove(self, keys: Any, name: str | None = None) -> Operation:
-        """An operation that drops keys; TypeError for those of another dtype."""
+        """Return an operation that removes keys. Raise TypeError for keys of another dtype."""
         self._check_keys(keys)
         inputs = self.resource_handle, keys, self._default_value
         with name_scope(name, f"{self.name}_lookup_table_remove", inputs):
@@ -102,7 +104,7 @@ class MutableHashTable(LookupInterface):
         return operation
 
     def export(self, name: str | None = None) -> Any:
-        """All keys and their values, in no order that a program may rely on."""
+        """Return all keys and their values, in an unspecified order."""
         with (
             name_scope(name, f"{self.name}_lookup_table_export_values", [self.resource_handle]),
             colocate_with(self.resource_handle),
@@ -113,13 +115,13 @@ class MutableHashTable(LookupInterface):
 
 
 class DenseHashTable(MutableHashTable):
-    """A table that runs change, of scalars or of tensors by keys that are scalars or vectors.
+    """A mutable table of scalars or tensors, with scalar or vector keys.
 
-    default_value: the value of keys that the table lacks, of the shape of all values. empty_key,
-    deleted_key: two different keys that no run uses. initial_num_buckets: a power of 2, 131072 by
-    default. checkpoint: whether savers of all variables save the table.
+    default_value: the value of missing keys, in the shape of all values. empty_key, deleted_key:
+    two different keys that no run uses. initial_num_buckets: a power of 2, 131072 by default.
+    checkpoint: whether savers of all variables save the table.
 
-    `export` gives all buckets, those that are empty too, as TensorFlow does.
+    `export` returns all buckets, including empty ones, as TensorFlow does.
     """
 
     def __init__(
@@ -156,7 +158,7 @@ class DenseHashTable(MutableHashTable):
         )
 
     def lookup(self, keys: Any, name: str | None = None) -> Tensor:
-        """The values of keys: [*shape of the keys, *shape of a value]."""
+        """Return the values of keys: [*shape of the keys, *shape of a value]."""
         values = super().lookup(keys, name)
         shape, key_shape = values.op.inputs[1].get_shape(), self._empty_key.get_shape()
         if shape.rank is not None and key_shape.rank is not None:
@@ -165,16 +167,16 @@ class DenseHashTable(MutableHashTable):
         return values
 
     def insert_or_assign(self, keys: Any, values: Any, name: str | None = None) -> Operation:
-        """Another name of `insert`."""
+        """Call `insert`; another name."""
         return self.insert(keys, values, name)
 
     def erase(self, keys: Any, name: str | None = None) -> Operation:
-        """Another name of `remove`."""
+        """Call `remove`; another name."""
         return self.remove(keys, name)
 
 
 class TableSaveable(SaveableObject):
-    """The keys and values of a table, which a saver saves under `NAME-keys` and `NAME-values`."""
+    """The keys and values of a table, which a saver stores under `NAME-keys` and `NAME-values`."""
 
     def __init__(self, table: MutableHashTable, name: str) -> None:
         keys, values = table.export()
@@ -182,7 +184,7 @@ class TableSaveable(SaveableObject):
         super().__init__(table, specs, name)
 
     def restore(self, restored_tensors: Any, restored_shapes: Any) -> Any:
-        """The operation that replaces the table's keys and values."""
+        """Return the operation that replaces the table's keys and values."""
         del restored_shapes
         handle = self.op.resource_handle
         with name_scope(f"{self.name}_table_restore"), colocate_with(handle):

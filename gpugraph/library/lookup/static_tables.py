@@ -1,4 +1,4 @@
-"""Tables that are filled once, and vocabularies with buckets for words that they lack."""
+"""Tables that are filled once, and vocabularies with buckets for unknown words."""
 
 from __future__ import annotations
 
@@ -31,8 +31,7 @@ from gpugraph.ops.strings.string_to_number import as_string
 class InitializableLookupTableBase(LookupInterface):
     """A table that an initializer fills: run `initializer`, or `tf.tables_initializer()`.
 
-    default_value: a scalar, the value of keys that the table lacks. initializer: see
-    `TableInitializerBase`.
+    default_value: a scalar, the value of missing keys. initializer: see `TableInitializerBase`.
     """
 
     def __init__(self, default_value: Any, initializer: Any) -> None:
@@ -50,7 +49,7 @@ class InitializableLookupTableBase(LookupInterface):
 
     @property
     def initializer(self) -> Operation:
-        """The operation that fills the table; running it again changes nothing."""
+        """The operation that fills the table; running it again has no effect."""
         return self._init_op
 
     @property
@@ -60,18 +59,18 @@ class InitializableLookupTableBase(LookupInterface):
 
     @property
     def default_value(self) -> Tensor:
-        """The value of keys that the table lacks."""
+        """The value of missing keys."""
         return self._default_value
 
     def size(self, name: str | None = None) -> Tensor:
-        """The number of keys, an int64 scalar; 0 before the table is filled."""
+        """Return the number of keys, an int64 scalar; 0 before the table is filled."""
         return size_of(self, name)
 
     def lookup(self, keys: Any, name: str | None = None) -> Any:
-        """The values of keys, in their shape: a tensor, or a SparseTensor for one.
+        """Return the values of keys, in their shape; a SparseTensor if the keys are one.
 
-        TypeError for keys of another dtype. A run raises FailedPreconditionError before the table
-        is filled.
+        Raises TypeError for keys of another dtype. A run raises FailedPreconditionError before the
+        table is filled.
         """
         self._check_keys(keys)
         values = keys.values if isinstance(keys, SparseTensor) else keys
@@ -85,7 +84,7 @@ class InitializableLookupTableBase(LookupInterface):
 class HashTable(InitializableLookupTableBase):
     """A table of keys and values that an initializer fills once.
 
-    shared_name: tables of a session with the same one are the same.
+    shared_name: tables of a session with the same shared name are the same.
     """
 
     def __init__(
@@ -116,7 +115,7 @@ class HashTable(InitializableLookupTableBase):
         return self._table_name
 
     def export(self, name: str | None = None) -> Any:
-        """All keys and their values, two vectors, in no order that a program may rely on."""
+        """Return all keys and their values, two vectors, in an unspecified order."""
         with name_scope(name, f"{self.name}_Export", [self.resource_handle]):
             return raw_ops.LookupTableExportV2(
                 self.resource_handle, Tkeys=self._key_dtype, Tvalues=self._value_dtype
@@ -132,12 +131,16 @@ class StaticHashTable(HashTable):
     def __init__(
         self, initializer: TableInitializerBase, default_value: Any, name: str | None = None
     ) -> None:
-        shared_name = getattr(initializer, "_shared_name", None)  # a program's class may have none
+        shared_name = getattr(
+            initializer, "_shared_name", None
+        )  # a class of the program may have no such name
         super().__init__(initializer, default_value, shared_name, name)
 
 
 class HasherSpec(NamedTuple):
-    """How unknown words are put in buckets: the name of a hash function, and its key or None."""
+    """The assignment of unknown words to buckets: the name of a hash function, and its optional
+    key.
+    """
 
     hasher: str
     key: Any = None
@@ -147,12 +150,15 @@ FastHashSpec = HasherSpec("fasthash", None)
 
 
 class StrongHashSpec(HasherSpec):
-    """A hash that can't be guessed without its key, a list of two ints of 64 bits."""
+    """A hash that can't be predicted without its key, a list of two 64-bit ints."""
 
     __slots__ = ()
 
     def __new__(cls, key: Sequence[int]) -> StrongHashSpec:
-        """ValueError for another number of elements, TypeError for what are no ints."""
+        """Create the spec. Raise ValueError unless there are two elements, TypeError unless they
+        are
+        ints.
+        """
         if len(key) != 2:
             raise ValueError(f"key must have size 2, got {len(key)}.")
         if not all(isinstance(part, int) for part in key):
@@ -161,7 +167,7 @@ class StrongHashSpec(HasherSpec):
 
 
 def _hash_function(spec: HasherSpec) -> Callable[..., Tensor]:
-    """The function from strings to buckets; ValueError for an unknown hasher."""
+    """Return the function from strings to buckets. Raise ValueError for an unknown hasher."""
     if spec.hasher == "stronghash":
         return partial(string_to_hash_bucket_strong, key=spec.key)
     functions: dict[str, Callable[..., Tensor]] = {
@@ -174,13 +180,14 @@ def _hash_function(spec: HasherSpec) -> Callable[..., Tensor]:
 
 
 class IdTableWithHashBuckets(LookupInterface):
-    """Numbers of words: those of a table, and of buckets after them for words that it lacks.
+    """Ids of words: those of a table, followed by buckets for words that are not in the table.
 
-    table: of int64 values by strings or int64 numbers, 0 to size - 1; None: all words go to
-    buckets. num_oov_buckets: how many. hasher_spec: by which hash. key_dtype: of the keys of
-    `lookup`: strings, or integers for a table of these.
+    table: maps strings or int64 numbers to int64 ids from 0 to size - 1; with None all words go to
+    buckets. num_oov_buckets: the number of buckets. hasher_spec: the hash function. key_dtype: that
+    of the keys of `lookup`: strings, or integers for a table of integers.
 
-    TypeError for other dtypes and for what is no HasherSpec, ValueError for no table and no bucket.
+    Raises TypeError for other dtypes and for an invalid HasherSpec, and ValueError without table
+    and buckets.
     """
 
     def __init__(
@@ -212,7 +219,7 @@ class IdTableWithHashBuckets(LookupInterface):
 
     @property
     def initializer(self) -> Operation:
-        """The operation that fills the table; a NoOp where there is none."""
+        """The operation that fills the table; a NoOp if there is no table."""
         if self._table is not None:
             operation: Operation = self._table.initializer
             return operation
@@ -226,7 +233,7 @@ class IdTableWithHashBuckets(LookupInterface):
 
     @property
     def resource_handle(self) -> Any:
-        """The handle of the table, None where there is none."""
+        """The handle of the table; None if there is no table."""
         return None if self._table is None else self._table.resource_handle
 
     @property
@@ -235,15 +242,15 @@ class IdTableWithHashBuckets(LookupInterface):
         return self._table_name
 
     def size(self, name: str | None = None) -> Tensor:
-        """The number of words and buckets, an int64 scalar."""
+        """Return the number of words and buckets, an int64 scalar."""
         with name_scope(name, f"{self.name}_Size"):
             size = convert_to_tensor(0, dtypes.int64) if self._table is None else self._table.size()
             return size + self._num_oov_buckets
 
     def lookup(self, keys: Any, name: str | None = None) -> Any:
-        """The number of each word, in the keys' shape: a tensor, or a SparseTensor for one.
+        """Return the id of each word, in the shape of the keys; a SparseTensor if the keys are one.
 
-        TypeError for keys of another dtype.
+        Raises TypeError for keys of another dtype.
         """
         self._check_keys(keys)
         values = keys.values if isinstance(keys, SparseTensor) else keys
@@ -264,7 +271,7 @@ class IdTableWithHashBuckets(LookupInterface):
 
 
 def _check_vocabulary(table: Any, key_dtype: dtypes.DType) -> None:
-    """TypeError for what can't number words: an initializer or table, and the keys' dtype."""
+    """Raise TypeError if a table or initializer can't map keys of this dtype to ids."""
     supported = dtypes.int64, dtypes.string
     if table.key_dtype not in supported:
         raise TypeError(f"Invalid key dtype, expected one of {supported}, but got {key_dtype}.")
@@ -278,12 +285,12 @@ def _check_vocabulary(table: Any, key_dtype: dtypes.DType) -> None:
 
 
 class StaticVocabularyTable(IdTableWithHashBuckets):
-    """Numbers of words: those of an initializer, and of buckets after them for other words.
+    """Ids of words: those of an initializer, followed by buckets for other words.
 
-    initializer: gives int64 values by strings or int64 numbers; None: all words go to buckets.
+    initializer: maps strings or int64 numbers to int64 ids; with None all words go to buckets.
     num_oov_buckets: at least 1. lookup_key_dtype: that of the keys of `lookup`.
 
-    ValueError for no bucket, TypeError for other dtypes.
+    Raises ValueError without buckets, and TypeError for other dtypes.
     """
 
     def __init__(

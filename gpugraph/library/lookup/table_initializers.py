@@ -1,4 +1,4 @@
-"""What fills a table: two tensors, or a text file."""
+"""Initializers of tables: two tensors, or a text file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from gpugraph.ops.tables.table_files import LINE_NUMBER, WHOLE_LINE
 
 
 class TableInitializerBase(Trackable):
-    """The base of what fills tables: their dtypes, and `initialize(table)`."""
+    """The base of table initializers: the dtypes, and `initialize(table)`."""
 
     def __init__(self, key_dtype: Any, value_dtype: Any) -> None:
         self._key_dtype, self._value_dtype = as_dtype(key_dtype), as_dtype(value_dtype)
@@ -38,22 +38,24 @@ class TableInitializerBase(Trackable):
         return self._value_dtype
 
     def initialize(self, table: Any) -> Operation:
-        """The operation that fills a table; for subclasses to write."""
+        """Return the operation that fills a table. Subclasses implement this."""
         raise NotImplementedError
 
     @property
     def _shared_name(self) -> str:
-        """The name under which tables of the same content are one."""
+        """The name under which tables with the same content are shared."""
         return ""
 
     def _initialized(self, table: Any, op: Any, *inputs: Any, **attrs: Any) -> Operation:
-        """An operation on a table of these dtypes, in collection TABLE_INITIALIZERS."""
+        """Add an operation that fills the table to the collection TABLE_INITIALIZERS, and return
+        it.
+        """
         operation: Operation = op(table.resource_handle, *inputs, **attrs)
         add_to_collection(GraphKeys.TABLE_INITIALIZERS, operation)
         return operation
 
     def _check(self, table: Any) -> None:
-        """TypeError for a table of other dtypes."""
+        """Raise TypeError for a table of other dtypes."""
         for kind, mine, its in (
             ("key", self.key_dtype, table.key_dtype),
             ("value", self.value_dtype, table.value_dtype),
@@ -63,7 +65,7 @@ class TableInitializerBase(Trackable):
 
 
 class KeyValueTensorInitializer(TableInitializerBase):
-    """Fills a table from two vectors of one length.
+    """Fills a table from two vectors of equal length.
 
     keys, values: tensors, or lists, which become tensors of `key_dtype` and `value_dtype`.
     """
@@ -83,14 +85,14 @@ class KeyValueTensorInitializer(TableInitializerBase):
         super().__init__(self._keys.dtype, self._values.dtype)
 
     def initialize(self, table: Any) -> Operation:
-        """The operation that fills a table; TypeError for a table of other dtypes."""
+        """Return the operation that fills a table. Raise TypeError for a table of other dtypes."""
         self._check(table)
         with name_scope(self._name, values=(table.resource_handle, self._keys, self._values)):
             return self._initialized(table, raw_ops.LookupTableImportV2, self._keys, self._values)
 
 
 class TextFileIndex:
-    """What a key or value may be besides a column: the whole line, or its number from 0."""
+    """The alternatives to a column as key or value: the whole line, or its number from 0."""
 
     WHOLE_LINE = WHOLE_LINE
     LINE_NUMBER = LINE_NUMBER
@@ -99,11 +101,13 @@ class TextFileIndex:
 class TextFileInitializer(TableInitializerBase):
     """Fills a table from the lines of a text file.
 
-    filename: a path, or a scalar string tensor. A constant joins collection ASSET_FILEPATHS.
+    filename: a path, or a scalar string tensor. A constant is added to the collection
+      ASSET_FILEPATHS.
     key_index, value_index: the number of a column, from 0, or one of `TextFileIndex`.
-    vocab_size: how many lines count; None: all. delimiter: a character between columns.
+    vocab_size: the number of lines that are used; None for all. delimiter: a character between
+    columns.
 
-    ValueError for an empty path, unknown columns, and dtypes that these can't have.
+    Raises ValueError for an empty path, unknown columns, and dtypes that these columns can't have.
     """
 
     def __init__(
@@ -131,7 +135,7 @@ class TextFileInitializer(TableInitializerBase):
         self._vocab_size, self._delimiter = vocab_size, delimiter
 
     def initialize(self, table: Any) -> Operation:
-        """The operation that fills a table; TypeError for a table of other dtypes."""
+        """Return the operation that fills a table. Raise TypeError for a table of other dtypes."""
         self._check(table)
         with name_scope(self._name, "text_file_init", (table.resource_handle,)):
             operation = self._initialized(
@@ -164,7 +168,7 @@ def _check_column(name: str, what: str, index: int, dtype: DType, may_be_number:
 
 
 class TextFileStringTableInitializer(TextFileInitializer):
-    """Fills a table of strings by numbers: by default, lines by their number."""
+    """Fills a table from numbers to strings: by default, from line numbers to lines."""
 
     def __init__(
         self,
@@ -182,7 +186,7 @@ class TextFileStringTableInitializer(TextFileInitializer):
 
 
 class TextFileIdTableInitializer(TextFileInitializer):
-    """Fills a table of numbers by strings: by default, numbers of lines by lines."""
+    """Fills a table from strings to numbers: by default, from lines to line numbers."""
 
     def __init__(
         self,

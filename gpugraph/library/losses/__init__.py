@@ -1,4 +1,4 @@
-"""Losses, weighted and summed, and the collections that hold them for training."""
+"""Weighted and reduced losses, and the collections that hold them for training."""
 
 from __future__ import annotations
 

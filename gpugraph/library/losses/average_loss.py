@@ -1,4 +1,4 @@
-"""Losses of examples averaged over a batch, and penalties, for a program on one replica."""
+"""Average losses over a batch, and regularization penalties, for a program on one replica."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from gpugraph.ops.reductions.reduction_functions import reduce_sum
 def compute_average_loss(
     per_example_loss: Any, sample_weight: Any = None, global_batch_size: Any = None
 ) -> Tensor:
-    """The sum of the losses of examples, times their weights, over the size of the batch.
+    """Return the sum of the weighted losses of examples, divided by the size of the batch.
 
-    per_example_loss: of rank 1 or more, examples along axis 0 (ValueError for a scalar).
-    global_batch_size: by default the number of examples. A scalar of the losses' dtype.
+    per_example_loss: of rank 1 or more, with examples along axis 0; a scalar raises ValueError.
+    global_batch_size: by default the number of examples. The result is a scalar of the losses'
+    dtype.
     """
     losses = convert_to_tensor(per_example_loss)
     dtype = losses.dtype.base_dtype
@@ -38,5 +39,5 @@ def compute_average_loss(
 
 
 def scale_regularization_loss(regularization_loss: Any) -> Tensor:
-    """The sum of penalties, over the number of replicas, which is one."""
+    """Return the sum of penalties, divided by the number of replicas, which is one."""
     return reduce_sum(convert_to_tensor(regularization_loss))

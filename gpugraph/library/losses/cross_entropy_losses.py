@@ -20,10 +20,10 @@ from gpugraph.ops.nn.losses.loss_weights import remove_squeezable_dimensions, sq
 def sigmoid_cross_entropy(
     multi_class_labels: Any, logits: Any, weights: Any = 1.0, label_smoothing: float = 0
 ) -> WeightedLosses:
-    """`tf.nn.sigmoid_cross_entropy_with_logits`, weighted and reduced; see `compute_weighted_loss`.
+    """Return the weighted and reduced `tf.nn.sigmoid_cross_entropy_with_logits`.
 
-    label_smoothing: how far labels of 0 and 1 are moved towards 1 / 2. ValueError where the
-    shapes differ.
+    See `compute_weighted_loss`. label_smoothing: the share by which labels of 0 and 1 are moved
+    towards 1 / 2. Raises ValueError if the shapes differ.
     """
     logits = convert_to_tensor(logits)
     labels = cast(multi_class_labels, logits.dtype.base_dtype)
@@ -38,13 +38,13 @@ def sigmoid_cross_entropy(
 def softmax_cross_entropy(
     onehot_labels: Any, logits: Any, weights: Any = 1.0, label_smoothing: float = 0
 ) -> WeightedLosses:
-    """`tf.nn.softmax_cross_entropy_with_logits_v2`, weighted and reduced.
+    """Return the weighted and reduced `tf.nn.softmax_cross_entropy_with_logits_v2`.
 
-    onehot_labels: distributions [batch size, classes], constants to gradients.
+    onehot_labels: distributions [batch size, classes], which receive no gradients.
     weights: see `compute_weighted_loss`; for losses of the shape [batch size].
-    label_smoothing: how much of 1 is spread evenly over all classes.
+    label_smoothing: the share of 1 that is spread evenly over all classes.
 
-    ValueError where the shapes differ.
+    Raises ValueError if the shapes differ.
     """
     logits = convert_to_tensor(logits)
     dtype = logits.dtype.base_dtype
@@ -60,13 +60,14 @@ def softmax_cross_entropy(
 
 @reduced_loss("sparse_softmax_cross_entropy_loss")
 def sparse_softmax_cross_entropy(labels: Any, logits: Any, weights: Any = 1.0) -> WeightedLosses:
-    """`tf.nn.sparse_softmax_cross_entropy_with_logits`, weighted and reduced.
+    """Return the weighted and reduced `tf.nn.sparse_softmax_cross_entropy_with_logits`.
 
-    labels: classes, of the shape of the logits without the last dimension, or with 1 there.
-    weights: see `compute_weighted_loss`; a last dimension of 1 is left out likewise.
+    labels: classes, in the shape of the logits without the last axis, or with a last axis of size
+    1.
+    weights: see `compute_weighted_loss`; a last axis of size 1 is removed likewise.
 
-    ValueError for shapes that do not fit; InvalidArgumentError in a run for a label that is no
-    class.
+    Raises ValueError for incompatible shapes. A run raises InvalidArgumentError for a label that is
+    not a class.
     """
     labels, logits = remove_squeezable_dimensions(labels, logits, rank_difference=1)
     weights = squeezed_weights(weights, labels)

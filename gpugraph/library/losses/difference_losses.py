@@ -41,7 +41,7 @@ from gpugraph.ops.reductions.reduction_functions import reduce_sum
 
 
 def _in_float(labels: Any, predictions: Any) -> tuple[Tensor, Tensor]:
-    """Both in float32; ValueError where the shapes differ."""
+    """Return both in float32. Raise ValueError if the shapes differ."""
     predictions = cast(predictions, dtypes.float32)
     labels = cast(labels, dtypes.float32)
     predictions.shape.assert_is_compatible_with(labels.shape)
@@ -50,14 +50,14 @@ def _in_float(labels: Any, predictions: Any) -> tuple[Tensor, Tensor]:
 
 @reduced_loss("absolute_difference")
 def absolute_difference(labels: Any, predictions: Any, weights: Any = 1.0) -> WeightedLosses:
-    """|predictions - labels|, weighted and reduced; see `compute_weighted_loss`."""
+    """Return |predictions - labels|, weighted and reduced; see `compute_weighted_loss`."""
     labels, predictions = _in_float(labels, predictions)
     return absolute(subtract(predictions, labels)), weights
 
 
 @reduced_loss("mean_squared_error")
 def mean_squared_error(labels: Any, predictions: Any, weights: Any = 1.0) -> WeightedLosses:
-    """(predictions - labels) ** 2, weighted and reduced; see `compute_weighted_loss`."""
+    """Return (predictions - labels) ** 2, weighted and reduced; see `compute_weighted_loss`."""
     labels, predictions = _in_float(labels, predictions)
     return squared_difference(predictions, labels), weights
 
@@ -66,13 +66,16 @@ def mean_squared_error(labels: Any, predictions: Any, weights: Any = 1.0) -> Wei
 def huber_loss(
     labels: Any, predictions: Any, weights: Any = 1.0, delta: float = 1.0
 ) -> WeightedLosses:
-    """Half the square of differences up to `delta`, linear beyond; see `compute_weighted_loss`."""
+    """Return half the squared differences up to `delta`, linear beyond it, weighted and reduced.
+
+    See `compute_weighted_loss`.
+    """
     labels, predictions = _in_float(labels, predictions)
     return huber_errors(labels, predictions, delta), weights
 
 
 def huber_errors(labels: Tensor, predictions: Tensor, delta: float) -> Tensor:
-    """Half the square of each difference up to `delta`, linear beyond."""
+    """Return half the square of each difference up to `delta`, linear beyond it."""
     distance = absolute(subtract(predictions, labels))
     near = minimum(distance, delta)
     far = subtract(distance, near)
@@ -84,8 +87,9 @@ def huber_errors(labels: Tensor, predictions: Tensor, delta: float) -> Tensor:
 def log_loss(
     labels: Any, predictions: Any, weights: Any = 1.0, epsilon: float = 1e-7
 ) -> WeightedLosses:
-    """-labels log(predictions + epsilon) - (1 - labels) log(1 - predictions + epsilon), weighted
-    and reduced; see `compute_weighted_loss`.
+    """Return the log loss, weighted and reduced; see `compute_weighted_loss`.
+
+    It is -labels log(predictions + epsilon) - (1 - labels) log(1 - predictions + epsilon).
     """
     labels, predictions = _in_float(labels, predictions)
     losses = -multiply(labels, log(predictions + epsilon)) - multiply(
@@ -96,8 +100,9 @@ def log_loss(
 
 @reduced_loss("hinge_loss")
 def hinge_loss(labels: Any, logits: Any, weights: Any = 1.0) -> WeightedLosses:
-    """max(0, 1 - y logits) for labels 0 and 1, which are y = -1 and 1; weighted and reduced as
-    `compute_weighted_loss` does.
+    """Return max(0, 1 - y logits), weighted and reduced; see `compute_weighted_loss`.
+
+    The labels 0 and 1 stand for y = -1 and 1.
     """
     labels, logits = _in_float(labels, logits)
     ones = ones_like(labels)
@@ -116,8 +121,9 @@ def cosine_distance(
     reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
     dim: int | None = None,
 ) -> Tensor:
-    """1 - the sum of labels times predictions over `axis` (older: `dim`), for vectors of length 1
-    there; weighted and reduced as `compute_weighted_loss` does.
+    """Return 1 - the sum of labels times predictions over `axis`, weighted and reduced.
+
+    The vectors along `axis` (formerly `dim`) must have length 1. See `compute_weighted_loss`.
     """
     if axis is not None and dim is not None:
         raise ValueError("Cannot specify both 'axis' and 'dim'")
@@ -141,10 +147,11 @@ def mean_pairwise_squared_error(
     scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES,
 ) -> Tensor:
-    """Squared differences between the differences of pairs of predictions and of pairs of labels.
+    """Return the squared difference between pairwise differences of predictions and of labels.
 
-    The mean over all pairs within each element of the batch, times its weight; their sum.
-    weights: a number, or [batch size, 1, ...]. ValueError for shapes that do not fit.
+    It is the mean over all pairs within each element of the batch, times the element's weight,
+    summed over the batch. weights: a number, or [batch size, 1, ...]. Raises ValueError for
+    incompatible shapes.
     """
     require(labels=labels, predictions=predictions)
     graph = get_default_graph()

@@ -1,4 +1,4 @@
-"""The losses of a graph: collected, fetched and summed for training."""
+"""The losses of a graph: added to collections, fetched and summed for training."""
 
 from __future__ import annotations
 
@@ -12,27 +12,29 @@ from gpugraph.ops.framework.tensor_conversion import constant
 
 
 def add_loss(loss: Any, loss_collection: str | None = GraphKeys.LOSSES) -> None:
-    """Adds a loss to a collection; to none where that is None."""
+    """Add a loss to a collection, unless the collection is None."""
     if loss_collection:
         graph = get_default_graph()
         graph.add_to_collection(loss_collection, loss)
 
 
 def get_losses(scope: str | None = None, loss_collection: str = GraphKeys.LOSSES) -> list[Any]:
-    """The losses of a collection; those whose names start with the regex `scope`."""
+    """Return the losses of a collection, or those whose names start with the regex `scope`."""
     graph = get_default_graph()
     return graph.get_collection(loss_collection, scope)
 
 
 def get_regularization_losses(scope: str | None = None) -> list[Any]:
-    """The penalties of regularizers; those whose names start with the regex `scope`."""
+    """Return the penalties of regularizers whose names start with the regex `scope`, by default
+    all.
+    """
     return get_losses(scope, GraphKeys.REGULARIZATION_LOSSES)
 
 
 def get_regularization_loss(
     scope: str | None = None, name: str = "total_regularization_loss"
 ) -> Tensor:
-    """The sum of `get_regularization_losses`; 0.0 where there are none."""
+    """Return the sum of `get_regularization_losses`; 0.0 if there are none."""
     losses = get_regularization_losses(scope)
     return add_n(losses, name=name) if losses else constant(0.0)
 
@@ -40,7 +42,10 @@ def get_regularization_loss(
 def get_total_loss(
     add_regularization_losses: bool = True, name: str = "total_loss", scope: str | None = None
 ) -> Tensor:
-    """The sum of `get_losses`, with `get_regularization_losses`; ValueError where there is none."""
+    """Return the sum of `get_losses` and `get_regularization_losses`.
+
+    Raises ValueError if there are none.
+    """
     losses = get_losses(scope)
     if add_regularization_losses:
         losses = [*losses, *get_regularization_losses(scope)]

@@ -24,11 +24,12 @@ from gpugraph.ops.reductions.reduction_functions import reduce_sum
 
 
 class Reduction:
-    """How the weighted losses of elements are reduced.
+    """The reductions of the weighted losses of elements.
 
-    NONE: they stay as they are. SUM: their sum. SUM_OVER_BATCH_SIZE: the sum by the number of
-    elements. MEAN: by the sum of the weights. SUM_BY_NONZERO_WEIGHTS: by the number of elements
-    whose weight is not 0.
+    NONE: no reduction. SUM: their sum. SUM_OVER_BATCH_SIZE: the sum divided by the number of
+    elements.
+    MEAN: divided by the sum of the weights. SUM_BY_NONZERO_WEIGHTS: divided by the number of
+    elements whose weight is not 0.
     """
 
     NONE = "none"
@@ -40,7 +41,7 @@ class Reduction:
 
     @classmethod
     def all(cls) -> tuple[str, ...]:
-        """All reductions."""
+        """Return all reductions."""
         return (
             cls.NONE,
             cls.SUM,
@@ -52,7 +53,7 @@ class Reduction:
 
     @classmethod
     def validate(cls, key: str) -> None:
-        """ValueError for a key that is no reduction."""
+        """Raise ValueError for a key that is not a reduction."""
         if key not in cls.all():
             raise ValueError(
                 f"Invalid Reduction Key {key}. It is one of {', '.join(dict.fromkeys(cls.all()))}."
@@ -60,7 +61,7 @@ class Reduction:
 
 
 def require(**tensors: Any) -> None:
-    """ValueError for None, which names the argument."""
+    """Raise ValueError, with the name of the argument, if a tensor is None."""
     for name, value in tensors.items():
         if value is None:
             raise ValueError(f"{name} must not be None.")
@@ -73,11 +74,12 @@ WeightedLosses = tuple[Tensor, Any]
 def reduced_loss(
     type_name: str,
 ) -> Callable[[Callable[..., WeightedLosses]], Callable[..., Tensor]]:
-    """Makes of a function of labels, predictions, weights and so on, which returns losses and
-    weights, the loss that is these reduced by `compute_weighted_loss`.
+    """Return a decorator that reduces the result of a function with `compute_weighted_loss`.
 
-    The loss has three parameters more, `scope`, `loss_collection` and `reduction`. Its name scope
-    is `type_name` by default. ValueError where labels or predictions are None.
+    The function takes labels, predictions, weights and so on, and returns losses and weights. The
+    decorated function has three additional parameters, `scope`, `loss_collection` and `reduction`.
+    Its name scope is `type_name` by default. It raises ValueError if labels or predictions are
+    None.
     """
 
     def decorate(function: Callable[..., WeightedLosses]) -> Callable[..., Tensor]:
@@ -109,13 +111,13 @@ def compute_weighted_loss(
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
 ) -> Tensor:
-    """`losses` times `weights`, reduced to a scalar, which joins a collection.
+    """Return `losses` times `weights`, reduced to a scalar, and add it to a collection.
 
-    weights: a number, or a tensor of the rank of the losses, each size the same or 1.
-    reduction: one of `Reduction`; with NONE the shape is that of the losses.
+    weights: a number, or a tensor of the rank of the losses, with each size equal or 1.
+    reduction: one of `Reduction`; with NONE the result has the shape of the losses.
 
-    Computed in float32; the result is of the dtype of the losses. ValueError for weights that do
-    not fit and for another reduction.
+    The computation is in float32; the result has the dtype of the losses. Raises ValueError for
+    weights of an incompatible shape and for another reduction.
     """
     Reduction.validate(reduction)
     graph = get_default_graph()
@@ -127,7 +129,7 @@ def compute_weighted_loss(
 
 
 def weigh_and_reduce(losses: Any, weights: Any, reduction: str) -> Tensor:
-    """`losses` times `weights` that broadcast, reduced; in float32, then the losses' dtype."""
+    """Return `losses` times broadcast `weights`, reduced in float32, in the dtype of the losses."""
     losses = convert_to_tensor(losses)
     wide = cast(losses, dtypes.float32)
     weights = cast(weights, dtypes.float32)
@@ -149,7 +151,7 @@ def _reduce(weighted: Tensor, weights: Tensor, reduction: str) -> Tensor:
 
 
 def _mean(total: Tensor, count: Tensor) -> Tensor:
-    """total / count; 0 where that is 0."""
+    """Return total / count; 0 if the count is 0."""
     return div_no_nan(reduce_sum(total), count, name="value")
 
 
@@ -159,7 +161,7 @@ def _count(losses: Tensor) -> Tensor:
 
 
 def count_present(losses: Tensor, weights: Tensor, per_batch: bool = False) -> Tensor:
-    """The number of losses whose weight is not 0: in all, or in each element of the batch."""
+    """Return the number of losses whose weight is not 0, in all or in each element of the batch."""
     with name_scope(None, "num_present", [losses, weights]) as scope:
         weights = cast(weights, dtypes.float32)
         present = where(equal(weights, 0.0), zeros_like(weights), ones_like(weights))

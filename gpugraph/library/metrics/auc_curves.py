@@ -1,4 +1,4 @@
-"""Areas under curves of thresholds, and points of these curves."""
+"""Areas under curves over thresholds, and points of these curves."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from gpugraph.ops.reductions.argmax_and_argmin import argmax, argmin
 from gpugraph.ops.reductions.reduction_functions import reduce_max, reduce_sum
 
 _ALL = ("tp", "fn", "tn", "fp")
-_BEYOND = 1e-7  # thresholds below 0 and above 1, so that every prediction is between
+_BEYOND = 1e-7  # margin below 0 and above 1, so that every prediction is between thresholds
 _EPSILON = 1e-6
 _METHODS = ("trapezoidal", "careful_interpolation", "minoring", "majoring")
 
 
 def even_thresholds(count: int) -> list[float]:
-    """So many thresholds from 0 to 1, and a little beyond."""
+    """Return `count` even thresholds from slightly below 0 to slightly above 1."""
     count = whole_number("num_thresholds", count)
     inner = [(i + 1) / (count - 1) for i in range(count - 2)]
     return [0.0 - _BEYOND, *inner, 1.0 + _BEYOND]
@@ -46,15 +46,16 @@ def auc(
     summation_method: str = "trapezoidal",
     thresholds: Sequence[float] | None = None,
 ) -> Pair:
-    """(area under the curve of thresholds, update), weighted.
+    """Return (area under the curve of thresholds, update), weighted.
 
-    predictions: from 0 to 1. num_thresholds: evenly between; or `thresholds`, besides 0 and 1.
+    predictions: from 0 to 1. num_thresholds: evenly spaced; or `thresholds`, in addition to 0 and
+    1.
     curve: "ROC" (true over false positives) or "PR" (precision over recall).
-    summation_method: "trapezoidal", "minoring" or "majoring"; "careful_interpolation" is right
-      for "PR", and "trapezoidal" for "ROC".
+    summation_method: "trapezoidal", "minoring" or "majoring"; "careful_interpolation" is right for
+      "PR", and "trapezoidal" for "ROC".
 
-    ValueError for another curve or method; InvalidArgumentError in a run for predictions that are
-    not from 0 to 1.
+    Raises ValueError for another curve or method. A run raises InvalidArgumentError for predictions
+    that are not from 0 to 1.
     """
     if curve not in ("ROC", "PR"):
         raise ValueError(f"curve must be either ROC or PR, {curve} unknown")
@@ -85,7 +86,7 @@ def _area(counts: Counts, curve: str, method: str, name: str) -> Tensor:
 
 
 def area_under(x: Any, y: Any, method: str, name: str | None = None) -> Tensor:
-    """The area under points of falling x: "minoring", "majoring", or else by trapezoids."""
+    """Return the area under points of decreasing x: "minoring", "majoring", else by trapezoids."""
     widths, left, right = x[:-1] - x[1:], y[:-1], y[1:]
     if method == "minoring":
         heights = minimum(left, right)
@@ -97,8 +98,10 @@ def area_under(x: Any, y: Any, method: str, name: str | None = None) -> Tensor:
 
 
 def careful_area(tp: Tensor, fp: Tensor, fn: Tensor) -> Tensor:
-    """The area under precision over recall, true positives being linear in positives between
-    thresholds (Davis and Goadrich 2006, The relationship between Precision-Recall and ROC curves).
+    """Return the area under precision over recall.
+
+    True positives are taken as linear in positives between thresholds (Davis and Goadrich 2006, The
+    relationship between Precision-Recall and ROC curves).
     """
     gained = tp[:-1] - tp[1:]
     positives = tp + fp
@@ -126,9 +129,9 @@ def sensitivity_at_specificity(
     num_thresholds: int = 200,
     name: str | None = None,
 ) -> Pair:
-    """(recall at the threshold whose specificity is nearest the given one, update).
+    """Return (recall at the threshold whose specificity is nearest to the given one, update).
 
-    ValueError for a specificity that is not from 0 to 1.
+    Raises ValueError for a specificity that is not from 0 to 1.
     """
     _check_part("specificity", specificity)
 
@@ -150,9 +153,10 @@ def specificity_at_sensitivity(
     num_thresholds: int = 200,
     name: str | None = None,
 ) -> Pair:
-    """(specificity at the highest threshold whose recall is nearest the given one, update).
+    """Return (specificity at the highest threshold whose recall is nearest to the given one,
+    update).
 
-    ValueError for a sensitivity that is not from 0 to 1.
+    Raises ValueError for a sensitivity that is not from 0 to 1.
     """
     _check_part("sensitivity", sensitivity)
 

@@ -1,4 +1,4 @@
-"""Metrics of classes: overlap by a matrix of confusions, and labels among the first k."""
+"""Metrics of classes: overlap by a confusion matrix, and labels among the first k predictions."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ from gpugraph.ops.state.reference_variable_ops import assign_add
 def mean_iou(
     labels: Any, predictions: Any, num_classes: int, weights: Any = None, name: str | None = None
 ) -> Pair:
-    """(mean over classes of intersection over union, update); the update gives the confusions.
+    """Return (mean over classes of intersection over union, update of the confusion matrix).
 
     labels, predictions: classes below `num_classes`, of any shape; weights: of the same shape.
-    Classes that neither labels nor predictions have do not count. InvalidArgumentError in a run
-    for what is no class.
+    Classes that occur neither in labels nor in predictions are ignored. A run raises
+    InvalidArgumentError for a value that is not a class.
     """
     with variable_scope(name, "mean_iou", [predictions, labels, weights]):
         labels, predictions, weights = alike(labels, predictions, weights)
@@ -60,7 +60,7 @@ def mean_iou(
 
 
 def confusions_of(labels: Any, predictions: Any, weights: Any, num_classes: int) -> Tensor:
-    """How often each class (row) is predicted as each (column), float64; weighted."""
+    """Return the weighted counts of each class (row) predicted as each class (column), float64."""
     labels, predictions = (
         reshape(cast(classes, dtypes.int64), [-1]) for classes in (labels, predictions)
     )
@@ -72,7 +72,7 @@ def confusions_of(labels: Any, predictions: Any, weights: Any, num_classes: int)
 
 
 def mean_overlap(confusions: Any, num_classes: int) -> Tensor:
-    """The mean over classes that occur: right predictions by all that are labels or predictions."""
+    """Return the mean over occurring classes of right predictions / (labels or predictions)."""
     rows = cast(reduce_sum(confusions, 0), dtypes.float32)
     columns = cast(reduce_sum(confusions, 1), dtypes.float32)
     diagonal = multiply(confusions, np.eye(num_classes))
@@ -88,7 +88,7 @@ def mean_overlap(confusions: Any, num_classes: int) -> Tensor:
 
 
 def _at_k(kind: str, wrong: str, doc: str) -> Callable[..., Pair]:
-    """The metric of the labels among the `k` largest predictions."""
+    """Return a metric of the labels among the `k` largest predictions."""
 
     @metric
     @named(f"{kind}_at_k", doc)
@@ -108,12 +108,12 @@ def _at_k(kind: str, wrong: str, doc: str) -> Callable[..., Pair]:
 
 
 def _at_top_k(kind: str, wrong: str) -> Callable[..., Pair]:
-    """The same of predictions that are chosen already."""
+    """Return a metric of the labels among predictions that are already selected."""
 
     @metric
     @named(
         f"{kind}_at_top_k",
-        f"`{kind}_at_k` of predictions that are chosen already: classes [..., k], the best first.",
+        f"Return `{kind}_at_k` of selected predictions: classes [..., k], the best one first.",
     )
     def compute(
         labels: Any,
@@ -132,30 +132,30 @@ def _at_top_k(kind: str, wrong: str) -> Callable[..., Pair]:
 recall_at_k = _at_k(
     "recall",
     "false_negative",
-    """(which part of the labels is among the `k` largest predictions, update), weighted.
+    """Return (the share of the labels among the `k` largest predictions, update), weighted.
 
-    labels: classes [..., number of labels], or [...] where there is one each; or a SparseTensor
+    labels: classes [..., number of labels], or [...] if there is one each; or a SparseTensor
       [..., number of labels].
     predictions: floats [..., classes].
-    class_id: the only class that counts, by default all.
-    weights: [...], or 1 where the same weight is for all.
+    class_id: the only class that is counted, by default all classes.
+    weights: [...], or 1 if the same weight applies to all.
 
-    NaN before there is any label.
+    The value is NaN before the first label.
     """,
 )
 precision_at_k = _at_k(
     "precision",
     "false_positive",
-    """(which part of the `k` largest predictions are labels, update), weighted.
+    """Return (the share of the `k` largest predictions that are labels, update), weighted.
 
-    All else as of `recall_at_k`.
+    Everything else is as in `recall_at_k`.
     """,
 )
 recall_at_top_k = _at_top_k("recall", "false_negative")
 precision_at_top_k = _at_top_k("precision", "false_positive")
 
 
-def _ending(k: int | None, class_id: int | None) -> str:
+def _name_suffix(k: int | None, class_id: int | None) -> str:
     rank = "at_k" if k is None else f"at_{k}"
     return rank if class_id is None else f"{rank}_class{class_id}"
 
@@ -163,7 +163,7 @@ def _ending(k: int | None, class_id: int | None) -> str:
 def _scope(
     name: str | None, kind: str, k: int | None, class_id: int | None, values: list[Any]
 ) -> variable_scope:
-    return variable_scope(name, f"{kind}_{_ending(k, class_id)}", values)
+    return variable_scope(name, f"{kind}_{_name_suffix(k, class_id)}", values)
 
 
 _NO_LABEL = np.int64(-(2**63))
@@ -171,7 +171,7 @@ _NO_LABEL = np.int64(-(2**63))
 
 
 def _labels(labels: Any, first: Tensor) -> tuple[Tensor, bool]:
-    """Labels [..., number of labels], and whether some of them may be none."""
+    """Return labels [..., number of labels], and whether they may be padded with `_NO_LABEL`."""
     is_sparse = isinstance(labels, (SparseTensor, SparseTensorValue))
     if is_sparse:
         source = expect_sparse(labels)
@@ -204,15 +204,15 @@ def _quotient(
     class_id: int | None,
     weights: Any,
 ) -> Pair:
-    """Hits by hits and misses, of all batches, and what updates that."""
-    ending = _ending(k, class_id)
+    """Return hits / (hits + misses) over all batches, and its update."""
+    suffix = _name_suffix(k, class_id)
     first = cast(convert_to_tensor(predictions_idx), dtypes.int64)
     hits, misses = _hits_and_misses(*_labels(labels, first), first, kind == "recall", class_id)
     if weights is not None:
         factors = broadcast_weights(cast(weights, dtypes.float64), hits)
         hits, misses = multiply(hits, factors), multiply(misses, factors)
-    right = keep(f"true_positive_{ending}", (), dtypes.float64)
-    missed = keep(f"{wrong}_{ending}", (), dtypes.float64)
+    right = keep(f"true_positive_{suffix}", (), dtypes.float64)
+    missed = keep(f"{wrong}_{suffix}", (), dtypes.float64)
     updates = [
         assign_add(total, reduce_sum(counts)) for total, counts in ((right, hits), (missed, misses))
     ]
@@ -223,8 +223,10 @@ def _quotient(
 def _hits_and_misses(
     labels: Tensor, may_be_none: bool, first: Tensor, by_label: bool, class_id: int | None
 ) -> tuple[Any, Any]:
-    """For each element of the batch: how many of `first` are labels, and how many of the labels
-    (or of `first`) match none of the others.
+    """Count hits and misses in each element of the batch.
+
+    Hits are the elements of `first` that are labels. Misses are the elements of `first` that are
+    not labels or, with `by_label`, the labels that are not in `first`.
     """
     pairs = equal(expand_dims(first, -1), expand_dims(labels, -2))  # [..., k, labels]
     is_label = reduce_any(pairs, -1)
@@ -242,21 +244,21 @@ def _hits_and_misses(
     return hits, misses
 
 
-# -- precision, averaged over ranks
+# -- average precision over ranks
 
 
 @metric
 def average_precision_at_k(
     labels: Any, predictions: Any, k: int, weights: Any = None, name: str | None = None
 ) -> Pair:
-    """(mean of the precisions at the ranks, up to `k`, of labels, update), weighted; 0 at first.
+    """Return (mean of the precisions at the ranks of labels up to `k`, update), weighted.
 
-    labels: classes [..., number of labels], or [...] where there is one each; or a SparseTensor.
+    labels: classes [..., number of labels], or [...] if there is one each; or a SparseTensor.
     predictions: floats [..., classes].
-    weights: [...], or 1 where the same weight is for all.
+    weights: [...], or 1 if the same weight applies to all.
 
-    A row's sum of precisions is divided by its number of labels (negative ones are none), or by k
-    where that is less.
+    A row's sum of precisions is divided by its number of labels (negative ones are not counted), or
+    by k if that is smaller. The initial value is 0.
     """
     with variable_scope(name, f"average_precision_at_{k}", [predictions, labels, weights]):
         first = cast(top_k(predictions, k).indices, dtypes.int64)
@@ -273,7 +275,7 @@ def average_precision_at_k(
 
 
 def _averages(labels: Tensor, first: Tensor, k: int) -> Tensor:
-    """Of each element of the batch, the mean precision; NaN without labels."""
+    """Return the mean precision of each element of the batch; NaN without labels."""
     is_label = reduce_any(equal(expand_dims(first, -1), expand_dims(labels, -2)), -1)
     relevant = cast(is_label, dtypes.float64)
     precisions = cumsum(relevant, axis=-1) / np.arange(1.0, k + 1)

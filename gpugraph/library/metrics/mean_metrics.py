@@ -38,12 +38,12 @@ from gpugraph.ops.state.scatter_updates import scatter_add
 
 
 def _quotient(total: Any, count: Any, name: str | None = None) -> Tensor:
-    """total / count; 0 where the count is 0."""
+    """Return total / count; 0 if the count is 0."""
     return div_no_nan(total, maximum(count, 0), name=name)
 
 
 def _weighted(values: Tensor, weights: Any) -> tuple[Tensor, Tensor]:
-    """Values times their weights, and the weights, of the shape of the values."""
+    """Return the weighted values, and the weights in the shape of the values."""
     weights = cast(squeezed_weights(weights, values), dtypes.float32)
     weights = broadcast_weights(weights, values)
     return multiply(values, weights), weights
@@ -51,12 +51,13 @@ def _weighted(values: Tensor, weights: Any) -> tuple[Tensor, Tensor]:
 
 @metric
 def mean(values: Any, weights: Any = None, name: str | None = None) -> Pair:
-    """(mean, update): the mean of all values so far, weighted; 0 of none.
+    """Return (mean, update): the weighted mean of all values so far; 0 without values.
 
-    weights: a number, or a tensor of the rank of the values, each size the same or 1.
-    name: of the scope of its local variables `total` and `count`.
+    weights: a number, or a tensor of the rank of the values, with each size equal or 1.
+    name: that of the scope of its local variables `total` and `count`.
 
-    A run of `update` adds a batch and returns the new mean. ValueError for weights that do not fit.
+    A run of `update` adds a batch and returns the new mean. Raises ValueError for weights of an
+    incompatible shape.
     """
     with variable_scope(name, "mean", [values, weights]):
         values = cast(values, dtypes.float32)
@@ -71,7 +72,7 @@ def mean(values: Any, weights: Any = None, name: str | None = None) -> Pair:
 
 @metric
 def mean_tensor(values: Any, weights: Any = None, name: str | None = None) -> Pair:
-    """(mean, update), element by element; see `mean`. The shape must be known: ValueError."""
+    """Return (mean, update), elementwise; see `mean`. Raise ValueError if the shape is unknown."""
     with variable_scope(name, "mean", [values, weights]):
         values = cast(values, dtypes.float32)
         shape = values.shape.as_list()
@@ -84,7 +85,7 @@ def mean_tensor(values: Any, weights: Any = None, name: str | None = None) -> Pa
 
 
 def _add_batch(total: Any, count: Any, batch_total: Any, batch_count: Any, values: Tensor) -> Pair:
-    """(mean so far, mean with a batch, which is counted once its values are there)."""
+    """Return (the mean so far, the mean with a batch); the count is updated after `values`."""
     graph = get_default_graph()
     new_total = assign_add(total, batch_total)
     with graph.control_dependencies([values]):
@@ -93,7 +94,7 @@ def _add_batch(total: Any, count: Any, batch_total: Any, batch_count: Any, value
 
 
 def _is_right(labels: Tensor, predictions: Tensor) -> Tensor:
-    """Where predictions are the labels, as 0 and 1."""
+    """Return 1 where predictions equal labels, else 0."""
     if labels.dtype.base_dtype is not predictions.dtype.base_dtype:
         predictions = cast(predictions, labels.dtype.base_dtype)
     return cast(equal(predictions, labels), dtypes.float32)
@@ -102,7 +103,7 @@ def _is_right(labels: Tensor, predictions: Tensor) -> Tensor:
 def _mean_of(
     type_name: str, doc: str, measure: Callable[[Tensor, Tensor], Tensor]
 ) -> Callable[..., Pair]:
-    """The metric that is the mean of `measure(labels, predictions)`."""
+    """Return the metric that is the mean of `measure(labels, predictions)`."""
 
     def compute(labels: Any, predictions: Any, weights: Any, name: str | None) -> Pair:
         labels, predictions, weights = alike(labels, predictions, weights)
@@ -113,16 +114,18 @@ def _mean_of(
 
 mean_absolute_error = _mean_of(
     "mean_absolute_error",
-    "(mean of |predictions - labels|, update); see `mean`.",
+    "Return (mean of |predictions - labels|, update); see `mean`.",
     lambda labels, predictions: absolute(subtract(predictions, labels)),
 )
 mean_squared_error = _mean_of(
     "mean_squared_error",
-    "(mean of (predictions - labels) ** 2, update); see `mean`.",
+    "Return (mean of (predictions - labels) ** 2, update); see `mean`.",
     squared_difference,
 )
 accuracy = _mean_of(
-    "accuracy", "(accuracy, update): how often predictions are the labels; see `mean`.", _is_right
+    "accuracy",
+    "Return (the share of predictions that equal the labels, update); see `mean`.",
+    _is_right,
 )
 
 
@@ -130,7 +133,7 @@ accuracy = _mean_of(
 def root_mean_squared_error(
     labels: Any, predictions: Any, weights: Any = None, name: str | None = None
 ) -> Pair:
-    """(square root of `mean_squared_error`, update)."""
+    """Return (square root of `mean_squared_error`, update)."""
     name = name or "root_mean_squared_error"
     value, update = mean_squared_error(labels, predictions, weights, name=name)
     return sqrt(value), sqrt(update)
@@ -140,7 +143,10 @@ def root_mean_squared_error(
 def mean_relative_error(
     labels: Any, predictions: Any, normalizer: Any, weights: Any = None, name: str | None = None
 ) -> Pair:
-    """(mean of |labels - predictions| / normalizer, update), 0 where that is 0; see `mean`."""
+    """Return (mean of |labels - predictions| / normalizer, update); see `mean`.
+
+    The quotient is 0 where the normalizer is 0.
+    """
     labels, predictions, weights = alike(labels, predictions, weights)
     normalizer = convert_to_tensor(normalizer, predictions.dtype.base_dtype)
     predictions.shape.assert_is_compatible_with(normalizer.shape)
@@ -153,7 +159,7 @@ def mean_relative_error(
 def mean_cosine_distance(
     labels: Any, predictions: Any, dim: int, weights: Any = None, name: str | None = None
 ) -> Pair:
-    """(mean of 1 - the sum of labels times predictions over `dim`, update); see `mean`."""
+    """Return (mean of 1 - the sum of labels times predictions over `dim`, update); see `mean`."""
     labels, predictions, weights = alike(labels, predictions, weights)
     distances = reduce_sum(multiply(predictions, labels), axis=[dim], keepdims=True)
     name = name or "mean_cosine_distance"
@@ -165,7 +171,7 @@ def mean_cosine_distance(
 def percentage_below(
     values: Any, threshold: Any, weights: Any = None, name: str | None = None
 ) -> Pair:
-    """(which part of the values is below `threshold`, update); see `mean`."""
+    """Return (the share of values below `threshold`, update); see `mean`."""
     below = cast(less(values, threshold), dtypes.float32)
     name = name or "percentage_below_threshold"
     return mean(below, weights, name=name)
@@ -175,7 +181,7 @@ def percentage_below(
 def mean_per_class_accuracy(
     labels: Any, predictions: Any, num_classes: int, weights: Any = None, name: str | None = None
 ) -> Pair:
-    """(mean over classes of their accuracy, update); the update gives each class's.
+    """Return (mean of the accuracies of classes, update, which returns the accuracy of each class).
 
     labels, predictions: classes below `num_classes`, of any shape; weights: of the same shape.
     """

@@ -22,11 +22,11 @@ from gpugraph.ops.nn.losses.loss_weights import (
 )
 
 Pair = tuple[Tensor, Tensor]
-"""The value so far, and the tensor that adds this batch and is the new value."""
+"""The value so far, and a tensor that adds this batch and is the new value."""
 
 
 def keep(name: str, shape: Any = (), dtype: Any = dtypes.float32) -> Variable:
-    """A local variable initialized to zeros, of the collection METRIC_VARIABLES."""
+    """Create a local variable initialized to zeros, in the collection METRIC_VARIABLES."""
     return Variable(
         lambda: zeros(list(shape), dtype),
         trainable=False,
@@ -36,7 +36,7 @@ def keep(name: str, shape: Any = (), dtype: Any = dtypes.float32) -> Variable:
 
 
 def collect(value: Any, update: Any, values_to: Any, updates_to: Any) -> Pair:
-    """The pair, whose parts join collections, by names or lists of them."""
+    """Add the value and the update to collections, given as names or lists of names."""
     graph = get_default_graph()
     for tensor, names in ((value, values_to), (update, updates_to)):
         if names:
@@ -45,9 +45,9 @@ def collect(value: Any, update: Any, values_to: Any, updates_to: Any) -> Pair:
 
 
 def metric(function: Callable[..., Pair]) -> Callable[..., Pair]:
-    """The metric with two parameters before `name`: what its value and its update join.
+    """Return the metric with two further parameters: the collections of its value and its update.
 
-    `metrics_collections` and `updates_collections` are collections, by names or lists of them.
+    `metrics_collections` and `updates_collections` are names of collections or lists of names.
     """
 
     def call(arguments: Any, metrics_collections: Any, updates_collections: Any) -> Pair:
@@ -59,7 +59,7 @@ def metric(function: Callable[..., Pair]) -> Callable[..., Pair]:
 def binary_metric(
     type_name: str, doc: str, measure: Callable[[Any, Any, Any, str | None], Pair]
 ) -> Callable[..., Pair]:
-    """The metric that is `measure(labels, predictions, weights, name)`."""
+    """Return the metric `measure(labels, predictions, weights, name)`."""
 
     @metric
     @named(type_name, doc)
@@ -72,14 +72,14 @@ def binary_metric(
 
 
 def measure_both(measure: Callable[..., Any], values: Any, updates: Any) -> Pair:
-    """`measure(*values, name="value")`, and the same of the updates."""
+    """Apply `measure` to the values and to the updates, and return both results."""
     return measure(*values, name="value"), measure(*updates, name="update_op")
 
 
 def alike(labels: Any, predictions: Any, weights: Any = None) -> tuple[Any, Any, Any]:
-    """(labels, predictions, weights) without last dimensions of 1 that others have not.
+    """Return (labels, predictions, weights) without superfluous last axes of size 1.
 
-    ValueError where the shapes of labels and predictions differ.
+    Raise ValueError if the shapes of labels and predictions differ.
     """
     labels, predictions = remove_squeezable_dimensions(
         convert_to_tensor(labels), convert_to_tensor(predictions)
@@ -89,7 +89,7 @@ def alike(labels: Any, predictions: Any, weights: Any = None) -> tuple[Any, Any,
 
 
 def apply_weights(values: Tensor, weights: Any) -> Tensor:
-    """`values` in float32, times their weights, where there are any."""
+    """Return `values` in float32, times their weights if there are any."""
     values = cast(values, dtypes.float32)
     if weights is None:
         return values

@@ -1,4 +1,4 @@
-"""Counts of right and wrong, and their quotients: precision and recall."""
+"""Counts of right and wrong predictions, and their quotients: precision and recall."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _count(
     weights: Any,
     name: str | None = None,
 ) -> Pair:
-    """How often there are this label and this prediction, and what updates that."""
+    """Return the count of this combination of label and prediction, and its update."""
     with variable_scope(name, type_name, [labels, predictions, weights]):
         predictions = cast(predictions, dtypes.bool)
         labels, predictions, weights = alike(cast(labels, dtypes.bool), predictions, weights)
@@ -46,28 +46,32 @@ def _count(
 def _count_metric(
     type_name: str, label: bool, prediction: bool, summary: str
 ) -> Callable[..., Pair]:
-    """The metric that counts one label together with one prediction."""
-    doc = f"({summary}, update), weighted. Labels and predictions become bools."
+    """Return the metric that counts one combination of label and prediction."""
+    doc = f"Return ({summary}, update), weighted. Labels and predictions are cast to bool."
     return binary_metric(type_name, doc, partial(_count, type_name, label, prediction))
 
 
-true_positives = _count_metric("true_positives", True, True, "how often both are true")
-true_negatives = _count_metric("true_negatives", False, False, "how often both are false")
-false_positives = _count_metric(
-    "false_positives", False, True, "how often only the prediction is true"
+true_positives = _count_metric(
+    "true_positives", True, True, "the count of label and prediction both true"
 )
-false_negatives = _count_metric("false_negatives", True, False, "how often only the label is true")
+true_negatives = _count_metric(
+    "true_negatives", False, False, "the count of label and prediction both false"
+)
+false_positives = _count_metric(
+    "false_positives", False, True, "the count of only the prediction true"
+)
+false_negatives = _count_metric("false_negatives", True, False, "the count of only the label true")
 
 
 def _quotient(right: Tensor, wrong: Tensor, name: str) -> Tensor:
-    """right / (right + wrong); 0 of none."""
+    """Return right / (right + wrong); 0 if both are 0."""
     return where(greater(right + wrong, 0), right / (right + wrong), 0, name=name)
 
 
 def _quotient_metric(
     type_name: str, wrong_name: str, wrong_label: bool, summary: str
 ) -> Callable[..., Pair]:
-    """The metric of true positives by these and another count."""
+    """Return the metric true positives / (true positives + another count)."""
 
     def measure(labels: Any, predictions: Any, weights: Any, name: str | None) -> Pair:
         with variable_scope(name, type_name, [predictions, labels, weights]):
@@ -77,12 +81,14 @@ def _quotient_metric(
             wrong = _count(wrong_name, wrong_label, not wrong_label, *inputs)
             return measure_both(_quotient, *zip(right, wrong))
 
-    return binary_metric(type_name, f"({summary}, update), weighted; 0 of none.", measure)
+    return binary_metric(
+        type_name, f"Return ({summary}, update), weighted; 0 without elements.", measure
+    )
 
 
 precision = _quotient_metric(
-    "precision", "false_positives", False, "which part of what is predicted true is true"
+    "precision", "false_positives", False, "the share of true labels among true predictions"
 )
 recall = _quotient_metric(
-    "recall", "false_negatives", True, "which part of what is true is predicted so"
+    "recall", "false_negatives", True, "the share of true predictions among true labels"
 )

@@ -1,4 +1,4 @@
-"""Metrics of predictions from 0 to 1 by the thresholds from which they count as true."""
+"""Metrics of predictions from 0 to 1, at the thresholds above which they count as true."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from gpugraph.ops.reductions.reduction_functions import reduce_sum
 from gpugraph.ops.state.reference_variable_ops import assign_add
 
 Counts = dict[str, Any]
-"""By "tp", "fn", "tn", "fp": how many there are at each threshold."""
+"""By "tp", "fn", "tn", "fp": the counts at each threshold."""
 
 NAMES = {
     "tp": "true_positives", "fn": "false_negatives", "tn": "true_negatives",
     "fp": "false_positives",
 }  # fmt: skip
-"""The names of the variables that count these."""
+"""The names of the variables that hold the counts."""
 
 _EPSILON = 1e-7
 
@@ -40,8 +40,9 @@ _EPSILON = 1e-7
 def counts_at(
     labels: Any, predictions: Any, thresholds: Any, weights: Any, kinds: Sequence[str]
 ) -> tuple[Counts, Counts]:
-    """(counts so far, what updates them) of these kinds; InvalidArgumentError in a run for
-    predictions that are not from 0 to 1.
+    """Return (the counts of these kinds so far, their updates).
+
+    A run raises InvalidArgumentError for predictions that are not from 0 to 1.
     """
     thresholds = constant_array(thresholds, dtypes.float32)
     if thresholds.ndim != 1:
@@ -66,7 +67,7 @@ def counts_at(
 def hits_at(
     labels: Any, predictions: Tensor, thresholds: Any, weights: Any, kinds: Sequence[str]
 ) -> Counts:
-    """How many labels and predictions are of these kinds, at each threshold, weighted.
+    """Return the weighted counts of these kinds at each threshold.
 
     labels: bool; weights: None, or of the shape of the labels. thresholds: an array.
     """
@@ -85,7 +86,7 @@ def hits_at(
 
 
 def check_range(predictions: Tensor) -> Any:
-    """An operation that fails, with InvalidArgumentError, unless all are from 0 to 1."""
+    """Return an operation that fails with InvalidArgumentError unless all are from 0 to 1."""
     inside = logical_and(
         raw_ops.GreaterEqual(predictions, np.float32(0)),
         raw_ops.LessEqual(predictions, np.float32(1)),
@@ -101,10 +102,10 @@ def _metric(
     summary: str,
     measure: Callable[[Counts, str], Any],
 ) -> Callable[..., Pair]:
-    """The metric that `measure` computes of counts of these kinds, and the name of the result."""
+    """Return the metric `measure(counts, name)` of the counts of these kinds."""
 
     @metric
-    @named(type_name, f"({summary}, update), weighted.")
+    @named(type_name, f"Return ({summary}, update), weighted.")
     def compute(
         labels: Any, predictions: Any, thresholds: Any, weights: Any = None, name: str | None = None
     ) -> Pair:
@@ -118,7 +119,7 @@ def _metric(
 def _count_metric(kind: str, summary: str) -> Callable[..., Pair]:
     scope = NAMES[kind]
     name = f"{scope}_at_thresholds"
-    return _metric(name, scope, [kind], f"how many {summary}", lambda counts, _: counts[kind])
+    return _metric(name, scope, [kind], f"the number of {summary}", lambda counts, _: counts[kind])
 
 
 def _quotient_metric(word: str, wrong: str, summary: str) -> Callable[..., Pair]:
@@ -127,20 +128,24 @@ def _quotient_metric(word: str, wrong: str, summary: str) -> Callable[..., Pair]
         return raw_ops.RealDiv(counts["tp"], total, name=f"{word}_{name}")
 
     name = f"{word}_at_thresholds"
-    return _metric(name, name, ["tp", wrong], f"which part of what is {summary}", measure)
+    return _metric(name, name, ["tp", wrong], f"the share of {summary}", measure)
 
 
 true_positives_at_thresholds = _count_metric(
-    "tp", "true labels have a prediction above each threshold"
+    "tp", "true labels with a prediction above each threshold"
 )
 true_negatives_at_thresholds = _count_metric(
-    "tn", "false labels have no prediction above each threshold"
+    "tn", "false labels without a prediction above each threshold"
 )
 false_positives_at_thresholds = _count_metric(
-    "fp", "false labels have a prediction above each threshold"
+    "fp", "false labels with a prediction above each threshold"
 )
 false_negatives_at_thresholds = _count_metric(
-    "fn", "true labels have no prediction above each threshold"
+    "fn", "true labels without a prediction above each threshold"
 )
-precision_at_thresholds = _quotient_metric("precision", "fp", "above each threshold is true")
-recall_at_thresholds = _quotient_metric("recall", "fn", "true is above each threshold")
+precision_at_thresholds = _quotient_metric(
+    "precision", "fp", "true labels among predictions above each threshold"
+)
+recall_at_thresholds = _quotient_metric(
+    "recall", "fn", "predictions above each threshold among true labels"
+)

@@ -1,11 +1,11 @@
-"""Recurrent networks: cells, and what calls a cell once for each step of a sequence.
+"""Recurrent networks: cells, and functions that call a cell once for each step of a sequence.
 
-A cell is a function of one step's input and a state, which gives an output and the next state; it
-knows its variables, its `state_size` and `output_size`. `dynamic_rnn` calls it in one while loop,
-`static_rnn` builds it once for each step, `raw_rnn` lets the program say what happens between
-steps, and the bidirectional ones read a sequence from both ends.
+A cell is a function from one step's input and a state to an output and the next state. It holds its
+variables, its `state_size` and its `output_size`. `dynamic_rnn` calls it in one while loop,
+`static_rnn` builds it once for each step, `raw_rnn` leaves the work between steps to the program,
+and the bidirectional networks read a sequence from both ends.
 
-`rnn_cell_base` has RNNCell, on which all cells are built; `state_sizes` the shapes of states.
+`rnn_cell_base` has RNNCell, the base of all cells, and `state_sizes` the shapes of states.
 `api/rnn_cell.py` has the public cells.
 """
 

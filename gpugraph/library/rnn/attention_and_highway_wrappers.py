@@ -1,4 +1,6 @@
-"""Cells around a cell that attend to its last outputs, or let inputs pass: `tf.contrib.rnn`."""
+"""Wrappers of cells with attention to the last outputs, or with a highway for inputs:
+`tf.contrib.rnn`.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +24,13 @@ from gpugraph.ops.reductions.reduction_functions import reduce_sum
 class AttentionCellWrapper(RNNCell):
     """A cell that attends to its last `attn_length` outputs. Source: arXiv:1601.06733.
 
-    attn_size: the size of outputs, the cell's by default. attn_vec_size: of the convolved outputs
-    that are compared, attn_size by default. input_size: what inputs and attention are projected
-    to, the inputs' size by default. state_is_tuple: whether the state is (the cell's state, the
-    attention, the last outputs), or these in one matrix.
+    attn_size: the size of outputs, by default the cell's. attn_vec_size: that of the convolved
+    outputs that are compared, by default attn_size. input_size: the size to which inputs and
+    attention are projected, by default the inputs' size. state_is_tuple: whether the state is a
+    tuple of the cell's state, the attention and the last outputs, or one matrix of them.
 
-    TypeError for what is no cell; ValueError for no length, and a cell with several states without
-    state_is_tuple.
+    Raises TypeError for a value that is not a cell, and ValueError for a length below 1 and for a
+    cell with several states without state_is_tuple.
     """
 
     def __init__(
@@ -63,11 +65,11 @@ class AttentionCellWrapper(RNNCell):
 
     @property
     def output_size(self) -> int:
-        """attn_size."""
+        """The size `attn_size`."""
         return self._size
 
     def call(self, inputs: Any, state: Any) -> Any:
-        """Output and next state."""
+        """Return the output and the next state."""
         if not self._state_is_tuple:
             sizes = [self._cell.state_size, self._size, self._size * self._length]
             state = split(state, sizes, axis=1)
@@ -84,7 +86,7 @@ class AttentionCellWrapper(RNNCell):
         return output, next_state if self._state_is_tuple else concat(next_state, 1)
 
     def _attention(self, query: Any, outputs: Any) -> Any:
-        """The mean of the last outputs, weighed by how well they answer the query."""
+        """Return the mean of the last outputs, weighted by their match with the query."""
         with variable_scope("attention"):
             kernel = get_variable("attn_w", [1, 1, self._size, self._compared_size])
             v = get_variable("attn_v", [self._compared_size])
@@ -96,11 +98,11 @@ class AttentionCellWrapper(RNNCell):
 
 
 class HighwayWrapper(SameStateWrapper):
-    """A cell whose inputs pass beside it: inputs * carry + outputs * transform.
+    """A cell with a bypass for its inputs: inputs * carry + outputs * transform.
 
-    couple_carry_transform_gates: whether transform is 1 - carry, else it has weights of its own.
-    carry_bias_init: the first bias of carry, its negative that of transform.
-    Source: arXiv:1505.00387. ValueError in the call for outputs of other shapes than the inputs.
+    couple_carry_transform_gates: whether transform is 1 - carry; otherwise it has separate weights.
+    carry_bias_init: the initial bias of carry; that of transform is its negative. Source:
+    arXiv:1505.00387. A call raises ValueError if outputs and inputs differ in shape.
     """
 
     def __init__(

@@ -15,7 +15,7 @@ from gpugraph.ops.random.variable_initializers import Constant, Zeros
 
 
 def depth_of(input_shape: Any) -> int:
-    """The size of the last dimension of inputs; ValueError when it is open."""
+    """Return the size of the last axis of inputs. Raise ValueError if it is unknown."""
     sizes = as_shape(input_shape).sizes
     depth = sizes[-1] if sizes else None
     if depth is None:
@@ -24,18 +24,18 @@ def depth_of(input_shape: Any) -> int:
 
 
 class OneState:
-    """The sizes of a cell whose state has `num_units` numbers, as its output."""
+    """The sizes of a cell whose state and output have `num_units` numbers."""
 
     _num_units: int
 
     @property
     def state_size(self) -> int:
-        """num_units."""
+        """The size `num_units`."""
         return self._num_units
 
     @property
     def output_size(self) -> int:
-        """num_units."""
+        """The size `num_units`."""
         return self._num_units
 
 
@@ -63,14 +63,14 @@ class BasicRNNCell(_OneStateCell):
     """
 
     def build(self, input_shape: Any) -> None:
-        """Adds kernels and biases for the depth of the inputs."""
+        """Add kernels and biases for the depth of the inputs."""
         rows = depth_of(input_shape) + self._num_units
         self._kernel = self.add_variable("kernel", [rows, self._num_units])
         self._bias = self.add_variable("bias", [self._num_units], initializer=Zeros())
         self.built = True
 
     def call(self, inputs: Any, state: Any) -> Any:
-        """Output and next state, which are the same."""
+        """Return the output and the next state, which are the same."""
         together = bias_add(matmul(concat([inputs, state], 1), self._kernel), self._bias)
         output = self._activation(together)
         return output, output
@@ -81,7 +81,7 @@ class GRUCell(_OneStateCell):
 
     r, u = sigmoid([inputs, state] gates/kernel + gates/bias), in two halves;
     c = activation([inputs, r state] candidate/kernel + candidate/bias), tanh by default;
-    output = state = u state + (1 - u) c. The gates' bias starts as ones.
+    output = state = u state + (1 - u) c. The initial bias of the gates is 1.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class GRUCell(_OneStateCell):
         self._bias_initializer = bias_initializer
 
     def build(self, input_shape: Any) -> None:
-        """Adds kernels and biases for the depth of the inputs."""
+        """Add kernels and biases for the depth of the inputs."""
         rows, units = depth_of(input_shape) + self._num_units, self._num_units
         kernels, biases = self._kernel_initializer, self._bias_initializer
         self._gate_kernel = self.add_variable(
@@ -118,7 +118,7 @@ class GRUCell(_OneStateCell):
         self.built = True
 
     def call(self, inputs: Any, state: Any) -> Any:
-        """Output and next state, which are the same."""
+        """Return the output and the next state, which are the same."""
         gates = bias_add(matmul(concat([inputs, state], 1), self._gate_kernel), self._gate_bias)
         reset, update = split(sigmoid(gates), 2, axis=1)
         past = reset * state

@@ -1,4 +1,4 @@
-"""Networks that read a sequence from both ends, each with a cell of its own."""
+"""Networks that read a sequence from both ends, with a separate cell for each direction."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def bidirectional_dynamic_rnn(
     time_major: bool = False,
     scope: Any = None,
 ) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
-    """`dynamic_rnn` of `cell_fw` over `inputs` and of `cell_bw` over the reversed inputs.
+    """Apply `dynamic_rnn` with `cell_fw` to `inputs` and with `cell_bw` to the reversed inputs.
 
-    Takes what `dynamic_rnn` takes. With `sequence_length`, each sequence is reversed by itself.
-    Returns (outputs forward, outputs backward), both in the order of the inputs, and (last state
-    forward, last state backward).
+    The arguments are those of `dynamic_rnn`. With `sequence_length`, each sequence is reversed
+    separately. Returns (outputs forward, outputs backward), both in the order of the inputs, and
+    (last state forward, last state backward).
     """
     check_cell("cell_fw", cell_fw)
     check_cell("cell_bw", cell_bw)
@@ -80,10 +80,10 @@ def static_bidirectional_rnn(
     sequence_length: Any = None,
     scope: Any = None,
 ) -> tuple[list[Any], Any, Any]:
-    """`static_rnn` of `cell_fw` over `inputs` and of `cell_bw` over the reversed inputs.
+    """Apply `static_rnn` with `cell_fw` to `inputs` and with `cell_bw` to the reversed inputs.
 
-    Takes what `static_rnn` takes. Returns a list of outputs, forward and backward ones joined
-    along axis 1, the last state forward, and the last state backward.
+    The arguments are those of `static_rnn`. Returns a list of outputs, with forward and backward
+    ones joined along axis 1, the last state forward, and the last state backward.
     """
     check_cell("cell_fw", cell_fw)
     check_cell("cell_bw", cell_bw)
@@ -104,7 +104,7 @@ def static_bidirectional_rnn(
 
 
 def _reverse_steps(sequence: Sequence[Any], lengths: Any) -> list[Any]:
-    """A list of steps in reverse order; with `lengths`, each batch entry by itself."""
+    """Reverse a list of steps; with `lengths`, reverse each batch entry separately."""
     if lengths is None:
         return list(reversed(sequence))
     leaves = []

@@ -1,4 +1,4 @@
-"""Configurations of cells that hold other cells and functions: dicts of plain values."""
+"""Configurations of cells that contain other cells and functions, as dicts of plain values."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ from gpugraph.library.rnn.rnn_cell_base import RNNCell
 
 
 def config_of_cell(cell: Any) -> dict[str, Any]:
-    """The class of a cell and the arguments of its constructor."""
+    """Return the class of a cell and the arguments of its constructor."""
     return {"class_name": type(cell).__name__, "config": cell.get_config()}
 
 
 def cell_of_config(config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None) -> Any:
-    """The cell that `config_of_cell` told of.
+    """Create a cell from a result of `config_of_cell`.
 
-    custom_objects: classes by name, before those of this package. ValueError for another name.
+    custom_objects: classes by name, which take precedence over those of this package. Raises
+    ValueError for an unknown name.
     """
     classes = {cls.__name__: cls for cls in _cell_classes(RNNCell)} | dict(custom_objects or {})
     name = config["class_name"]
@@ -37,7 +38,7 @@ def cell_of_config(config: Mapping[str, Any], custom_objects: Mapping[str, Any] 
 
 
 def _cell_classes(base: type[RNNCell]) -> Iterator[type[RNNCell]]:
-    """The classes of this package that derive from a class of cells."""
+    """Yield the classes of this package that derive from a cell class."""
     for cls in base.__subclasses__():
         if cls.__module__.startswith(f"{__package__}."):
             yield cls
@@ -45,7 +46,7 @@ def _cell_classes(base: type[RNNCell]) -> Iterator[type[RNNCell]]:
 
 
 def config_of_function(name: str, function: Callable[..., Any] | None) -> dict[str, Any]:
-    """A function as its code, defaults and what it closes over, with its module; {} for None."""
+    """Return a function's code, defaults, closure and module as a dict; {} for None."""
     if function is None:
         return {}
     if not isinstance(function, FunctionType):
@@ -59,10 +60,10 @@ def config_of_function(name: str, function: Callable[..., Any] | None) -> dict[s
 def function_of_config(
     name: str, config: dict[str, Any], custom_objects: Mapping[str, Any] | None
 ) -> Callable[..., Any] | None:
-    """Takes out of `config` the function that `config_of_function` told of; None without one.
+    """Remove a function from `config`, a result of `config_of_function`, and return it.
 
-    TypeError for an unknown kind; ValueError for a name that `custom_objects` has not,
-    and for code of a file.
+    Returns None if there is no function. Raises TypeError for an unknown kind, and ValueError for a
+    name that `custom_objects` lacks and for code from a file.
     """
     if name not in config:
         return None
@@ -78,5 +79,5 @@ def function_of_config(
     function = (custom_objects or {}).get(content, getattr(module, content, None))
     if function is None:
         raise ValueError(f"Unknown {name}: {content}. Give it in custom_objects, by its name")
-    found: Callable[..., Any] = function
-    return found
+    resolved: Callable[..., Any] = function
+    return resolved

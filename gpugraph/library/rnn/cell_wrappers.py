@@ -1,4 +1,4 @@
-"""Cells around a cell: dropout, a residual connection, a device."""
+"""Wrappers of cells: dropout, a residual connection, a device."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from gpugraph.ops.tensor_arrays.tensor_array import TensorArray
 
 
 class _Wrapper(RNNCell):
-    """A cell that calls another one and has its variables."""
+    """A cell that calls another cell and has its variables."""
 
     def __init__(self, cell: Any, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -46,18 +46,21 @@ class _Wrapper(RNNCell):
         return self._around(inputs, state, lambda *arguments: self.cell(*arguments, scope=scope))
 
     def _around(self, inputs: Any, state: Any, call_cell: Callable[..., Any]) -> Any:
-        """Calls `call_cell(inputs, state)`, with the wrapper's part before and after it."""
+        """Call `call_cell(inputs, state)`, with the wrapper's operations before and after it."""
         raise NotImplementedError(f"{type(self).__name__} does not define `_around`")
 
     def get_config(self) -> dict[str, Any]:
-        """The wrapped cell, by class and arguments, and the wrapper's own arguments."""
+        """Return the wrapped cell, by class and arguments, and the wrapper's arguments."""
         return {**super().get_config(), "cell": config_of_cell(self.cell)}
 
     @classmethod
     def from_config(
         cls, config: dict[str, Any], custom_objects: Mapping[str, Any] | None = None
     ) -> Any:
-        """The wrapper that `get_config` told of; custom_objects: classes and functions by name."""
+        """Create a wrapper from a result of `get_config`.
+
+        custom_objects: classes and functions by name.
+        """
         arguments = dict(config)
         for name, argument in cls._function_arguments:
             function = function_of_config(name, arguments, custom_objects)
@@ -66,53 +69,54 @@ class _Wrapper(RNNCell):
         return cls(cell_of_config(arguments.pop("cell"), custom_objects), **arguments)
 
     _function_arguments: tuple[tuple[str, str], ...] = ()
-    """Names of functions in a configuration, with the constructor's arguments that they are."""
+    """Names of functions in a configuration, each with the constructor argument that it stands for.
+    """
 
     @property
     def wrapped_cell(self) -> Any:
-        """The cell that is called."""
+        """The wrapped cell."""
         return self.cell
 
     @property
     def state_size(self) -> Any:
-        """That of the cell."""
+        """The state size of the cell."""
         return self.cell.state_size
 
     @property
     def output_size(self) -> Any:
-        """That of the cell."""
+        """The output size of the cell."""
         return self.cell.output_size
 
     @property
     def trainable_weights(self) -> list[Any]:
-        """Those of the cell."""
+        """The trainable weights of the cell."""
         return list(getattr(self.cell, "trainable_weights", ()))
 
     @property
     def non_trainable_weights(self) -> list[Any]:
-        """Those of the cell."""
+        """The non-trainable weights of the cell."""
         return list(getattr(self.cell, "non_trainable_weights", ()))
 
     def zero_state(self, batch_size: Any, dtype: Any) -> Any:
-        """A state of zeros of the cell."""
+        """Return a zero state of the cell."""
         graph = get_default_graph()
         with graph.name_scope(f"{type(self).__name__}ZeroState"):
             return self.cell.zero_state(batch_size, dtype)
 
 
 class DeviceWrapper(_Wrapper):
-    """Runs a cell on `device`: a name, or a function of each op."""
+    """Runs a cell on `device`, which is a name or a function of each op."""
 
     def __init__(self, cell: Any, device: Any, **kwargs: Any) -> None:
         super().__init__(cell, **kwargs)
         self._device = device
 
     def get_config(self) -> dict[str, Any]:
-        """The wrapped cell and the device."""
+        """Return the wrapped cell and the device."""
         return {**super().get_config(), "device": self._device}
 
     def zero_state(self, batch_size: Any, dtype: Any) -> Any:
-        """A state of zeros, on the device."""
+        """Return a zero state, on the device."""
         with get_default_graph().device(self._device):
             return super().zero_state(batch_size, dtype)
 
@@ -124,7 +128,8 @@ class DeviceWrapper(_Wrapper):
 class ResidualWrapper(_Wrapper):
     """Adds a cell's inputs to its outputs, or returns `residual_fn(inputs, outputs)`.
 
-    ValueError in the call when inputs and outputs are not alike, which they must be for adding.
+    Without `residual_fn`, a call raises ValueError if inputs and outputs differ in structure or
+    shape.
     """
 
     def __init__(
@@ -136,7 +141,7 @@ class ResidualWrapper(_Wrapper):
     _function_arguments = (("residual_fn", "residual_fn"),)
 
     def get_config(self) -> dict[str, Any]:
-        """The wrapped cell, and the function's code."""
+        """Return the wrapped cell and the function's code."""
         return {**super().get_config(), **config_of_function("residual_fn", self._residual_fn)}
 
     def _around(self, inputs: Any, state: Any, call_cell: Callable[..., Any]) -> Any:
@@ -158,14 +163,14 @@ class DropoutWrapper(_Wrapper):
 
     input_keep_prob, output_keep_prob, state_keep_prob: the probability that an element is kept;
       numbers in [0, 1] or scalar tensors.
-    variational_recurrent: whether all steps (and all of the batch) drop the same; needs `dtype`,
-      and `input_size` unless inputs are all kept. Source: arXiv:1512.05287.
-    seed: of the random numbers; those of inputs, states and outputs are different.
-    dropout_state_filter_visitor: whether a state or a part of it has dropout; by default all
-      but the memory `c` of an LSTM, and TensorArrays.
+    variational_recurrent: whether all steps (and all batch entries) use the same mask; this
+      requires `dtype`, and `input_size` unless all inputs are kept. Source: arXiv:1512.05287.
+    seed: the base of the seeds of inputs, states and outputs, which differ.
+    dropout_state_filter_visitor: returns whether a state or a part of it has dropout; by default
+      all except the memory `c` of an LSTM, and TensorArrays.
 
-    ValueError for a probability outside [0, 1] and what `variational_recurrent` lacks; TypeError
-    for a visitor that can't be called.
+    Raises ValueError for a probability outside [0, 1] and for missing arguments of
+    `variational_recurrent`, and TypeError for a visitor that is not callable.
     """
 
     def __init__(
@@ -198,7 +203,7 @@ class DropoutWrapper(_Wrapper):
     _function_arguments = (("dropout_fn", "dropout_state_filter_visitor"),)
 
     def get_config(self) -> dict[str, Any]:
-        """The wrapped cell, the arguments, and the code of a filter of the program's."""
+        """Return the wrapped cell, the arguments, and the code of a custom visitor."""
         visitor = None if self._visitor is _all_but_memory else self._visitor
         return {
             **super().get_config(),
@@ -212,7 +217,7 @@ class DropoutWrapper(_Wrapper):
         }
 
     def _draw_noise(self, input_size: Any, dtype: Any) -> dict[str, list[Tensor]]:
-        """The random numbers of all steps, for each size of inputs, states and outputs."""
+        """Draw the random numbers for all steps, for each size of inputs, states and outputs."""
         if dtype is None:
             raise ValueError("When variational_recurrent=True, dtype must be provided")
         sizes = {"state": self.cell.state_size, "output": self.cell.output_size}
@@ -251,7 +256,7 @@ class DropoutWrapper(_Wrapper):
         return output, new_state
 
     def _apply_dropout(self, kind: str, values: Any, keep: Any, chosen: Any = None) -> Any:
-        """`values` with dropout where `chosen`, which has the form of their upper part, is true."""
+        """Apply dropout to `values` where `chosen`, a structure of their upper levels, is true."""
         if chosen is None:
             chosen = map_structure(lambda _: True, values)
         dropped = [
@@ -269,7 +274,7 @@ class DropoutWrapper(_Wrapper):
 
 
 def _probability(name: str, value: Any) -> Any:
-    """A probability as a number where it is known, else as a tensor."""
+    """Return a probability as a number if it is known, else as a tensor."""
     tensor = convert_to_tensor(value)
     known = constant_value(tensor)
     if known is None:
@@ -290,10 +295,10 @@ def _all_but_memory(substate: Any) -> Any:
 
 
 def _select(visitor: Callable[..., Any], state: Any) -> Any:
-    """Which leaves of `state` the visitor wants, in the form of its upper part.
+    """Return a structure of bools that marks the parts of `state` that the visitor selects.
 
-    The visitor's answer for a structure is a bool for all of it, or a structure of bools for its
-    parts; it is called again with the parts that are wanted.
+    For a structure, the visitor returns a bool for all of it, or a structure of bools for its
+    parts. It is called again with each selected part.
     """
     answer = visitor(state)
     if not is_nested(state) or answer is False:
@@ -309,14 +314,14 @@ def _select(visitor: Callable[..., Any], state: Any) -> Any:
 
 
 def _parts(structure: Any) -> list[Any]:
-    """The parts right below, those of a dict by sorted keys, as `flatten` has them."""
+    """Return the direct parts of a structure; those of a dict by sorted keys, as in `flatten`."""
     if isinstance(structure, Mapping):
         return [structure[key] for key in sorted(structure)]
     return list(structure)
 
 
 def _like(structure: Any, parts: list[Any]) -> Any:
-    """A structure of the same type, with other parts."""
+    """Return a structure of the same type with other parts."""
     if isinstance(structure, Mapping):
         return dict(zip(sorted(structure), parts))
     named = hasattr(structure, "_fields")
@@ -324,7 +329,7 @@ def _like(structure: Any, parts: list[Any]) -> Any:
 
 
 def _up_to(shallow: Any, values: Any) -> list[Any]:
-    """The parts of `values` that stand where `shallow` has leaves."""
+    """Return the parts of `values` at the positions of the leaves of `shallow`."""
     if not is_nested(shallow):
         return [values]
     pairs = zip(_parts(shallow), _parts(values))

@@ -1,4 +1,4 @@
-"""`dynamic_rnn`: a cell called in one while loop, over sequences of any length."""
+"""`dynamic_rnn`: a cell in one while loop, over sequences of any length."""
 
 from __future__ import annotations
 
@@ -45,22 +45,23 @@ def dynamic_rnn(
     time_major: bool = False,
     scope: Any = None,
 ) -> tuple[Any, Any]:
-    """Calls `cell` for each step of `inputs`; all outputs, and the last state.
+    """Call `cell` for each step of `inputs`, and return all outputs and the last state.
 
-    inputs: [batch, time, ...], or [time, batch, ...] if `time_major`, or a structure of these.
-      All but batch and time must be known.
-    sequence_length: int [batch]. Behind its end a sequence puts out zeros and keeps its state.
-    initial_state: of the cell's `state_size`, with the batch in front; zeros by default, then
-      `dtype` must be given.
-    parallel_iterations: how many steps may overlap, 32 by default; swap_memory: see `while_loop`.
+    inputs: [batch, time, ...], or [time, batch, ...] if `time_major`, or a structure of these. All
+      sizes except batch and time must be known.
+    sequence_length: int [batch]. After its end, a sequence has zero outputs and keeps its state.
+    initial_state: in the structure of the cell's `state_size`, with a first batch axis; zeros by
+      default, which requires `dtype`.
+    parallel_iterations: the number of steps that may overlap, 32 by default. swap_memory: see
+      `while_loop`.
     scope: the variable scope, "rnn" by default.
 
     Returns outputs [batch, time, *output_size] ([time, batch, ...] if `time_major`) in the
     structure of the cell's `output_size`, and the state in that of its `state_size`.
 
-    TypeError when `cell` is no cell; ValueError for inputs or lengths of unfit shapes, and
-    without both initial state and dtype. A run raises InvalidArgumentError unless there is one
-    length for each batch entry.
+    Raises TypeError if `cell` is not a cell, and ValueError for inputs or lengths of incompatible
+    shapes and without both initial state and dtype. A run raises InvalidArgumentError unless there
+    is one length for each batch entry.
     """
     check_cell("cell", cell)
     with variable_scope(scope or "rnn") as opened:
@@ -83,7 +84,7 @@ _first_state = initial_state
 
 
 def transpose_batch_time(x: Tensor) -> Tensor:
-    """Batch and time exchanged; what has fewer dimensions is as it was."""
+    """Exchange batch and time; return a tensor with fewer than two axes unchanged."""
     sizes = x.shape.sizes
     if sizes is not None and len(sizes) < 2:
         return x
@@ -103,7 +104,7 @@ def _lengths(sequence_length: Any) -> Tensor:
 
 
 def _check_lengths(lengths: Tensor, batch_size: Any) -> Tensor:
-    """`lengths`, after a check in the run that there are as many as batch entries."""
+    """Return `lengths` with a check in the run that there is one for each batch entry."""
     graph = get_default_graph()
     known = lengths.shape.num_elements()
     if isinstance(batch_size, int) and known not in (None, batch_size):
@@ -120,7 +121,7 @@ def _check_lengths(lengths: Tensor, batch_size: Any) -> Tensor:
 
 
 def _batch_size(inputs: Sequence[Any]) -> Any:
-    """The batch's size, as a number if the shape of an input has it."""
+    """Return the size of the batch, as a number if the shape of an input has it."""
     for tensor in inputs:
         sizes = tensor.shape.sizes
         if sizes is None:
@@ -133,7 +134,7 @@ def _batch_size(inputs: Sequence[Any]) -> Any:
 
 
 class _Loop:
-    """The loop of one network, its inputs time-major."""
+    """The loop of one network with time-major inputs."""
 
     def __init__(self, cell: Any, inputs: Any, state: Any, dtype: Any, lengths: Any) -> None:
         self._cell, self._inputs, self._state = cell, inputs, state
@@ -171,10 +172,10 @@ class _Loop:
         )
 
     def run(self, parallel_iterations: int, swap_memory: bool) -> tuple[Any, Any]:
-        """Builds the loop; outputs, time-major, and the last state."""
-        # at least one step is run, so that the arrays learn the shapes of what is written
-        most = self._steps if self._lengths is None else self._lengths.most
-        bound = minimum(self._steps, maximum(1, most))
+        """Build the loop, and return its time-major outputs and the last state."""
+        # At least one step runs, because the arrays take their shapes from the written values.
+        max_steps = self._steps if self._lengths is None else self._lengths.max_length
+        bound = minimum(self._steps, maximum(1, max_steps))
         _, arrays, state = while_loop(
             lambda time, *_: time < bound,
             self._step,
@@ -210,7 +211,10 @@ class _Loop:
 
 
 def _checked_shapes(inputs: Sequence[Any]) -> list[TensorShape]:
-    """The inputs' shapes; ValueError unless they are of one time and batch, and known else."""
+    """Return the shapes of the inputs.
+
+    Raise ValueError if they differ in time or batch, or if other sizes are unknown.
+    """
     shapes = [tensor.shape.with_rank_at_least(3) for tensor in inputs]
     shown = ", ".join(str(shape) for shape in shapes)
     steps, batch = shapes[0].as_list()[:2]

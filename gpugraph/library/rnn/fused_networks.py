@@ -1,7 +1,7 @@
-"""Networks over whole sequences in one call, and cells by the names of the block ops.
+"""Networks over whole sequences in one call, and cells under the names of the block ops.
 
-They compute what `BasicLSTMCell`, `LSTMCell` and `GRUCell` compute: steps are fused when a plan is
-compiled.
+They compute the same values as `BasicLSTMCell`, `LSTMCell` and `GRUCell`: steps are fused when a
+plan is compiled.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from gpugraph.ops.random.variable_initializers import Constant, Zeros
 
 
 class LSTMBlockCell(LSTMCell):
-    """An LSTM without projection, by the name of TensorFlow's fused cell.
+    """An LSTM without projection, under the name of TensorFlow's fused cell.
 
-    cell_clip: the memory is clipped to +-cell_clip; None or less than 0: it is not.
-    use_peephole: whether the gates see the memory. forget_bias: added to the forget gate.
+    cell_clip: the memory is clipped to +-cell_clip; not clipped if it is None or not positive.
+    use_peephole: whether the gates read the memory. forget_bias: added to the forget gate.
 
     Variables: those of `LSTMCell`.
     """
@@ -52,9 +52,9 @@ class LSTMBlockCell(LSTMCell):
 
 
 class GRUBlockCellV2(GRUCell):
-    """A GRUCell, by the name of TensorFlow's fused cell, with its variables.
+    """A GRUCell under the name of TensorFlow's fused cell, with the same variables.
 
-    ValueError without a size, TypeError for two: `cell_size` is the old name of `num_units`.
+    Raises ValueError without a size and with two: `cell_size` is the old name of `num_units`.
     """
 
     def __init__(
@@ -73,10 +73,10 @@ class GRUBlockCellV2(GRUCell):
 
 
 class GRUBlockCell(GRUBlockCellV2):
-    """GRUBlockCellV2 with other names of variables: `w_ru`, `b_ru`, `w_c`, `b_c`."""
+    """A GRUBlockCellV2 with other names of variables: `w_ru`, `b_ru`, `w_c`, `b_c`."""
 
     def build(self, input_shape: Any) -> None:
-        """Adds kernels and biases for the depth of the inputs."""
+        """Add kernels and biases for the depth of the inputs."""
         rows, units = depth_of(input_shape) + self._num_units, self._num_units
         self._gate_kernel = self.add_variable("w_ru", [rows, 2 * units])
         self._gate_bias = self.add_variable("b_ru", [2 * units], initializer=Constant(1.0))
@@ -86,7 +86,7 @@ class GRUBlockCell(GRUBlockCellV2):
 
 
 class FusedRNNCell:
-    """A network over a whole sequence: `cell(inputs, ...)` gives (outputs, last state)."""
+    """A network over a whole sequence: `cell(inputs, ...)` returns (outputs, last state)."""
 
     def __call__(
         self,
@@ -96,18 +96,18 @@ class FusedRNNCell:
         sequence_length: Any = None,
         scope: Any = None,
     ) -> tuple[Any, Any]:
-        """Outputs [time, batch, ...] and the last state.
+        """Return the outputs [time, batch, ...] and the last state.
 
-        inputs: [time, batch, ...], or a list of steps, as which outputs come then too.
+        inputs: [time, batch, ...], or a list of steps; then the outputs are a list too.
         initial_state, dtype, sequence_length, scope: as for `tf.nn.dynamic_rnn`.
         """
         raise NotImplementedError(f"{type(self).__name__} does not define __call__")
 
 
 class FusedRNNCellAdaptor(FusedRNNCell):
-    """A cell called for each step of a sequence, as one network.
+    """A network that calls a cell for each step of a sequence.
 
-    use_dynamic_rnn: whether by `tf.nn.dynamic_rnn`, else by `tf.nn.static_rnn`.
+    use_dynamic_rnn: whether it uses `tf.nn.dynamic_rnn` instead of `tf.nn.static_rnn`.
     """
 
     def __init__(self, cell: Any, use_dynamic_rnn: bool = False) -> None:
@@ -139,7 +139,7 @@ class FusedRNNCellAdaptor(FusedRNNCell):
 
 
 class TimeReversedFusedRNN(FusedRNNCell):
-    """A network that reads its sequence from the end; outputs are in the order of the inputs."""
+    """A network that reads its sequence backwards; its outputs are in the order of the inputs."""
 
     def __init__(self, cell: Any) -> None:
         self._cell = cell
@@ -170,8 +170,8 @@ class TimeReversedFusedRNN(FusedRNNCell):
 class LSTMBlockFusedCell(LSTMBlockCell):
     """An LSTM over a whole sequence, as a layer: `cell(inputs, initial_state, dtype, lengths)`.
 
-    Takes what `LSTMBlockCell` takes. Inputs are [time, batch, depth] or a list of steps; outputs
-    come in the same form, with the last state. Variables: those of `LSTMBlockCell`.
+    The arguments are those of `LSTMBlockCell`. Inputs are [time, batch, depth] or a list of steps.
+    Outputs have the same form, followed by the last state. Variables: those of `LSTMBlockCell`.
     """
 
     input_spec = InputSpec(ndim=3)
@@ -201,9 +201,9 @@ class LSTMBlockFusedCell(LSTMBlockCell):
         sequence_length: Any = None,
         scope: Any = None,
     ) -> tuple[Any, Any]:
-        """Outputs and the last state.
+        """Return the outputs and the last state.
 
-        dtype: needed without an initial state. sequence_length: as for `tf.nn.dynamic_rnn`.
+        dtype: required without an initial state. sequence_length: as for `tf.nn.dynamic_rnn`.
         """
         is_list = isinstance(inputs, list)
         joined = stack(inputs) if is_list else convert_to_tensor(inputs)
@@ -214,7 +214,7 @@ class LSTMBlockFusedCell(LSTMBlockCell):
         return (unstack(outputs) if is_list else outputs), state
 
     def call(self, inputs: Any, state: Any) -> Any:
-        """Outputs of all steps, and the last state."""
+        """Return the outputs of all steps, and the last state."""
         if state is not None:
             state = LSTMStateTuple(*state)
         step = _Step(self._num_units, super().call)
@@ -222,12 +222,12 @@ class LSTMBlockFusedCell(LSTMBlockCell):
 
 
 class _Step(TwoStateCell):
-    """One step of a network whose variables are there."""
+    """One step of a network whose variables already exist."""
 
     def __init__(self, num_units: int, step: Any) -> None:
         super().__init__(num_units, None)
         self._step = step
 
     def call(self, inputs: Any, state: Any) -> Any:
-        """Output and next state."""
+        """Return the output and the next state."""
         return self._step(inputs, state)

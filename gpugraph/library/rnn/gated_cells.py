@@ -1,4 +1,4 @@
-"""Cells with few gates, and one whose formula a search has found: `tf.contrib.rnn`."""
+"""Cells with few gates, and one with a formula from architecture search: `tf.contrib.rnn`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from gpugraph.ops.random.variable_initializers import Zeros
 
 
 class _GatedCell(OneState, RNNCell):
-    """A cell whose state has `num_units` numbers, as its output."""
+    """A cell whose state and output have `num_units` numbers."""
 
     def __init__(
         self, num_units: int, initializer: Any, forget_bias: float, reuse: bool | None
@@ -32,7 +32,7 @@ class _GatedCell(OneState, RNNCell):
         self._forget_bias = forget_bias
 
     def call(self, inputs: Any, state: Any) -> Any:
-        """Output and next state; ValueError for inputs of unknown depth."""
+        """Return the output and the next state. Raise ValueError for inputs of unknown depth."""
         if inputs.shape.with_rank(2).dims[1].value is None:
             raise ValueError("Could not infer input size from inputs.get_shape()[-1]")
         with variable_scope(get_variable_scope(), initializer=self._initializer):
@@ -42,7 +42,7 @@ class _GatedCell(OneState, RNNCell):
         raise NotImplementedError(f"{type(self).__name__} does not define `_step`")
 
     def _gate(self, value: Any, before: Any, new: Any) -> Tensor:
-        """`before` where the gate is open, `new` where it is shut."""
+        """Return `before` where the gate is 1, and `new` where it is 0."""
         gate = sigmoid(value + self._forget_bias)
         return gate * before + (1.0 - gate) * new
 
@@ -73,10 +73,10 @@ class UGRNNCell(_GatedCell):
 
 
 class IntersectionRNNCell(_GatedCell):
-    """The +RNN: one gate passes the state on in time, one the inputs on in depth.
+    """The +RNN: one gate passes the state on in time, another passes the inputs on in depth.
 
-    num_in_proj: whether inputs of another depth than num_units are projected to it; without it
-    they are a ValueError. Source: Collins et al., 2016 (arXiv:1611.09913).
+    num_in_proj: whether inputs whose depth is not num_units are projected to it; without it they
+    raise ValueError. Source: Collins et al., 2016 (arXiv:1611.09913).
     """
 
     def __init__(
@@ -108,9 +108,9 @@ class IntersectionRNNCell(_GatedCell):
 
 
 class NASCell(LayerCell):
-    """The cell that neural architecture search found. Source: Zoph and Le (arXiv:1611.01578).
+    """The cell found by neural architecture search. Source: Zoph and Le (arXiv:1611.01578).
 
-    num_proj: the size that outputs are projected to. use_bias: whether there is a bias.
+    num_proj: the size to which outputs are projected. use_bias: whether there is a bias.
 
     Variables: `kernel` [depth, 8 num_units], `recurrent_kernel` [output, 8 num_units], `bias`
     [8 num_units], `projection_weights` [num_units, num_proj].
@@ -129,16 +129,16 @@ class NASCell(LayerCell):
 
     @property
     def state_size(self) -> LSTMStateTuple:
-        """num_units numbers of memory, and the output."""
+        """The sizes of the memory, `num_units`, and of the output."""
         return LSTMStateTuple(self._num_units, self.output_size)
 
     @property
     def output_size(self) -> int:
-        """num_proj, or num_units without projection."""
+        """The size `num_proj`, or `num_units` without projection."""
         return self._num_units if self._num_proj is None else self._num_proj
 
     def build(self, inputs_shape: Any) -> None:
-        """Adds the kernels of inputs and outputs, the bias and the projection."""
+        """Add the kernels of inputs and outputs, the bias and the projection."""
         width = 8 * self._num_units
         self._recurrent_kernel = self.add_variable("recurrent_kernel", [self.output_size, width])
         self._kernel = self.add_variable("kernel", [depth_of(inputs_shape), width])
@@ -151,7 +151,7 @@ class NASCell(LayerCell):
         self.built = True
 
     def call(self, inputs: Any, state: Any) -> Any:
-        """Output and next state."""
+        """Return the output and the next state."""
         memory, last = state
         recurrent = matmul(last, self._recurrent_kernel)
         if self._use_bias:

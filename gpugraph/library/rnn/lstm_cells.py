@@ -1,6 +1,6 @@
-"""Long short-term memory. The gates lie in one kernel, in the order i, j, f, o:
+"""Long short-term memory. One kernel holds the gates in the order i, j, f, o.
 
-input gate, new input, forget gate, output gate.
+They are the input gate, the new input, the forget gate and the output gate.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from gpugraph.ops.reductions.clip_by_norm import clip_by_value
 
 
 class LSTMStateTuple(NamedTuple):
-    """The state of an LSTM cell: `c`, its memory, and `h`, its last output."""
+    """The state of an LSTM cell: `c` is its memory, and `h` its last output."""
 
     c: Any
     h: Any
 
     @property
     def dtype(self) -> DType:
-        """That of both; TypeError when they differ."""
+        """The common dtype. Raises TypeError if the two differ."""
         c, h = self
         if c.dtype != h.dtype:
             raise TypeError(f"Inconsistent internal state: {c.dtype} vs {h.dtype}")
@@ -40,7 +40,7 @@ class LSTMStateTuple(NamedTuple):
 
 
 class TwoStateCell(RNNCell):
-    """A cell with the memory and the output of an LSTM as its state."""
+    """A cell whose state is the memory and the output of an LSTM."""
 
     def __init__(self, num_units: int, reuse: bool | None) -> None:
         super().__init__(_reuse=reuse)
@@ -48,17 +48,17 @@ class TwoStateCell(RNNCell):
 
     @property
     def state_size(self) -> LSTMStateTuple:
-        """num_units numbers of memory, and as many of output."""
+        """The sizes of memory and output, both `num_units`."""
         return LSTMStateTuple(self._num_units, self._num_units)
 
     @property
     def output_size(self) -> int:
-        """num_units."""
+        """The size `num_units`."""
         return self._num_units
 
 
 class _MemoryCell(LayerCell):
-    """A cell with the states of an LSTM."""
+    """A layer cell with the state of an LSTM."""
 
     _num_units: int
     _state_is_tuple: bool
@@ -70,7 +70,7 @@ class _MemoryCell(LayerCell):
         return LSTMStateTuple(memory, output) if self._state_is_tuple else memory + output
 
     def _results(self, c: Any, h: Any) -> tuple[Any, Any]:
-        """Output and next state."""
+        """Return the output and the next state."""
         return h, LSTMStateTuple(c, h) if self._state_is_tuple else concat([c, h], 1)
 
 
@@ -78,7 +78,7 @@ class BasicLSTMCell(_MemoryCell):
     """An LSTM without peepholes, clipping and projection. Source: arXiv:1409.2329.
 
     forget_bias: added to the forget gate, so that it starts open.
-    state_is_tuple: whether states are LSTMStateTuples, or [batch, 2 num_units], c beside h.
+    state_is_tuple: whether states are LSTMStateTuples, or c and h joined as [batch, 2 num_units].
     activation: tanh by default.
 
     Variables: `kernel` [depth + num_units, 4 num_units], `bias` [4 num_units].
@@ -103,18 +103,18 @@ class BasicLSTMCell(_MemoryCell):
 
     @property
     def output_size(self) -> int:
-        """num_units."""
+        """The size `num_units`."""
         return self._num_units
 
     def build(self, input_shape: Any) -> None:
-        """Adds the kernel and the bias of all gates."""
+        """Add the kernel and the bias of all gates."""
         rows = depth_of(input_shape) + self._num_units
         self._kernel = self.add_variable("kernel", [rows, 4 * self._num_units])
         self._bias = self.add_variable("bias", [4 * self._num_units], initializer=Zeros())
         self.built = True
 
     def call(self, inputs: Any, state: Any) -> Any:
-        """Output and next state."""
+        """Return the output and the next state."""
         one = constant(1, dtypes.int32)
         c, h = state if self._state_is_tuple else split(state, 2, axis=one)
         gates = bias_add(matmul(concat([inputs, h], 1), self._kernel), self._bias)
@@ -131,9 +131,10 @@ class LSTMCell(_MemoryCell):
     Sources: Hochreiter and Schmidhuber, 1997; peepholes and projection: Sak et al., 2014
     (arXiv:1402.1128).
 
-    use_peepholes: whether the gates see the memory, by diagonals `w_f_diag` and so on.
+    use_peepholes: whether the gates read the memory, through diagonals `w_f_diag` and so on.
     cell_clip: the memory is clipped to +-cell_clip.
-    num_proj: the size that outputs are projected to by `projection/kernel`, proj_clip clips them.
+    num_proj: the size to which `projection/kernel` projects outputs; proj_clip: the bound of the
+      projected outputs.
     num_unit_shards, num_proj_shards: the number of parts of the kernels (deprecated: give
       the variable scope a partitioner).
     forget_bias, state_is_tuple, activation: as for BasicLSTMCell.
@@ -172,11 +173,11 @@ class LSTMCell(_MemoryCell):
 
     @property
     def output_size(self) -> int:
-        """num_proj, or num_units without projection."""
+        """The size `num_proj`, or `num_units` without projection."""
         return self._num_units if self._num_proj is None else self._num_proj
 
     def build(self, input_shape: Any) -> None:
-        """Adds the kernel and bias of all gates, the peepholes and the projection."""
+        """Add the kernel and bias of all gates, the peepholes and the projection."""
         units, initializer = self._num_units, self._initializer
         self._kernel = self.add_variable(
             "kernel",
@@ -199,7 +200,7 @@ class LSTMCell(_MemoryCell):
         self.built = True
 
     def call(self, inputs: Any, state: Any) -> Any:
-        """Output and next state."""
+        """Return the output and the next state."""
         memory, last = self._parts(state)
         gates = bias_add(matmul(concat([inputs, last], 1), self._kernel), self._bias)
         i, j, f, o = split(gates, 4, axis=1)
@@ -219,7 +220,7 @@ class LSTMCell(_MemoryCell):
         return self._results(c, h)
 
     def _parts(self, state: Any) -> Any:
-        """Memory and last output."""
+        """Return the memory and the last output."""
         if self._state_is_tuple:
             return state
         units = self._num_units

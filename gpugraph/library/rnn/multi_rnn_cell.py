@@ -1,4 +1,4 @@
-"""Cells on top of each other."""
+"""Stacked cells."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ _log = logging.getLogger("gpugraph")
 
 
 class MultiRNNCell(RNNCell):
-    """Each cell takes the output of the one before it; the state is a tuple of theirs.
+    """A stack of cells; each takes the output of the previous one. The state is a tuple of their
+    states.
 
     The variables of cell i are in the scope `cell_i`. With `state_is_tuple=False`, which is
-    deprecated, states are joined along their last dimension.
+    deprecated, states are joined along their last axis.
 
-    ValueError without cells, and for cells with nested states where states are to be joined;
-    TypeError for what is no list or tuple of cells.
+    Raises ValueError without cells, and for cells with nested states if states are joined;
+    TypeError for a value that is not a list or tuple of cells.
     """
 
     def __init__(self, cells: Sequence[Any], state_is_tuple: bool = True) -> None:
@@ -51,7 +52,7 @@ class MultiRNNCell(RNNCell):
 
     @property
     def _checkpoint_dependencies(self) -> list[TrackableReference]:
-        """The cells by their numbers: `cell-0`."""
+        """The cells by number: `cell-0`."""
         cells = [
             TrackableReference(f"cell-{index}", cell)
             for index, cell in enumerate(self._cells)
@@ -60,7 +61,7 @@ class MultiRNNCell(RNNCell):
         return cells + super()._checkpoint_dependencies
 
     def get_config(self) -> dict[str, Any]:
-        """The cells, by class and arguments, and whether states are tuples."""
+        """Return the cells, by class and arguments, and whether states are tuples."""
         cells = [config_of_cell(cell) for cell in self._cells]
         return {**super().get_config(), "cells": cells, "state_is_tuple": self._state_is_tuple}
 
@@ -68,7 +69,7 @@ class MultiRNNCell(RNNCell):
     def from_config(
         cls, config: dict[str, Any], custom_objects: Mapping[str, Any] | None = None
     ) -> MultiRNNCell:
-        """The cells that `get_config` told of; custom_objects: classes by name."""
+        """Create the cells from a result of `get_config`; custom_objects: classes by name."""
         cells = [cell_of_config(cell, custom_objects) for cell in config["cells"]]
         return cls(cells, config.get("state_is_tuple", True))
 
@@ -80,26 +81,26 @@ class MultiRNNCell(RNNCell):
 
     @property
     def output_size(self) -> Any:
-        """That of the last cell."""
+        """The output size of the last cell."""
         return self._cells[-1].output_size
 
     @property
     def trainable_weights(self) -> list[Any]:
-        """Those of all cells."""
+        """The trainable weights of all cells."""
         if not self.trainable:
             return []
         return _all(getattr(cell, "trainable_weights", ()) for cell in self._cells)
 
     @property
     def non_trainable_weights(self) -> list[Any]:
-        """Those of all cells, with the trainable ones where this is not trainable."""
+        """The non-trainable weights of all cells; all weights if this cell is not trainable."""
         weights = _all(getattr(cell, "non_trainable_weights", ()) for cell in self._cells)
         if self.trainable:
             return weights
         return _all(getattr(cell, "trainable_weights", ()) for cell in self._cells) + weights
 
     def zero_state(self, batch_size: Any, dtype: Any) -> Any:
-        """Zeros for each cell."""
+        """Return a zero state for each cell."""
         graph = get_default_graph()
         with graph.name_scope(f"{type(self).__name__}ZeroState"):
             if self._state_is_tuple:
@@ -107,7 +108,7 @@ class MultiRNNCell(RNNCell):
             return super().zero_state(batch_size, dtype)
 
     def call(self, inputs: Any, state: Any) -> Any:
-        """The last cell's output and the cells' next states."""
+        """Return the last cell's output and the cells' next states."""
         if self._state_is_tuple and not is_nested(state):
             raise ValueError(
                 f"Expected state to be a tuple of length {len(self._cells)}, but received: {state}"

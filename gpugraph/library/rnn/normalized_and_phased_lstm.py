@@ -1,4 +1,4 @@
-"""LSTM cells with normalized gates, and with gates that open in cycles: `tf.contrib.rnn`."""
+"""LSTM cells with normalized gates, and with periodically open gates: `tf.contrib.rnn`."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from gpugraph.ops.random.variable_initializers import Constant, RandomUniform
 
 
 class LayerNormBasicLSTMCell(TwoStateCell):
-    """An LSTM whose gates and memory are normalized, with dropout of the new input.
+    """An LSTM with normalized gates and memory, and with dropout of the new input.
 
     Sources: arXiv:1607.06450 (layer normalization), arXiv:1603.05118 (recurrent dropout).
 
     layer_norm: whether there is normalization; without it there is a bias.
-    norm_gain, norm_shift: the first values of `gamma` and `beta`, of which `input`, `transform`,
-      `forget`, `output` and `state` have one each.
-    dropout_keep_prob, dropout_prob_seed: of the new input; a number or a scalar tensor.
+    norm_gain, norm_shift: the initial values of `gamma` and `beta`; `input`, `transform`, `forget`,
+      `output` and `state` have one of each.
+    dropout_keep_prob, dropout_prob_seed: those of the new input; a number or a scalar tensor.
     input_size: not used.
     """
 
@@ -55,7 +55,7 @@ class LayerNormBasicLSTMCell(TwoStateCell):
         self._keep_prob, self._seed = dropout_keep_prob, dropout_prob_seed
 
     def call(self, inputs: Any, state: Any) -> Any:
-        """Output and next state."""
+        """Return the output and the next state."""
         memory, last = state
         joined = linear(concat([inputs, last], 1), 4 * self._num_units, bias=not self._layer_norm)
         i, j, f, o = split(joined, 4, axis=1)
@@ -70,7 +70,9 @@ class LayerNormBasicLSTMCell(TwoStateCell):
         return output, LSTMStateTuple(new_memory, output)
 
     def _norm(self, value: Any, scope: str) -> Any:
-        """The normalized value; the variables of `scope` have the cell's first values."""
+        """Return the normalized value; the variables in `scope` start with the cell's initial
+        values.
+        """
         if not self._layer_norm:
             return value
         size = value.shape[-1:]
@@ -81,13 +83,14 @@ class LayerNormBasicLSTMCell(TwoStateCell):
 
 
 class PhasedLSTMCell(TwoStateCell):
-    """An LSTM whose units change only in a part of a cycle of their own.
+    """An LSTM whose units change only during a part of their individual cycles.
 
     Inputs are (time [batch, 1], values [batch, depth]). Source: arXiv:1610.09513.
 
-    use_peepholes: whether the gates see the memory. leak: how much a unit changes outside of its
-      part of the cycle. ratio_on: the size of that part; trainable_ratio_on: whether it learns.
-    period_init_min, period_init_max: the bounds of the first periods, whose logarithm is uniform.
+    use_peepholes: whether the gates read the memory. leak: the factor of the change of a unit
+      outside its part of the cycle. ratio_on: the size of that part; trainable_ratio_on: whether it
+      is trained.
+    period_init_min, period_init_max: the bounds of the initial periods, whose logarithm is uniform.
 
     Variables: kernels and biases of `mask_gates`, `new_input` and `output_gate`; `period`, `phase`
     and `ratio_on` [num_units].
@@ -110,7 +113,7 @@ class PhasedLSTMCell(TwoStateCell):
         self._period_bounds = math.log(period_init_min), math.log(period_init_max)
 
     def call(self, inputs: Any, state: Any) -> Any:
-        """Output and next state."""
+        """Return the output and the next state."""
         memory, last = state
         time, values = inputs
         seen = [values, last]
@@ -132,7 +135,7 @@ class PhasedLSTMCell(TwoStateCell):
         return [*seen, memory] if self._use_peepholes else seen
 
     def _openness(self, time: Any) -> Tensor:
-        """How much of a step counts for each unit: rises, falls, then leaks."""
+        """Return the weight of the step for each unit: it rises, falls, and then leaks."""
         sizes = [self._num_units]
         period = get_variable("period", sizes, initializer=self._first_period)
         phase = get_variable("phase", sizes, initializer=RandomUniform(0.0, period.initial_value))
@@ -152,7 +155,7 @@ class PhasedLSTMCell(TwoStateCell):
 
 
 def _cycle_position(time: Any, phase: Any, period: Any) -> Tensor:
-    """Where in its cycle each unit is, in [0, 1): float32 [batch, num_units].
+    """Return the position of each unit in its cycle, in [0, 1): float32 [batch, num_units].
 
     The gradient is that of (time - phase) / period with a constant number of whole cycles.
     """

@@ -1,4 +1,4 @@
-"""Cells around a cell that read ids, or project inputs or outputs: `tf.contrib.rnn`."""
+"""Wrappers of cells that read ids, or project inputs or outputs: `tf.contrib.rnn`."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ from gpugraph.ops.random.variable_initializers import RandomUniform, Zeros
 
 
 def linear(args: Any, output_size: int, bias: bool = True) -> Tensor:
-    """The joined arguments [batch, size] times `kernel`, plus `bias`: variables of the scope.
+    """Return the joined arguments [batch, size] times `kernel`, plus `bias`: variables of the
+    scope.
 
-    ValueError for no arguments, and for others than matrices of known size.
+    Raise ValueError without arguments, and for arguments that are not matrices of known size.
     """
     tensors = [convert_to_tensor(tensor) for tensor in flatten(args)]
     if not tensors:
@@ -43,7 +44,7 @@ def linear(args: Any, output_size: int, bias: bool = True) -> Tensor:
 
 
 class SameStateWrapper(RNNCell):
-    """A cell around a cell, with its state."""
+    """A wrapper of a cell that has the cell's state."""
 
     def __init__(self, cell: Any, reuse: bool | None = None, **kwargs: Any) -> None:
         super().__init__(_reuse=reuse, **kwargs)
@@ -56,7 +57,7 @@ class SameStateWrapper(RNNCell):
         return self._cell.state_size
 
     def zero_state(self, batch_size: Any, dtype: Any) -> Any:
-        """The cell's state of zeros."""
+        """Return the zero state of the cell."""
         return self._cell.zero_state(batch_size, dtype)
 
     @property
@@ -66,10 +67,10 @@ class SameStateWrapper(RNNCell):
 
 
 class EmbeddingWrapper(SameStateWrapper):
-    """A cell that reads ids: rows of a table `embedding` [embedding_classes, embedding_size].
+    """A cell that reads ids as rows of a table `embedding` [embedding_classes, embedding_size].
 
-    initializer: of the table; that of the scope by default, else uniform in [-sqrt(3), sqrt(3)).
-    ValueError for sizes that are not positive.
+    initializer: that of the table; by default that of the scope, else uniform in [-sqrt(3),
+    sqrt(3)). Raises ValueError for sizes that are not positive.
     """
 
     def __init__(
@@ -89,7 +90,7 @@ class EmbeddingWrapper(SameStateWrapper):
         self._sizes, self._initializer = [embedding_classes, embedding_size], initializer
 
     def call(self, inputs: Any, state: Any) -> Any:
-        """The cell's output and state for the embedded ids [batch] or [batch, 1]."""
+        """Return the cell's output and state for the embedded ids [batch] or [batch, 1]."""
         initializer = self._initializer or get_variable_scope().initializer
         if initializer is None:
             initializer = RandomUniform(-math.sqrt(3), math.sqrt(3))
@@ -101,7 +102,7 @@ class EmbeddingWrapper(SameStateWrapper):
 
 
 class InputProjectionWrapper(SameStateWrapper):
-    """A cell whose inputs are projected to `num_proj` numbers first."""
+    """A cell whose inputs are first projected to `num_proj` numbers."""
 
     def __init__(
         self,
@@ -115,13 +116,16 @@ class InputProjectionWrapper(SameStateWrapper):
         self._num_proj, self._activation = num_proj, activation
 
     def call(self, inputs: Any, state: Any) -> Any:
-        """The cell's output and state for the projected inputs."""
+        """Return the cell's output and state for the projected inputs."""
         projected = linear(inputs, self._num_proj)
         return self._cell(self._activation(projected) if self._activation else projected, state)
 
 
 class OutputProjectionWrapper(SameStateWrapper):
-    """A cell whose outputs are projected to `output_size` numbers; ValueError for less than 1."""
+    """A cell whose outputs are projected to `output_size` numbers.
+
+    Raises ValueError for a size less than 1.
+    """
 
     def __init__(
         self,
@@ -141,7 +145,7 @@ class OutputProjectionWrapper(SameStateWrapper):
         return self._output_size
 
     def call(self, inputs: Any, state: Any) -> Any:
-        """The projected output and the cell's state."""
+        """Return the projected output and the cell's state."""
         output, next_state = self._cell(inputs, state)
         projected = linear(output, self._output_size)
         return (self._activation(projected) if self._activation else projected), next_state

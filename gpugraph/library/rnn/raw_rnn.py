@@ -1,4 +1,4 @@
-"""`raw_rnn`: a cell in a while loop whose steps a function of the program controls."""
+"""`raw_rnn`: a cell in a while loop that a function of the program controls."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ def raw_rnn(
     swap_memory: bool = False,
     scope: Any = None,
 ) -> tuple[Any, Any, Any]:
-    """Calls `cell` on the inputs that `loop_fn` returns until all of the batch are finished.
+    """Call `cell` on the inputs that `loop_fn` returns until all batch entries are finished.
 
-    loop_fn: `(time, cell_output, cell_state, loop_state)` ->
-      `(finished, next_input, next_state, emit, next_loop_state)`. It is called first at time 0
-      with None for all else: next_state is the initial state, emit has the shapes and dtypes of
-      emissions (None: outputs of the cell), next_loop_state is the initial loop state (None: there
-      is none). Then it is called after each step. finished: bool [batch]; entries that are
-      finished keep their state, and emit zeros.
+    loop_fn: `(time, cell_output, cell_state, loop_state)` -> `(finished, next_input, next_state,
+      emit, next_loop_state)`. The first call has time 0 and None for the other arguments. Then
+      next_state is the initial state, emit has the shapes and dtypes of emissions (None for outputs
+      of the cell), and next_loop_state is the initial loop state (None for no loop state). Further
+      calls follow each step. finished: bool [batch]; finished entries keep their state, and emit
+      zeros.
     parallel_iterations, swap_memory, scope: as for `dynamic_rnn`.
 
     Returns TensorArrays of the emissions, the last state and the last loop state.
 
-    TypeError when `cell` is no cell or `loop_fn` can't be called; ValueError for results of
-    another structure than before, and inputs of different batch sizes.
+    Raises TypeError if `cell` is not a cell or `loop_fn` is not callable, and ValueError for
+    results whose structure changes and for inputs of different batch sizes.
     """
     check_cell("cell", cell)
     if not callable(loop_fn):
@@ -90,7 +90,7 @@ def raw_rnn(
 
 
 def _batch(inputs: list[Any]) -> int | None:
-    """The batch's size, where it is known; ValueError where inputs differ in it."""
+    """Return the size of the batch if it is known. Raise ValueError if inputs differ in it."""
     batch = inputs[0].shape[0]
     for tensor in inputs:
         batch.assert_is_compatible_with(tensor.shape[0])
@@ -98,7 +98,7 @@ def _batch(inputs: list[Any]) -> int | None:
 
 
 class _Emissions:
-    """The emissions: `arrays` to write them to, and `zeros` for finished entries."""
+    """The emissions: `arrays` that receive them, and `zeros` for finished entries."""
 
     def __init__(
         self, cell: Any, emitted: Any, state: Any, batch_size: Any, known_batch: int | None

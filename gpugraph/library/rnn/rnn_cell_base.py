@@ -1,4 +1,4 @@
-"""RNNCell: a function of one step's input and a state."""
+"""RNNCell: a function from one step's input and a state to an output and the next state."""
 
 from __future__ import annotations
 
@@ -20,18 +20,19 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 class RNNCell(Layer):
-    """A recurrent network's step: `cell(inputs, state)` gives `(output, next state)`.
+    """A step of a recurrent network: `cell(inputs, state)` returns `(output, next state)`.
 
     Subclasses define `state_size` and `output_size` (numbers, shapes, or nested structures of them)
-    and `call(inputs, state)`; variables that they get there belong to the cell. Or they define
-    `__call__(inputs, state, scope=None)` itself.
+    and `call(inputs, state)`; variables that `call` gets belong to the cell. Alternatively they
+    define `__call__(inputs, state, scope=None)` itself.
     """
 
     def __call__(self, inputs: Any, state: Any, scope: Any = None) -> Any:
-        """Output and next state.
+        """Return the output and the next state.
 
-        inputs: [batch, ...], or a structure of these. state: of `state_size`, with the batch in
-        front. scope: the name or scope of the cell's variables, made of its class by default.
+        inputs: [batch, ...], or a structure of these. state: in the structure of `state_size`, with
+        a first batch axis. scope: the name or scope of the cell's variables, by default derived
+        from its class.
         """
         if scope is not None:
             with variable_scope(scope, custom_getter=self._get) as opened:
@@ -40,14 +41,14 @@ class RNNCell(Layer):
             return super().__call__(inputs, state)
 
     def _get(self, getter: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """The custom getter that records the cell's variables."""
+        """Get a variable and record it as one of the cell (a custom getter)."""
         variable = getter(*args, **kwargs)
         if hasattr(variable, "trainable"):
             self.track_variable(variable, variable.trainable)
         return variable
 
     def call(self, inputs: Any, state: Any) -> Any:
-        """Output and next state."""
+        """Return the output and the next state."""
         raise NotImplementedError(f"{type(self).__name__} does not define `call`")
 
     @property
@@ -61,7 +62,7 @@ class RNNCell(Layer):
         raise NotImplementedError(f"{type(self).__name__} does not define output_size")
 
     def zero_state(self, batch_size: Any, dtype: Any) -> Any:
-        """A state of zeros: for each size in `state_size` a tensor [batch_size, size]."""
+        """Return a zero state: a tensor [batch_size, size] for each size in `state_size`."""
         graph = get_default_graph()
         with graph.name_scope(f"{type(self).__name__}ZeroState"):
             return zero_state(self.state_size, batch_size, dtype)
@@ -69,9 +70,9 @@ class RNNCell(Layer):
     def get_initial_state(
         self, inputs: Any = None, batch_size: Any = None, dtype: Any = None
     ) -> Any:
-        """A state of zeros, for a batch of `inputs`, or for `batch_size` and `dtype`.
+        """Return a zero state for a batch of `inputs`, or for `batch_size` and `dtype`.
 
-        ValueError without both, and where `inputs` differ from them.
+        Raise ValueError without both, and if `inputs` differ from them.
         """
         if inputs is not None:
             batch_size, dtype = _of_inputs(
@@ -118,12 +119,12 @@ class LayerCell(RNNCell):
         return Layer.__call__(self, inputs, state, scope=scope)
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments of the constructor as a dict of plain values."""
+        """Return the arguments of the constructor as a dict of plain values."""
         return {**super().get_config(), **arguments_config(self)}
 
 
 def check_cell(cell_name: str, cell: Any) -> None:
-    """TypeError for what is no cell."""
+    """Raise TypeError for a value that is not a cell."""
     missing = [
         f"'{name}' property is missing"
         for name in ("output_size", "state_size")

@@ -1,6 +1,6 @@
 """One step of a network, for dynamic, static and raw networks.
 
-Batch entries whose sequence is over keep their state, and have zeros as output.
+Batch entries whose sequence has ended keep their state, and their output is zeros.
 """
 
 from __future__ import annotations
@@ -23,17 +23,18 @@ from gpugraph.ops.tensor_arrays.tensor_array import TensorArray
 
 @dataclass(frozen=True)
 class Lengths:
-    """How long the batch's sequences are: int32 [batch], and the least and largest of them."""
+    """The lengths of the batch's sequences, int32 [batch], with their minimum and maximum."""
 
     lengths: Tensor
-    least: Tensor
-    most: Tensor
+    min_length: Tensor
+    max_length: Tensor
 
 
 def cache_reads(scope: VariableScope) -> None:
-    """Caches variables on their ops' devices, unless the scope has a caching device, or in a loop.
+    """Cache variables on the devices of their ops, unless the scope already has a caching device.
 
-    Inside a loop of the program, which may write the variables, each iteration reads them.
+    Inside a loop of the program, which may write the variables, nothing is cached, so that each
+    iteration reads them.
     """
     graph = get_default_graph()
     if scope.caching_device is None and loop_of(current(graph)) is None:
@@ -41,7 +42,7 @@ def cache_reads(scope: VariableScope) -> None:
 
 
 def initial_state(cell: Any, state: Any, batch_size: Any, dtype: Any) -> Any:
-    """The initial state: `state`, or without one zeros of `dtype`."""
+    """Return the initial state: `state`, or zeros of `dtype` if it is None."""
     if state is not None:
         return map_structure(_tensor, state)
     if not dtype:
@@ -56,7 +57,10 @@ def _tensor(state: Any) -> Any:
 
 
 def state_dtype(explicit: Any, state: Any) -> Any:
-    """The dtype of outputs: `explicit`, or that of all states. ValueError without one."""
+    """Return the dtype of outputs: `explicit`, or else the common dtype of all states.
+
+    Raise ValueError if there is no such dtype.
+    """
     if explicit is not None:
         return explicit
     dtypes: list[DType] = [tensor.dtype.base_dtype for tensor in flatten(state)]
@@ -71,7 +75,10 @@ def state_dtype(explicit: Any, state: Any) -> Any:
 
 
 def keep_where(over: Tensor, old: Any, new: Any) -> Any:
-    """`old` for batch entries that are `over`, else `new`; scalars and TensorArrays are new."""
+    """Return `old` for batch entries that are `over`, else `new`.
+
+    Scalars and TensorArrays are always `new`.
+    """
     if isinstance(old, TensorArray) or old.shape.rank == 0:
         return new
     with get_default_graph().colocate_with(new):
@@ -86,10 +93,11 @@ def limited_step(
     call_cell: Callable[[], Any],
     conditionally: bool,
 ) -> tuple[Any, Any]:
-    """Output and next state at `time`: zeros and the old state for sequences that are over.
+    """Return the output and next state at `time`: zeros and the old state for ended sequences.
 
-    conditionally: whether a step is skipped when all are over, and `where` while none is.
-    ValueError or TypeError when the cell returns other structures than it declares.
+    conditionally: whether a step is skipped if all sequences have ended, and the selection is
+    skipped if none has. Raises ValueError or TypeError if the cell returns structures that it does
+    not declare.
     """
     zeros, old = flatten(zero_output), flatten(state)
     over = time >= lengths.lengths
@@ -107,10 +115,10 @@ def limited_step(
 
     def call_and_choose() -> Any:
         new = call()
-        return cond(time < lengths.least, lambda: new, lambda: choose(new))
+        return cond(time < lengths.min_length, lambda: new, lambda: choose(new))
 
     if conditionally:
-        results = cond(time >= lengths.most, lambda: zeros + old, call_and_choose)
+        results = cond(time >= lengths.max_length, lambda: zeros + old, call_and_choose)
     else:
         results = choose(call())
     for result, old_value in zip(results, zeros + old):

@@ -1,4 +1,4 @@
-"""Layers of bidirectional networks, each of which reads the outputs of both directions."""
+"""Stacked bidirectional networks; each layer reads the outputs of both directions."""
 
 from __future__ import annotations
 
@@ -23,11 +23,12 @@ def stack_bidirectional_rnn(
     sequence_length: Any = None,
     scope: Any = None,
 ) -> tuple[list[Any], tuple[Any, ...], tuple[Any, ...]]:
-    """`tf.nn.static_bidirectional_rnn` for each pair of cells, one above the other.
+    """Stack a `tf.nn.static_bidirectional_rnn` for each pair of cells.
 
     inputs: a list of [batch, depth]. initial_states_fw, initial_states_bw: one for each layer.
-    Returns the outputs of the last layer, forward beside backward, and the last states forward and
-    backward, of each layer. ValueError for lists that are empty, none, or of unequal length.
+    Returns the outputs of the last layer, with forward and backward ones joined, and the last
+    states forward and backward of each layer. Raises ValueError for lists that are empty, missing,
+    or of unequal length.
     """
 
     def layer(inputs: Any, forward: Any, backward: Any, first: Any, opened: Any) -> Any:
@@ -52,9 +53,9 @@ def stack_bidirectional_dynamic_rnn(
     scope: Any = None,
     swap_memory: bool = False,
 ) -> tuple[Any, tuple[Any, ...], tuple[Any, ...]]:
-    """`tf.nn.bidirectional_dynamic_rnn` for each pair of cells, one above the other.
+    """Stack a `tf.nn.bidirectional_dynamic_rnn` for each pair of cells.
 
-    inputs: [batch, time, depth], or [time, batch, depth] if time_major. Else as
+    inputs: [batch, time, depth], or [time, batch, depth] if time_major. The rest is as in
     `stack_bidirectional_rnn`.
     """
 
@@ -81,7 +82,7 @@ def stack_bidirectional_dynamic_rnn(
 def _stack(
     layer: Callable[..., Any], inputs: Any, cells: Any, states: tuple[Any, Any], scope: Any
 ) -> tuple[Any, tuple[Any, ...], tuple[Any, ...]]:
-    """The outputs of the last of the layers, and both directions' last states."""
+    """Return the outputs of the last layer, and the last states of both directions."""
     _check(cells, states)
     pairs = list(zip(*cells))
     first = zip(*(states_of or [None] * len(pairs) for states_of in states))

@@ -1,4 +1,4 @@
-"""`static_state_saving_rnn`: a static RNN whose state an object keeps between runs."""
+"""`static_state_saving_rnn`: a static RNN whose state is kept by an object between runs."""
 
 from __future__ import annotations
 
@@ -21,13 +21,14 @@ def static_state_saving_rnn(
     sequence_length: Any = None,
     scope: Any = None,
 ) -> tuple[list[Any], Any]:
-    """`static_rnn` from the state that `state_saver` has, to a state that it saves.
+    """Apply `static_rnn` from the state in `state_saver`, and save the final state in it.
 
     state_saver: an object with `state(name)`, a tensor, and `save_state(name, value)`, an
-      operation. state_name: the name of the state, or names in the structure of cell.state_size.
+    operation.
+    state_name: the name of the state, or names in the structure of cell.state_size.
 
-    The last output and the last state wait until the state is saved. ValueError for names in
-    another structure, TypeError for what is no cell; else as of `static_rnn`.
+    The last output and the last state depend on the save operation. Raises ValueError for names in
+    another structure, and TypeError for a value that is not a cell; the rest is as in `static_rnn`.
     """
     check_cell("cell", cell)
     sizes = cell.state_size
@@ -48,7 +49,7 @@ def static_state_saving_rnn(
 
 
 def _names(sizes: Any, state_name: Any) -> list[Any]:
-    """The names of the states; ValueError unless there is one for each size."""
+    """Return the names of the states. Raise ValueError unless there is one for each size."""
     if is_nested(sizes) != is_nested(state_name):
         raise ValueError(
             "state_name should be the same type as cell.state_size.  state_name: "

@@ -1,4 +1,4 @@
-"""`static_rnn`: a cell's step built once for each of a list of inputs."""
+"""`static_rnn`: a cell's step, built once for each element of a list of inputs."""
 
 from __future__ import annotations
 
@@ -33,14 +33,15 @@ def static_rnn(
     sequence_length: Any = None,
     scope: Any = None,
 ) -> tuple[list[Any], Any]:
-    """Calls `cell` for each of `inputs`; a list of the outputs, and the last state.
+    """Call `cell` for each of `inputs`, and return a list of the outputs and the last state.
 
-    inputs: a list of [batch, ...], or of structures of these; all but the batch must be known.
+    inputs: a list of [batch, ...], or of structures of these; all sizes except the batch must be
+      known.
     initial_state, dtype, sequence_length, scope: as for `dynamic_rnn`. With `sequence_length`,
-      steps behind the end of all sequences are not computed.
+      steps after the end of all sequences are not computed.
 
-    TypeError when `cell` is no cell or `inputs` no list; ValueError for no inputs, inputs or
-    lengths of unfit shapes, and without both initial state and dtype.
+    Raises TypeError if `cell` is not a cell or `inputs` is not a list, and ValueError without
+    inputs, for inputs or lengths of incompatible shapes, and without both initial state and dtype.
     """
     check_cell("cell", cell)
     check_inputs(inputs)
@@ -79,7 +80,7 @@ _first_state = initial_state
 
 
 def check_inputs(inputs: Any) -> None:
-    """TypeError for what is no list of inputs, ValueError for an empty one."""
+    """Raise TypeError for a value that is not a list of inputs, and ValueError for an empty one."""
     if not is_nested(inputs):
         raise TypeError(f"inputs must be a sequence, but it is {inputs!r}")
     if not inputs:
@@ -87,7 +88,7 @@ def check_inputs(inputs: Any) -> None:
 
 
 def _batch(inputs: Any) -> int | None:
-    """The batch's size, where it is known; ValueError for inputs of unfit shapes."""
+    """Return the size of the batch if it is known. Raise ValueError for incompatible shapes."""
     flat = flatten(inputs)
     for value in flat:
         if not hasattr(value, "shape"):

@@ -2,11 +2,11 @@
 
 model_names         TensorFlow's names of files, collections, tags and signatures
 tensor_infos        tensors of a graph as TensorInfos, and back
-signatures          SignatureDefs, built and judged
+signatures          building and validation of SignatureDefs
 model_assets        files that a graph names: copied into a SavedModel, never outside it
-initialization_ops  what a SavedModel runs after its variables are restored
+initialization_ops  the op that runs after the variables of a SavedModel are restored
 saved_model_file    the file of a SavedModel, and the message in it
 model_builder       SavedModelBuilder and simple_save
-model_loader        load, and which meta graphs there are
+model_loader        loading of meta graphs
 loaded_function     a signature as a callable of NumPy arrays
 """

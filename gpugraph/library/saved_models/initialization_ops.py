@@ -1,4 +1,4 @@
-"""What a SavedModel runs after its variables are restored: its main op."""
+"""The main op of a SavedModel, which runs after its variables are restored."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from gpugraph.ops.control.group_and_no_op import group
 
 
 def main_op() -> Operation:
-    """An operation that initializes all variables, the local ones and the tables."""
+    """Return an operation that initializes all variables, including local ones, and the tables."""
     return group(
         global_variables_initializer(), local_variables_initializer(), tables_initializer()
     )
 
 
 def main_op_with_restore(restore_op_name: Any) -> Operation:
-    """An operation that does as `main_op`, and then runs the operation that restores variables."""
+    """Return an operation that runs `main_op`, and then the operation that restores variables."""
     with control_dependencies([main_op()]):
         return group(restore_op_name)

@@ -1,4 +1,4 @@
-"""`load_function`: a signature of a SavedModel as a plain callable of NumPy arrays."""
+"""`load_function`: a signature of a SavedModel as a callable of NumPy arrays."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from gpugraph.session import Session
 
 
 class LoadedFunction:
-    """A signature that has a graph and a session of its own; see `load_function`.
+    """A signature with a separate graph and session; see `load_function`.
 
-    It may be called by several threads at once. It is a context manager, which closes it.
+    Several threads may call it at the same time. As a context manager, it closes itself at the end.
     `inputs` and `outputs` are TensorSpecs by name.
     """
 
@@ -60,14 +60,14 @@ class LoadedFunction:
     def __call__(
         self, inputs: Mapping[str, Any] | None = None, /, **named_inputs: Any
     ) -> dict[str, Any]:
-        """The outputs by name: new NumPy arrays, or SparseTensorValues.
+        """Return the outputs by name: new NumPy arrays, or SparseTensorValues.
 
-        inputs: arrays by the names of the signature's inputs; they may be keywords too.
+        inputs: arrays by the names of the signature's inputs; they may also be keyword arguments.
 
         Raises:
-          ValueError: an input that is missing, not of the signature, or of another shape.
+          ValueError: an input is missing, is not in the signature, or has another shape.
           RuntimeError: the function is closed.
-          tf.errors.OpError: what the graph raises.
+          tf.errors.OpError: an error of the graph.
         """
         values = {**(inputs or {}), **named_inputs}
         if values.keys() != self._inputs.keys():
@@ -84,7 +84,7 @@ class LoadedFunction:
         return dict(session.run(self._outputs, feeds))
 
     def close(self) -> None:
-        """Closes the session; a second time does nothing."""
+        """Close the session; a second call has no effect."""
         with self._lock:
             session, self._session = self._session, None
         if session is not None:
@@ -106,7 +106,7 @@ def _spec(tensor: Any) -> TensorSpec:
 
 
 def _chosen_tags(loader: SavedModelLoader, tags: Iterable[str] | str | None) -> list[str]:
-    """The tags asked for; without, "serve" or those of the only meta graph."""
+    """Return the requested tags, or else those of the only meta graph, or "serve"."""
     if tags is not None:
         return [tags] if isinstance(tags, str) else list(tags)
     meta_graphs = loader.saved_model.meta_graphs
@@ -136,23 +136,23 @@ def load_function(
     config: ConfigProto | None = None,
     safe_mode: bool = True,
 ) -> LoadedFunction:
-    """A signature of a SavedModel as a function: a dict of NumPy arrays in, a dict out.
+    """Load a signature of a SavedModel as a function from a dict of NumPy arrays to a dict.
 
         predict = gpugraph.saved_model.load_function("model")
         predict({"x": images})["y"]
 
-    It has a graph and a session of its own, and may be called by several threads at once.
+    It has a separate graph and session. Several threads may call it at the same time.
 
     Args:
       path: the folder of the SavedModel.
-      signature: the name of the signature; the only one, or "serving_default", by default.
-      tags: the tags of the meta graph; those of the only one, or "serve", by default.
+      signature: the name of the signature; by default the only one, or "serving_default".
+      tags: the tags of the meta graph; by default those of the only one, or "serve".
       config: the session's settings.
       safe_mode: see `tf.saved_model.load`.
 
     Raises:
       ValueError: there is no such signature.
-      RuntimeError, OSError, tf.errors.OpError: what `tf.saved_model.load` raises.
-      KeyError: the signature names a tensor that the graph has not.
+      RuntimeError, OSError, tf.errors.OpError: errors of `tf.saved_model.load`.
+      KeyError: the signature names a tensor that the graph lacks.
     """
     return LoadedFunction(SavedModelLoader(path), signature, tags, config, safe_mode)

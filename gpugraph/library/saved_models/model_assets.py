@@ -1,7 +1,7 @@
-"""Files that a graph names: copied into a SavedModel's folder, and found in it again.
+"""Files that a graph names: copied into a SavedModel's folder, and located there after loading.
 
-A SavedModel says of an asset which tensor has its path, and its name in the folder `assets`. A name
-that leads out of the folder is refused.
+For each asset, a SavedModel records the tensor with its path, and its name in the folder `assets`.
+A name that leads out of the folder is rejected.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ _TYPE_URL = "type.googleapis.com/tensorflow.AssetFileDef"
 
 
 def add_assets(tensors: Iterable[Tensor] | None, export_dir: str, copied: set[str]) -> None:
-    """Notes the assets of a graph in its collection, and copies their files.
+    """Record the assets of a graph in its collection, and copy their files.
 
-    tensors: constants that hold the paths of the files. copied: the files that are in the
-    SavedModel already; those of this call are added.
+    tensors: constants that hold the paths of the files. copied: the files that the SavedModel
+    already has; this call adds its files.
 
     Raises:
-      TypeError: what is no tensor, no constant, no string or no scalar.
-      ValueError: an empty path.
-      tf.errors.NotFoundError: and others of the system: a file can't be copied.
+      TypeError: a value is not a tensor, a constant, a string and a scalar.
+      ValueError: a path is empty.
+      tf.errors.NotFoundError and other errors of the system: a file can't be copied.
     """
     sources: dict[str, str] = {}
     for tensor in tensors or ():
@@ -72,7 +72,7 @@ def _constant_path(tensor: Any) -> str:
 
 
 def _asset_name(path: str, sources: dict[str, str]) -> str:
-    """The last part of the path, with a number where another file has that name."""
+    """Return the last part of the path, with a number if another file has that name."""
     name = unique = os.path.basename(path)
     if not name or name in (".", ".."):
         raise ValueError(f"Invalid asset filepath '{path}': it names no file")
@@ -100,9 +100,9 @@ def _note(name: str, tensor: Tensor) -> None:
 def asset_feeds(
     meta_graph: Any, export_dir: str, import_scope: str | None = None
 ) -> dict[str, str]:
-    """The paths of a SavedModel's assets by the names of the tensors that hold them.
+    """Return the paths of a SavedModel's assets by the names of the tensors that hold them.
 
-    InvalidArgumentError for an absolute path, one with `..`, and for what is no AssetFileDef.
+    Raise InvalidArgumentError for an absolute path, a path with `..`, and an invalid AssetFileDef.
     """
     folder = os.path.join(export_dir, model_names.ASSETS_DIRECTORY)
     feeds = {}
@@ -114,7 +114,7 @@ def asset_feeds(
 
 
 def asset_messages(meta_graph: Any) -> list[Any]:
-    """The AssetFileDefs of a MetaGraphDef, of its field or of its collection."""
+    """Return the AssetFileDefs of a MetaGraphDef, from its field or its collection."""
     if meta_graph.asset_file_def:
         return list(meta_graph.asset_file_def)
     if model_names.ASSETS_KEY not in meta_graph.collection_def:

@@ -1,4 +1,4 @@
-"""`tf.saved_model.Builder` and `simple_save`: graphs of a session as a SavedModel."""
+"""`tf.saved_model.Builder` and `simple_save`: write graphs of a session as a SavedModel."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class SavedModelBuilder:
             builder.add_meta_graph_and_variables(session, [tf.saved_model.SERVING], signatures)
         builder.save()
 
-    The first meta graph is added with the variables of a session, others without.
-    AssertionError for a folder that is there and not empty.
+    The first meta graph is added with the variables of a session, the others without. Raises
+    AssertionError for an existing folder that is not empty.
     """
 
     def __init__(self, export_dir: Any) -> None:
@@ -65,10 +65,10 @@ class SavedModelBuilder:
         strip_default_attrs: bool = False,
         saver: Saver | None = None,
     ) -> None:
-        """Adds the default graph as a further meta graph, whose variables are there already.
+        """Add the default graph as a further meta graph, whose variables have been saved already.
 
-        Arguments and errors are those of `add_meta_graph_and_variables`. AssertionError where no
-        variables have been saved yet.
+        Arguments and errors are those of `add_meta_graph_and_variables`. Raises AssertionError if
+        no variables have been saved yet.
         """
         if not self._has_variables:
             raise AssertionError(
@@ -95,25 +95,25 @@ class SavedModelBuilder:
         strip_default_attrs: bool = False,
         saver: Saver | None = None,
     ) -> None:
-        """Adds the default graph as the first meta graph, and saves the variables of a session.
+        """Add the default graph as the first meta graph, and save the variables of a session.
 
         Args:
           sess: the session.
-          tags: what the meta graph is found by.
+          tags: the tags that identify the meta graph.
           signature_def_map: its SignatureDefs by name.
           assets_collection: constants with the paths of files that are copied.
           legacy_init_op: the older name of main_op.
-          clear_devices: whether its nodes ask for no devices.
+          clear_devices: whether the devices of nodes are removed.
           main_op: the operation to run after the variables have been restored.
-          strip_default_attrs: whether nodes leave attrs out that have their default.
-          saver: what saves and restores; a sharded Saver of all variables by default.
+          strip_default_attrs: whether attrs with default values are left out of nodes.
+          saver: the saver of the variables; by default a sharded Saver of all variables.
 
         Raises:
-          AssertionError: variables have been saved already; a TensorInfo without name or dtype.
+          AssertionError: variables have been saved already; a TensorInfo has no name or dtype.
           KeyError: the name of a signature is reserved.
-          TypeError: main_op is no operation; an asset is no constant string.
+          TypeError: main_op is not an operation; an asset is not a constant string.
           ValueError: the graph has a main op already.
-          tf.errors.OpError: of the session, and of the file system.
+          tf.errors.OpError: an error of the session or the file system.
         """
         if self._has_variables:
             raise AssertionError(
@@ -130,9 +130,9 @@ class SavedModelBuilder:
         self._has_variables = True
 
     def save(self, as_text: bool = False) -> bytes:
-        """Writes `saved_model.pb`, or `saved_model.pbtxt`; the path of the file as bytes.
+        """Write `saved_model.pb`, or `saved_model.pbtxt`, and return the path of the file as bytes.
 
-        The file is there as a whole or not at all. ValueError for one beyond 2 GiB.
+        The file is written atomically. Raises ValueError for a message beyond 2 GiB.
         """
         name = model_names.SAVED_MODEL_FILENAME_PB
         if as_text:
@@ -144,7 +144,7 @@ class SavedModelBuilder:
         return os.fsencode(path)
 
     def _add_collections(self, assets: Iterable[Tensor] | None, main_op: Any) -> None:
-        """Notes assets and the main op in the graph's collections."""
+        """Record assets and the main op in the graph's collections."""
         add_assets(assets, self._export_dir, self._copied_assets)
         if main_op is None:
             return
@@ -182,7 +182,7 @@ def _checked(signature_def_map: Mapping[str, Any] | None) -> Mapping[str, Any]:
 
 
 def _saver_of_all() -> Saver:
-    """A new Saver of all variables of the default graph, which may have none."""
+    """Return a new Saver of all variables of the default graph, which may have none."""
     return Saver(sharded=True, write_version=messages_pb2.SaverDef.V2, allow_empty=True)
 
 
@@ -193,10 +193,10 @@ def simple_save(
     outputs: Mapping[str, Any],
     legacy_init_op: Operation | None = None,
 ) -> None:
-    """Writes a SavedModel that serves one function: `inputs` and `outputs` are tensors by name.
+    """Write a SavedModel of one function, whose `inputs` and `outputs` are tensors by name.
 
     Its tag is "serve", its signature "serving_default". The assets are those of the collection
-    `tf.GraphKeys.ASSET_FILEPATHS`, and devices are left out. Errors are those of the builder.
+    `tf.GraphKeys.ASSET_FILEPATHS`. Devices are removed. Errors are those of the builder.
     """
     signature = predict_signature_def(inputs, outputs)
     builder = SavedModelBuilder(export_dir)

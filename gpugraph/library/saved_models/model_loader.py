@@ -1,4 +1,4 @@
-"""`tf.saved_model.load`: a meta graph of a SavedModel in a session, with its variables."""
+"""`tf.saved_model.load`: loads a meta graph of a SavedModel into a session, with its variables."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _INIT_COLLECTIONS = (model_names.MAIN_OP_KEY, model_names.LEGACY_INIT_OP_KEY)
 
 
 class SavedModelLoader:
-    """A SavedModel of a folder, read: its meta graphs, and how they come into a graph.
+    """A SavedModel that has been read from a folder; loads its meta graphs into graphs.
 
-    OSError where there is none, or where the file is no SavedModel.
+    Raises OSError if the folder has none, or if the file is not a SavedModel.
     """
 
     def __init__(self, export_dir: Any) -> None:
@@ -34,12 +34,12 @@ class SavedModelLoader:
 
     @property
     def export_dir(self) -> str:
-        """The folder."""
+        """The folder of the SavedModel."""
         return self._export_dir
 
     @property
     def variables_path(self) -> str:
-        """Where the checkpoint of the variables is."""
+        """The path of the checkpoint with the variables."""
         return model_names.variables_prefix(self._export_dir)
 
     @property
@@ -48,7 +48,7 @@ class SavedModelLoader:
         return self._saved_model
 
     def get_meta_graph_def_from_tags(self, tags: Iterable[str]) -> Any:
-        """The MetaGraphDef that has these tags and no others; RuntimeError where there is none."""
+        """Return the MetaGraphDef with exactly these tags. Raise RuntimeError if there is none."""
         tags = [tags] if isinstance(tags, str) else list(tags)
         available = [set(meta.meta_info_def.tags) for meta in self._saved_model.meta_graphs]
         for meta_graph, its_tags in zip(self._saved_model.meta_graphs, available):
@@ -68,7 +68,7 @@ class SavedModelLoader:
         import_scope: str | None = None,
         **saver_kwargs: Any,
     ) -> tuple[Saver | None, list[Any] | None]:
-        """Adds the meta graph to a graph: its saver, and the elements that were asked for."""
+        """Add the meta graph to a graph, and return its saver and the requested elements."""
         with graph.as_default():
             return import_meta_graph_with_return_elements(
                 self.get_meta_graph_def_from_tags(tags), import_scope=import_scope, **saver_kwargs
@@ -81,12 +81,15 @@ class SavedModelLoader:
         import_scope: str | None = None,
         safe_mode: bool = True,
     ) -> None:
-        """Restores the variables. ValueError for variables and no saver; see also `load`."""
+        """Restore the variables; see also `load`.
+
+        Raises ValueError for variables without a saver.
+        """
         graph = sess.graph
         with graph.as_default():
             if saver is not None:
                 if safe_mode and saver.saver_def is not None:
-                    with contextlib.suppress(KeyError, ValueError):  # `restore` says it
+                    with contextlib.suppress(KeyError, ValueError):  # `restore` reports this error
                         self._check(graph.as_graph_element(saver.saver_def.restore_op_name))
                 saver.restore(sess, self.variables_path)
             elif not any(graph.get_collection(key, import_scope) for key in _VARIABLES):
@@ -107,7 +110,7 @@ class SavedModelLoader:
         import_scope: str | None = None,
         safe_mode: bool = True,
     ) -> None:
-        """Runs the meta graph's main op, which is fed the paths of the assets, if there is one.
+        """Run the meta graph's main op, if there is one, and feed it the paths of the assets.
 
         See also `load`.
         """
@@ -121,7 +124,9 @@ class SavedModelLoader:
                 sess.run([op], feeds)
 
     def _check(self, fetch: Any) -> None:
-        """PermissionDeniedError where an op that reaches out would be run for what is fetched."""
+        """Raise PermissionDeniedError if the fetch runs an op that writes files or calls Python
+        functions.
+        """
         for op in _ancestors(getattr(fetch, "op", fetch)):
             declaration = DECLARATIONS.get(op.type)
             if declaration is not None and declaration.reaches_out:
@@ -141,10 +146,10 @@ class SavedModelLoader:
         safe_mode: bool = True,
         **saver_kwargs: Any,
     ) -> Any:
-        """Graph, variables and main op; the MetaGraphDef.
+        """Load graph and variables, run the main op, and return the MetaGraphDef.
 
-        safe_mode: whether ops that write files or call Python functions are refused instead of run:
-          a PermissionDeniedError that names one.
+        safe_mode: whether ops that write files or call Python functions are rejected instead of
+          run; the PermissionDeniedError names one of them.
         """
         tags = [tags] if isinstance(tags, str) else list(tags)
         with sess.graph.as_default():
@@ -155,7 +160,7 @@ class SavedModelLoader:
 
 
 def _ancestors(op: Any) -> Iterator[Any]:
-    """The operation, and all that a run of it runs, whatever is fed."""
+    """Yield the operation and all operations that it depends on, regardless of feeds."""
     waiting, seen = [op], {op}
     while waiting:
         op = waiting.pop()
@@ -166,7 +171,7 @@ def _ancestors(op: Any) -> Iterator[Any]:
 
 
 def _init_op(meta_graph: Any, graph: Graph, import_scope: str | None) -> Any:
-    """The operation to run after loading: of a signature, or of a collection; None without."""
+    """Return the operation to run after loading, from a signature or a collection, or None."""
     key = model_names.INIT_OP_SIGNATURE_KEY
     if key in meta_graph.signature_def:
         outputs = meta_graph.signature_def[key].outputs
@@ -196,25 +201,25 @@ def load(
     safe_mode: bool = True,
     **saver_kwargs: Any,
 ) -> Any:
-    """Loads a meta graph of a SavedModel into a session.
+    """Load a meta graph of a SavedModel into a session.
 
     Args:
       sess: the session, whose graph gets the nodes and whose variables are restored.
       tags: the tags of the meta graph, all of them.
       export_dir: the folder of the SavedModel.
       import_scope: a name scope for all nodes; the returned message is without it.
-      safe_mode: whether to refuse a model whose main op, or operation that restores the variables,
+      safe_mode: whether to reject a model whose main op, or operation that restores the variables,
         would write files or call Python functions.
-      **saver_kwargs: what `tf.train.import_meta_graph` takes.
+      **saver_kwargs: further arguments of `tf.train.import_meta_graph`.
 
     Returns:
       The MetaGraphDef, for its signatures and collections.
 
     Raises:
-      RuntimeError: there is no meta graph of these tags.
-      OSError: there is no SavedModel, or the file is none.
-      tf.errors.InvalidArgumentError: an asset's name leads out of the folder.
-      tf.errors.PermissionDeniedError: what `safe_mode` refuses; variables may be restored by then.
-      tf.errors.OpError: an op type that is not here; a checkpoint that is not there or damaged.
+      RuntimeError: there is no meta graph with these tags.
+      OSError: there is no SavedModel, or the file is not one. tf.errors.InvalidArgumentError: an
+      asset's name leads out of the folder. tf.errors.PermissionDeniedError: `safe_mode` rejects the
+      model; variables may be restored already. tf.errors.OpError: an op type is missing here; a
+      checkpoint is missing or damaged.
     """
     return SavedModelLoader(export_dir).load(sess, tags, import_scope, safe_mode, **saver_kwargs)

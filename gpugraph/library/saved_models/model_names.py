@@ -1,4 +1,4 @@
-"""TensorFlow's names of what is in a SavedModel: files, collections, tags, signatures."""
+"""TensorFlow's names in SavedModels: files, collections, tags, signatures."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ REGRESS_INPUTS, REGRESS_OUTPUTS = "inputs", "outputs"
 
 
 def folder_text(export_dir: Any) -> str:
-    """The path of a SavedModel as text, which may be given as bytes or as an `os.PathLike`."""
+    """Return the path of a SavedModel as text; it may be bytes or an `os.PathLike`."""
     return os.fsdecode(os.fspath(export_dir))
 
 
 def variables_prefix(export_dir: Any) -> str:
-    """Where the checkpoint of a SavedModel is."""
+    """Return the path prefix of a SavedModel's checkpoint."""
     return os.path.join(folder_text(export_dir), VARIABLES_DIRECTORY, VARIABLES_FILENAME)

@@ -1,4 +1,4 @@
-"""The file of a SavedModel: whether a folder has one, and the message in it."""
+"""The file of a SavedModel: its presence in a folder, and the message in it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gpugraph.platform import files
 
 
 def maybe_saved_model_directory(export_dir: Any) -> bool:
-    """Whether a folder has a file of a SavedModel's name; it is not read."""
+    """Return whether a folder has a file with the name of a SavedModel; the file is not read."""
     return any(files.Exists(path) for path in _file_paths(export_dir))
 
 
@@ -22,9 +22,9 @@ def _file_paths(export_dir: Any) -> tuple[str, str]:
 
 
 def parse_saved_model(export_dir: Any) -> Any:
-    """The SavedModel message of a folder, of its bytes or else of its text.
+    """Read the SavedModel message of a folder, from its binary file or else its text file.
 
-    OSError where there is none, or where the file is no SavedModel.
+    Raise OSError if there is none, or if the file is not a SavedModel.
     """
     for path, parse in zip(
         _file_paths(export_dir), (messages_pb2.parse_bytes, messages_pb2.parse_text)

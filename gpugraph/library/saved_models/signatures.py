@@ -1,4 +1,4 @@
-"""SignatureDefs: which tensors of a graph are the inputs and outputs of what it computes."""
+"""SignatureDefs, which name the input and output tensors of a function in a graph."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gpugraph.library.saved_models.tensor_infos import build_tensor_info
 
 
 class _Served(NamedTuple):
-    """What TensorFlow Serving asks of the signatures of a method: dtypes of inputs and outputs."""
+    """The dtypes of inputs and outputs that TensorFlow Serving requires for a method."""
 
     inputs: dict[str, DType]
     outputs: dict[str, DType]
@@ -43,7 +43,7 @@ def build_signature_def(
     outputs: Mapping[str, Any] | None = None,
     method_name: str | None = None,
 ) -> Any:
-    """A SignatureDef of TensorInfos by the names of inputs and outputs."""
+    """Return a SignatureDef of TensorInfos by the names of inputs and outputs."""
     signature = messages_pb2.SignatureDef()
     for key, info in (inputs or {}).items():
         signature.inputs[key].CopyFrom(info)
@@ -55,9 +55,9 @@ def build_signature_def(
 
 
 def regression_signature_def(examples: Any, predictions: Any) -> Any:
-    """The signature of a regression: float32 predictions of serialized `tf.train.Example`s.
+    """Return the signature of a regression: float32 predictions for serialized `tf.train.Example`s.
 
-    ValueError for what is missing, no Tensor or of another dtype.
+    Raises ValueError for values that are missing, not Tensors or of another dtype.
     """
     _check_examples(examples, "Regression")
     if predictions is None:
@@ -74,9 +74,9 @@ def regression_signature_def(examples: Any, predictions: Any) -> Any:
 
 
 def classification_signature_def(examples: Any, classes: Any, scores: Any) -> Any:
-    """The signature of a classification: classes (strings), scores (float32), or both.
+    """Return the signature of a classification: classes (strings), scores (float32), or both.
 
-    ValueError for what is missing, no Tensor or of another dtype.
+    Raises ValueError for values that are missing, not Tensors or of another dtype.
     """
     _check_examples(examples, "Classification")
     if classes is None and scores is None:
@@ -99,9 +99,9 @@ def classification_signature_def(examples: Any, classes: Any, scores: Any) -> An
 
 
 def predict_signature_def(inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> Any:
-    """The signature of any function of tensors: inputs and outputs by name.
+    """Return the signature of any function of tensors: inputs and outputs by name.
 
-    ValueError where there are no inputs or no outputs.
+    Raises ValueError if there are no inputs or no outputs.
     """
     if not inputs:
         raise ValueError("Prediction inputs cannot be None or empty.")
@@ -115,7 +115,7 @@ def predict_signature_def(inputs: Mapping[str, Any], outputs: Mapping[str, Any])
 
 
 def is_valid_signature(signature_def: Any) -> bool:
-    """Whether TensorFlow Serving can serve a SignatureDef: one of the three methods, complete."""
+    """Return whether a SignatureDef is complete for one of TensorFlow Serving's three methods."""
     if signature_def is None:
         return False
     inputs, outputs = signature_def.inputs, signature_def.outputs
@@ -149,11 +149,11 @@ def _checked(tensor: Any, dtype: DType, message: str) -> Any:
     return info
 
 
-# -- what the builder refuses
+# -- checks of the builder
 
 
 def check_signatures(signatures: Mapping[str, Any], reserved: Collection[str]) -> None:
-    """AssertionError for a TensorInfo without name or dtype, KeyError for a reserved name."""
+    """Raise AssertionError for a TensorInfo without name or dtype, KeyError for a reserved name."""
     for signature in signatures.values():
         for infos in (signature.inputs, signature.outputs):
             for key in infos:

@@ -1,4 +1,4 @@
-"""Tensors of a graph as TensorInfos, and the tensors that TensorInfos name."""
+"""Conversion of tensors to TensorInfos, and of TensorInfos to tensors."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 
 
 def build_tensor_info(tensor: Any) -> Any:
-    """A TensorInfo of a Tensor, a variable or a SparseTensor: its name, dtype and shape.
+    """Return a TensorInfo of a Tensor, a variable or a SparseTensor: its name, dtype and shape.
 
-    TypeError for what is none of them.
+    Raises TypeError for other values.
     """
     is_sparse = isinstance(tensor, SparseTensor)
     if not is_sparse and not all(hasattr(tensor, name) for name in ("name", "dtype", "get_shape")):
@@ -34,13 +34,13 @@ def build_tensor_info(tensor: Any) -> Any:
 def get_tensor_from_tensor_info(
     tensor_info: Any, graph: Graph | None = None, import_scope: str | None = None
 ) -> Any:
-    """The Tensor or SparseTensor of a graph, by default of the default graph, that is named.
+    """Return the Tensor or SparseTensor that a TensorInfo names, by default in the default graph.
 
-    import_scope: a name scope that the names are under.
+    import_scope: a name scope of the names.
 
     Raises:
       KeyError: there is no such tensor.
-      ValueError: the TensorInfo names none, or one of several tensors that are not a SparseTensor.
+      ValueError: the TensorInfo names no tensor, or several tensors that are not a SparseTensor.
     """
     graph = graph_or_default(graph)
 
@@ -67,5 +67,5 @@ def get_tensor_from_tensor_info(
 
 
 def element_of_tensor_info(tensor_info: Any, graph: Graph, import_scope: str | None) -> Any:
-    """The operation or tensor that a TensorInfo names; KeyError where there is none."""
+    """Return the operation or tensor that a TensorInfo names. Raise KeyError if there is none."""
     return graph.as_graph_element(prepend_name_scope(tensor_info.name, import_scope))

@@ -1,6 +1,6 @@
 """Sequence to sequence: decoders with their helpers, attention, beam search, the loss.
 
-`tf.contrib.seq2seq`, by TensorFlow 1.15's names. This face re-exports; it defines nothing.
+These are `tf.contrib.seq2seq`, under TensorFlow 1.15's names. This module only re-exports names.
 """
 
 from gpugraph.library.seq2seq.attention_mechanisms import (

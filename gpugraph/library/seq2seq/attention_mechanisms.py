@@ -1,4 +1,4 @@
-"""Attention mechanisms: how well each step of a memory answers a query."""
+"""Attention mechanisms: the match of each step of a memory with a query."""
 
 from __future__ import annotations
 
@@ -31,20 +31,21 @@ from gpugraph.ops.reductions.reduction_functions import reduce_sum
 
 
 class AttentionMechanism:
-    """A memory of [batch, time, depth] that is asked at each step of a decoder.
+    """A memory of [batch, time, depth] that each step of a decoder queries.
 
     Args:
       query_layer, memory_layer: layers of queries and of the memory, or None.
-      memory: the encoder's outputs; a structure of tensors whose first is the one that is weighed.
-      probability_fn: returns probabilities, given scores and the previous state, both
-        [batch, time].
-      memory_sequence_length: int32 [batch]; steps behind it get no weight.
-      check_inner_dims_defined: whether the memory's dimensions after the second must be known.
+      memory: the encoder's outputs; a structure of tensors, of which the first is weighted.
+      probability_fn: returns probabilities, given scores and the previous state, both [batch,
+        time].
+      memory_sequence_length: int32 [batch]; steps after it get no weight.
+      check_inner_dims_defined: whether the sizes of the memory's axes after the second must be
+        known.
       score_mask_value: the score of those steps, -inf by default.
       custom_key_value_fn: returns the keys and values to use, given those of the memory.
 
-    TypeError for layers and functions that are not callable; ValueError for a memory of unknown
-    inner dimensions. InvalidArgumentError in a run where a sequence of the memory is empty.
+    Raises TypeError for layers and functions that are not callable, and ValueError for a memory of
+    unknown inner sizes. A run raises InvalidArgumentError if a sequence of the memory is empty.
     """
 
     def __init__(
@@ -86,7 +87,7 @@ class AttentionMechanism:
             self._alignments_size = first.shape.dims[1].value or sizes[1]
 
     def _masked_memory(self, memory: Any) -> Tensor:
-        """The memory with zeros behind the ends of the sequences."""
+        """Return the memory with zeros after the ends of the sequences."""
         memory = convert_to_tensor(memory, name="memory")
         if self._check_inner_dims_defined and not memory.shape[2:].is_fully_defined():
             raise ValueError(
@@ -101,7 +102,7 @@ class AttentionMechanism:
 
     @property
     def memory_layer(self) -> Any:
-        """The layer that makes keys of the memory, or None."""
+        """The layer that computes keys from the memory, or None."""
         return self._memory_layer
 
     @property
@@ -111,12 +112,12 @@ class AttentionMechanism:
 
     @property
     def values(self) -> Any:
-        """The memory, with zeros behind the ends of the sequences."""
+        """The memory, with zeros after the ends of the sequences."""
         return self._values
 
     @property
     def keys(self) -> Any:
-        """What queries are compared with: [batch, time, depth]."""
+        """The keys with which queries are compared: [batch, time, depth]."""
         return self._keys
 
     @property
@@ -135,15 +136,15 @@ class AttentionMechanism:
         return self._alignments_size
 
     def initial_alignments(self, batch_size: Any, dtype: Any) -> Tensor:
-        """The alignments before the first step: zeros [batch, time]."""
+        """Return the alignments before the first step: zeros [batch, time]."""
         return zero_state(self._alignments_size, batch_size, dtype)
 
     def initial_state(self, batch_size: Any, dtype: Any) -> Tensor:
-        """The state before the first step."""
+        """Return the state before the first step."""
         return self.initial_alignments(batch_size, dtype)
 
     def _masked(self, score: Tensor) -> Tensor:
-        """Scores [batch, time], with the mask's value after the ends of the sequences."""
+        """Return scores [batch, time], with the mask value after the ends of the sequences."""
         if self._lengths is None:
             return score
         value = self._score_mask_value
@@ -155,12 +156,12 @@ class AttentionMechanism:
         return where(mask, score, fill(shape(score), value))
 
     def __call__(self, query: Any, state: Any) -> tuple[Any, Any]:
-        """The alignments [batch, time] for queries [batch, depth], and the next state."""
+        """Return the alignments [batch, time] for queries [batch, depth], and the next state."""
         raise NotImplementedError(f"{type(self).__name__} does not define __call__")
 
 
 def _of_scores(probability_fn: Callable[[Any], Any] | None) -> Callable[[Any, Any], Any]:
-    """A function of scores and a state that ignores the state; softmax by default."""
+    """Return a function of scores and a state that ignores the state; softmax by default."""
     function = probability_fn or softmax
     return lambda score, _: function(score)
 
@@ -169,8 +170,8 @@ class BahdanauAttention(AttentionMechanism):
     """Additive attention: the sum of v * tanh(keys + query).
 
     num_units: the depth of keys and queries. normalize: whether v has norm g and the sum a bias.
-    Bahdanau et al., Neural Machine Translation by Jointly Learning to Align and Translate, 2015;
-    normalized: Salimans and Kingma, Weight Normalization, 2016.
+    Sources: Bahdanau et al., Neural Machine Translation by Jointly Learning to Align and Translate,
+    2015; normalization: Salimans and Kingma, Weight Normalization, 2016.
     """
 
     def __init__(
@@ -214,8 +215,8 @@ class BahdanauAttention(AttentionMechanism):
 class LuongAttention(AttentionMechanism):
     """Multiplicative attention: the products of keys and query.
 
-    num_units: the depth of keys, and of the queries. scale: whether scores have a factor g.
-    Luong et al., Effective Approaches to Attention-based Neural Machine Translation, 2015.
+    num_units: the depth of keys and queries. scale: whether scores have a factor g. Source: Luong
+    et al., Effective Approaches to Attention-based Neural Machine Translation, 2015.
     """
 
     def __init__(

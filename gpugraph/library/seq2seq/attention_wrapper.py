@@ -1,4 +1,4 @@
-"""AttentionWrapper: a cell that reads, besides its inputs, what it attended to the step before."""
+"""AttentionWrapper: a cell that reads its inputs and the attention of the previous step."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from gpugraph.ops.tensor_arrays.tensor_array import TensorArray
 class AttentionWrapperState(NamedTuple):
     """The state of an AttentionWrapper.
 
-    cell_state: of the cell. attention: what was attended to. time: the step. alignments,
-    alignment_history, attention_state: of the mechanism, or tuples for several.
+    cell_state: that of the cell. attention: the last attention. time: the step. alignments,
+    alignment_history, attention_state: those of the mechanism, or tuples for several mechanisms.
     """
 
     cell_state: Any
@@ -42,7 +42,7 @@ class AttentionWrapperState(NamedTuple):
     attention_state: Any
 
     def clone(self, **kwargs: Any) -> AttentionWrapperState:
-        """A state of which some fields are others, of the same shapes."""
+        """Return the state with some fields replaced by values of the same shapes."""
 
         def with_shape(old: Any, new: Any) -> Any:
             if isinstance(old, Tensor) and isinstance(new, Tensor):
@@ -53,7 +53,7 @@ class AttentionWrapperState(NamedTuple):
 
 
 def hardmax(logits: Any, name: str | None = None) -> Tensor:
-    """1 at the largest of each row of logits [batch, size], 0 elsewhere."""
+    """Return 1 at the maximum of each row of logits [batch, size], 0 elsewhere."""
     with name_scope(name, "Hardmax", [logits]):
         logits = convert_to_tensor(logits, name="logits")
         depth = logits.shape.dims[-1].value or shape(logits)[-1]
@@ -64,18 +64,20 @@ class AttentionWrapper(RNNCell):
     """A cell with one or more attention mechanisms.
 
     Args:
-      cell: the cell. attention_mechanism: one, or a list.
+      cell: the cell. attention_mechanism: a mechanism, or a list of them.
       attention_layer_size: the size of a dense layer over the cell's output and the context, one
-        for each mechanism; None: the context itself is the attention.
+        for each mechanism; None to use the context itself as the attention.
       alignment_history: whether the state keeps all alignments, in TensorArrays.
-      cell_input_fn: makes the cell's input of inputs and attention; they are joined by default.
-      output_attention: whether the attention is the output, else the cell's output.
-      initial_cell_state: what `zero_state` has as the cell's state.
+      cell_input_fn: computes the cell's input from inputs and attention; by default they are
+        joined.
+      output_attention: whether the attention is the output, instead of the cell's output.
+      initial_cell_state: the cell's state in `zero_state`.
       attention_layer: layers in place of attention_layer_size.
-      attention_fn: computes `(attention, alignments, state)` of a mechanism, the cell's output, the
-        mechanism's state and the layer.
+      attention_fn: computes `(attention, alignments, state)` from a mechanism, the cell's output,
+        the mechanism's state and the layer.
 
-    TypeError for what is no cell or mechanism; ValueError for other numbers of layers.
+    Raises TypeError for values that are not a cell or a mechanism, and ValueError for another
+    number of layers.
     """
 
     def __init__(
@@ -118,7 +120,7 @@ class AttentionWrapper(RNNCell):
             self._initial_cell_state = self._checked_state(initial_cell_state)
 
     def _attention_layers(self, sizes: Any, layers: Any) -> list[Any]:
-        """One layer or None for each mechanism; sets the size of all attentions."""
+        """Return a layer or None for each mechanism, and set the size of all attentions."""
         depths = [int(flatten(m.values)[0].shape[-1]) for m in self._mechanisms]
         if sizes is not None and layers is not None:
             raise ValueError("Only one of attention_layer_size and attention_layer should be set")
@@ -149,7 +151,7 @@ class AttentionWrapper(RNNCell):
         return values
 
     def _checked_state(self, state: Any) -> Any:
-        """The cell's given state; a run checks its batch size."""
+        """Return the given state of the cell, with a check of its batch size in the run."""
         if state is None:
             return None
         last = flatten(state)[-1]
@@ -191,7 +193,9 @@ class AttentionWrapper(RNNCell):
         )
 
     def zero_state(self, batch_size: Any, dtype: Any) -> AttentionWrapperState:
-        """The first state. InvalidArgumentError in a run for another batch than the memory's."""
+        """Return the first state. A run raises InvalidArgumentError if the memory has another batch
+        size.
+        """
         with name_scope(f"{type(self).__name__}ZeroState", values=[batch_size]):
             cell_state = self._initial_cell_state
             if cell_state is None:
@@ -226,7 +230,7 @@ class AttentionWrapper(RNNCell):
         )
 
     def call(self, inputs: Any, state: Any) -> tuple[Any, AttentionWrapperState]:
-        """The attention, or the cell's output, and the next state."""
+        """Return the attention, or the cell's output, and the next state."""
         if not isinstance(state, AttentionWrapperState):
             raise TypeError(
                 "Expected state to be instance of AttentionWrapperState. Received type "
@@ -275,7 +279,11 @@ def _joined(inputs: Any, attention: Any) -> Tensor:
 
 
 def _attend(mechanism: Any, cell_output: Any, state: Any, layer: Any) -> tuple[Any, Any, Any]:
-    """The attention: the memory weighed by the alignments, through the layer if there is one."""
+    """Compute the attention: the memory weighted by the alignments, passed through an optional
+    layer.
+
+    Return it with the alignments and the next state of the mechanism.
+    """
     alignments, next_state = mechanism(cell_output, state)
     context = squeeze(matmul(expand_dims(alignments, 1), mechanism.values), [1])
     if layer is not None:

@@ -1,4 +1,4 @@
-"""Decoders, `dynamic_decode`, which runs one in a loop, and BasicDecoder, a cell with a helper."""
+"""Decoders, the loop `dynamic_decode` that runs them, and BasicDecoder, a cell with a helper."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class Decoder:
 
     @property
     def batch_size(self) -> Any:
-        """The number of sequences, a scalar of int32."""
+        """The number of sequences, an int32 scalar."""
         raise NotImplementedError(f"{type(self).__name__} does not define batch_size")
 
     @property
     def output_size(self) -> Any:
-        """The shapes of one sequence's outputs of a step."""
+        """The shapes of the outputs of one sequence in one step."""
         raise NotImplementedError(f"{type(self).__name__} does not define output_size")
 
     @property
@@ -44,37 +44,37 @@ class Decoder:
         raise NotImplementedError(f"{type(self).__name__} does not define output_dtype")
 
     def initialize(self, name: str | None = None) -> tuple[Any, Any, Any]:
-        """Which sequences are finished, bool [batch]; the first inputs; the first state."""
+        """Return the finished sequences (bool [batch]), the first inputs, and the first state."""
         raise NotImplementedError(f"{type(self).__name__} does not define initialize")
 
     def step(
         self, time: Any, inputs: Any, state: Any, name: str | None = None
     ) -> tuple[Any, Any, Any, Any]:
-        """Outputs, next state, next inputs, and which sequences are finished."""
+        """Return the outputs, the next state, the next inputs, and the finished sequences."""
         raise NotImplementedError(f"{type(self).__name__} does not define step")
 
     def finalize(self, outputs: Any, final_state: Any, sequence_lengths: Any) -> tuple[Any, Any]:
-        """What `dynamic_decode` returns in place of all outputs and the last state."""
+        """Return the final outputs and state, which `dynamic_decode` returns instead of its own."""
         raise NotImplementedError(f"{type(self).__name__} does not define finalize")
 
     @property
     def tracks_own_finished(self) -> bool:
-        """Whether sequences that were finished may be unfinished again, as in a beam search."""
+        """Whether finished sequences may become unfinished again, as in a beam search."""
         return False
 
 
 class BasicDecoderOutput(NamedTuple):
-    """The output of a step: what the cell (and the output layer) gives, and ids drawn from it."""
+    """The output of a step: that of the cell or the output layer, and ids sampled from it."""
 
     rnn_output: Any
     sample_id: Any
 
 
 class BasicDecoder(Decoder):
-    """A cell whose inputs a helper chooses.
+    """A cell whose inputs are chosen by a helper.
 
-    output_layer: applied to the cell's outputs before ids are drawn, a layer of one tensor.
-    TypeError for what is no cell, helper or layer.
+    output_layer: applied to the cell's outputs before ids are sampled, a layer of one tensor.
+    Raises TypeError for values that are not a cell, a helper or a layer.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class BasicDecoder(Decoder):
 
     @property
     def output_size(self) -> Any:
-        """The shapes of one sequence's outputs of a step."""
+        """The shapes of the outputs of one sequence in one step."""
         return BasicDecoderOutput(
             rnn_output=sizes_after(self._output_layer, self._cell.output_size),
             sample_id=self._helper.sample_ids_shape,
@@ -111,13 +111,13 @@ class BasicDecoder(Decoder):
         )
 
     def initialize(self, name: str | None = None) -> tuple[Any, Any, Any]:
-        """Which sequences are finished, the first inputs, the first state."""
+        """Return the finished sequences, the first inputs, and the first state."""
         return (*self._helper.initialize(), self._initial_state)
 
     def step(
         self, time: Any, inputs: Any, state: Any, name: str | None = None
     ) -> tuple[Any, Any, Any, Any]:
-        """Outputs, next state, next inputs, and which sequences are finished."""
+        """Return the outputs, the next state, the next inputs, and the finished sequences."""
         with name_scope(name, "BasicDecoderStep", flatten([time, inputs, state])):
             outputs, cell_state = self._cell(inputs, state)
             if self._output_layer is not None:
@@ -130,7 +130,7 @@ class BasicDecoder(Decoder):
 
 
 def sizes_after(output_layer: Any, sizes: Any) -> Any:
-    """The shapes of one sequence's outputs after `output_layer`; without a layer, `sizes`."""
+    """Return the shapes of one sequence's outputs after `output_layer`, or `sizes` without one."""
     if output_layer is None:
         return sizes
     shapes = map_structure(lambda size: TensorShape([None]).concatenate(as_shape(size)), sizes)
@@ -148,15 +148,15 @@ def dynamic_decode(
 ) -> tuple[Any, Any, Any]:
     """Call a decoder's steps until all sequences are finished.
 
-    output_time_major: outputs are [time, batch, ...], else [batch, time, ...].
-    impute_finished: finished sequences keep their state, and their outputs are zeros.
+    output_time_major: whether outputs are [time, batch, ...] instead of [batch, time, ...].
+    impute_finished: whether finished sequences keep their state, and their outputs are zeros.
     maximum_iterations: the maximum number of steps, an int scalar.
     parallel_iterations, swap_memory: see `while_loop`.
     scope: a name or variable scope; by default "decoder", or "decoder_1" and so on.
 
-    Returns all outputs, as many steps as the longest sequence has; the last state; and the lengths
-    of the sequences, int32 [batch].
-    TypeError if `decoder` is not a Decoder; ValueError if maximum_iterations is not a scalar.
+    Returns all outputs, with as many steps as the longest sequence; the last state; and the lengths
+    of the sequences, int32 [batch]. Raises TypeError if `decoder` is not a Decoder, and ValueError
+    if maximum_iterations is not a scalar.
     """
     if not isinstance(decoder, Decoder):
         raise TypeError(f"Expected decoder to be type Decoder, but saw: {type(decoder)}")
@@ -178,7 +178,7 @@ def dynamic_decode(
 
 
 class _DecodingLoop:
-    """The loop of `dynamic_decode`: its variables, and what one step makes of them."""
+    """The loop of `dynamic_decode`: its loop variables and its step."""
 
     def __init__(self, decoder: Decoder, first: Any, impute: bool, limit: Any) -> None:
         self.decoder, self.impute, self.limit = decoder, impute, limit
@@ -193,7 +193,7 @@ class _DecodingLoop:
         )
 
     def run(self, parallel_iterations: int, swap_memory: bool) -> tuple[Any, Any, Any]:
-        """All outputs, [time, batch, ...]; the last state; the lengths."""
+        """Return all outputs, [time, batch, ...], the last state, and the lengths."""
         arrays = map_structure(self._array, self.decoder.output_size, self.decoder.output_dtype)
         lengths = zeros_like(self.finished, dtype=dtypes.int32)
         time = constant(0, dtypes.int32)
@@ -209,7 +209,9 @@ class _DecodingLoop:
         return map_structure(lambda array: array.stack(), arrays), state, lengths
 
     def _array(self, size: Any, dtype: Any) -> TensorArray:
-        """An array of outputs; only a TensorShape of rank 1 or more as `size` constrains them."""
+        """Create an array of outputs; `size` constrains them only as a TensorShape of rank 1 or
+        more.
+        """
         element_shape = None
         if isinstance(size, TensorShape) and size.ndims != 0:
             element_shape = known_shape(self.decoder.batch_size, size)
@@ -239,7 +241,10 @@ def _state_value(value: Any) -> Any:
 
 
 def _kept(finished: Tensor, old: Any, new: Any) -> Any:
-    """The old state of finished sequences; scalars and TensorArrays pass."""
+    """Return the old state of finished sequences, else the new one.
+
+    Scalars and TensorArrays are always new.
+    """
     if isinstance(old, TensorArray):
         return new
     new.set_shape(old.shape)

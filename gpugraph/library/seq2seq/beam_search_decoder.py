@@ -1,4 +1,6 @@
-"""BeamSearchDecoder: the likeliest sequences, several of each batch entry at once."""
+"""BeamSearchDecoder: searches for the most likely sequences, several for each batch entry at
+once.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,7 @@ from gpugraph.ops.reductions.reduction_functions import (
 
 
 class BeamSearchDecoderState(NamedTuple):
-    """The state of a search: all but the cell's state is [batch, beam_width]."""
+    """The state of a search; all fields except the cell's state are [batch, beam_width]."""
 
     cell_state: Any
     log_probs: Any
@@ -53,7 +55,7 @@ class BeamSearchDecoderState(NamedTuple):
 
 
 class BeamSearchDecoderOutput(NamedTuple):
-    """One step's output: the scores, the ids, and which beam each came from."""
+    """The output of one step: the scores, the ids, and the beam from which each came."""
 
     scores: Any
     predicted_ids: Any
@@ -61,31 +63,31 @@ class BeamSearchDecoderOutput(NamedTuple):
 
 
 class FinalBeamSearchDecoderOutput(NamedTuple):
-    """predicted_ids: whole sequences, the best first; and the outputs of the steps."""
+    """predicted_ids: whole sequences, the best one first; and the outputs of the steps."""
 
     predicted_ids: Any
     beam_search_decoder_output: Any
 
 
 class BeamSearchDecoder(Decoder):
-    """Keeps the `beam_width` likeliest sequences of each batch entry.
+    """Keeps the `beam_width` most likely sequences of each batch entry.
 
     Args:
       cell, output_layer: the model; the cell's memories and states are tiled by `tile_batch`.
       embedding: a table, or a function from ids to vectors.
       start_tokens: int32 [batch]. end_token: an int32 scalar.
-      initial_state: of the cell, [batch * beam_width, ...].
+      initial_state: that of the cell, [batch * beam_width, ...].
       length_penalty_weight: scores are divided by ((5 + length) / 6) ** weight (Wu et al., 2016).
-      coverage_penalty_weight: the weight of what finished sequences have not attended to, added to
-        scores (Wu et al., 2016); the cell's state must be an AttentionWrapperState or a tuple with
-        one.
+      coverage_penalty_weight: the weight of a penalty for the parts of the memory that finished
+        sequences have not attended to (Wu et al., 2016). It is added to scores. The cell's state
+        must be an AttentionWrapperState or a tuple with one.
       reorder_tensor_arrays: whether TensorArrays of the last state are returned as tensors, in the
-        order of the final beams. Arrays whose elements do not begin with the batch and the beams
-        stay arrays.
+        order of the final beams. Arrays are returned unchanged if their elements do not begin with
+        the batch and the beams.
 
-    TypeError for what is no cell or layer; ValueError for other ranks of start_tokens and
-    end_token, for states of unknown rank or another batch, and for a coverage penalty without
-    attention.
+    Raises TypeError for values that are not a cell or a layer, and ValueError for other ranks of
+    start_tokens and end_token, for states of unknown rank or another batch, and for a coverage
+    penalty without attention.
     """
 
     def __init__(
@@ -136,12 +138,12 @@ class BeamSearchDecoder(Decoder):
 
     @property
     def tracks_own_finished(self) -> bool:
-        """True: a beam that is finished may make way for one that is not."""
+        """Always True: an unfinished beam may replace a finished one."""
         return True
 
     @property
     def output_size(self) -> Any:
-        """The shapes of one sequence's outputs of a step."""
+        """The shapes of the outputs of one sequence in one step."""
         width = TensorShape([self._beam_width])
         return BeamSearchDecoderOutput(width, width, width)
 
@@ -153,10 +155,13 @@ class BeamSearchDecoder(Decoder):
         scores = map_structure(lambda _: dtype, sizes)
         return BeamSearchDecoderOutput(scores, dtypes.int32, dtypes.int32)
 
-    # Beams as part of the batch.
+    # Beams as a part of the batch.
 
     def _split(self, value: Any, inner: Any) -> Any:
-        """[batch * beam_width, *inner] as [batch, beam_width, *inner]; scalars and arrays pass."""
+        """Reshape [batch * beam_width, *inner] to [batch, beam_width, *inner].
+
+        Scalars and TensorArrays are returned unchanged.
+        """
         if is_whole(value):
             return value
         sizes = concat([[self._batch_size, self._beam_width], shape(value)[1:]], 0)
@@ -175,7 +180,10 @@ class BeamSearchDecoder(Decoder):
         return result
 
     def _merge(self, value: Any) -> Any:
-        """[batch, beam_width, ...] as [batch * beam_width, ...]; scalars and arrays pass."""
+        """Reshape [batch, beam_width, ...] to [batch * beam_width, ...].
+
+        Scalars and TensorArrays are returned unchanged.
+        """
         if is_whole(value):
             return value
         sizes = concat([[self._batch_size * self._beam_width], shape(value)[2:]], 0)
@@ -187,7 +195,7 @@ class BeamSearchDecoder(Decoder):
     # The search.
 
     def initialize(self, name: str | None = None) -> tuple[Any, Any, Any]:
-        """Which sequences are finished, the first inputs, the first state."""
+        """Return the finished sequences, the first inputs, and the first state."""
         dtype = flatten(self._initial_cell_state)[0].dtype
         first = zeros([self._batch_size], dtypes.int32)
         log_probs = one_hot(first, self._beam_width, on_value=0.0, off_value=-np.inf, dtype=dtype)
@@ -203,7 +211,7 @@ class BeamSearchDecoder(Decoder):
     def step(
         self, time: Any, inputs: Any, state: Any, name: str | None = None
     ) -> tuple[Any, Any, Any, Any]:
-        """Outputs, next state, next inputs, and which sequences are finished."""
+        """Return the outputs, the next state, the next inputs, and the finished sequences."""
         with name_scope(name, "BeamSearchDecoderStep", flatten([time, inputs])):
             merged = map_structure(self._merge, (inputs, state.cell_state))
             outputs, cell_state = self._cell(*merged)
@@ -220,7 +228,7 @@ class BeamSearchDecoder(Decoder):
         return output, next_state, following, next_state.finished
 
     def _search(self, logits: Any, cell_state: Any, state: BeamSearchDecoderState) -> Any:
-        """The best continuations of all beams of a batch entry."""
+        """Return the best continuations among all beams of each batch entry, and the next state."""
         classes = logits.shape.dims[-1].value or shape(logits)[-1]
         totals = expand_dims(state.log_probs, 2) + self._step_log_probs(logits, classes, state)
         ends = one_hot(self._end_token, classes, dtype=dtypes.int64)
@@ -254,14 +262,14 @@ class BeamSearchDecoder(Decoder):
         return BeamSearchDecoderOutput(best_scores, ids, parents), next_state
 
     def _step_log_probs(self, logits: Any, classes: Any, state: BeamSearchDecoderState) -> Any:
-        """Log probabilities of ids; a finished beam goes on with the end token alone."""
+        """Return log probabilities of ids; a finished beam continues only with the end token."""
         log_probs = log_softmax(logits)
-        least = log_probs.dtype.min
+        min_log_prob = log_probs.dtype.min
         only_end = one_hot(
             fill([self._batch_size, self._beam_width], self._end_token),
             classes,
             on_value=0.0,
-            off_value=least,
+            off_value=min_log_prob,
             dtype=log_probs.dtype,
         )
         finished = tile(expand_dims(state.finished, 2), stack([1, 1, classes]))
@@ -276,7 +284,7 @@ class BeamSearchDecoder(Decoder):
         return cast(penalty, dtype)
 
     def _attention_of(self, cell_state: Any) -> Any:
-        """Attention of the state, [batch, beam, time], for a coverage penalty; else ()."""
+        """Return the attention of the state, [batch, beam, time]; () without a coverage penalty."""
         if isinstance(self._coverage_penalty_weight, float) and not self._coverage_penalty_weight:
             return ()
         states = cell_state
@@ -288,7 +296,10 @@ class BeamSearchDecoder(Decoder):
         return _mean(tuple(layers) if len(layers) > 1 else layers[0])
 
     def _coverage_penalty(self, attended: Any, finished: Any) -> Any:
-        """The penalties [batch, beam, 1] of finished beams; time without any attention is free."""
+        """Return the penalties [batch, beam, 1] of finished beams.
+
+        Steps of the memory without any attention are not penalized.
+        """
         weight = convert_to_tensor(self._coverage_penalty_weight, name="coverage_penalty_weight")
         if weight.shape.ndims != 0:
             raise ValueError(
@@ -308,7 +319,7 @@ class BeamSearchDecoder(Decoder):
         return result
 
     def finalize(self, outputs: Any, final_state: Any, sequence_lengths: Any) -> tuple[Any, Any]:
-        """Whole sequences, and the state with its TensorArrays in their order."""
+        """Return whole sequences, and the state with its TensorArrays in the same order."""
         longest = cast(reduce_max(final_state.lengths, axis=1), dtypes.int32)
         ids = gather_tree(outputs.predicted_ids, outputs.parent_ids, longest, self._end_token)
         if self._reorder_tensor_arrays:
@@ -323,5 +334,5 @@ class BeamSearchDecoder(Decoder):
 
 
 def _mean(alignments: Any) -> Any:
-    """Alignments [batch, beam, time], averaged over several mechanisms or layers."""
+    """Return alignments [batch, beam, time], averaged over several mechanisms or layers."""
     return reduce_mean(stack(alignments, -1), -1) if isinstance(alignments, tuple) else alignments

@@ -1,4 +1,4 @@
-"""Tensors of a beam search: a batch repeated, steps in the order of the final beams."""
+"""Tensors of a beam search: repetition of a batch, and steps in the order of the final beams."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Beams: TypeAlias = "tuple[Any, int | None, int]"
 def tile_batch(t: Any, multiplier: int, name: str | None = None) -> Any:
     """Repeat each batch entry of each tensor `multiplier` times: [batch * multiplier, ...].
 
-    ValueError for tensors of rank 0 or of unknown rank.
+    Raises ValueError for tensors of rank 0 or of unknown rank.
     """
     with name_scope(name, "tile_batch", [*flatten(t), multiplier]):
         return map_structure(lambda tensor: _tile(tensor, multiplier), t)
@@ -50,7 +50,7 @@ def _tile(tensor: Any, multiplier: int) -> Any:
 
 
 def is_whole(value: Any) -> bool:
-    """Whether a value of the state has no batch: a scalar or a TensorArray."""
+    """Return whether a value of the state has no batch: a scalar or a TensorArray."""
     if isinstance(value, TensorArray):
         return True
     if value.shape.ndims is None:
@@ -59,11 +59,11 @@ def is_whole(value: Any) -> bool:
 
 
 def gather_tree_from_array(t: Any, parent_ids: Any, sequence_length: Any) -> Any:
-    """The steps `t` in the order of the final beams, of the same shape.
+    """Return the steps `t` in the order of the final beams, in the same shape.
 
     t: [time, batch, beam, ...] or [time, batch * beam, ...]. parent_ids: int32 [time, batch, beam],
-    the beam that each came from. sequence_length: of the beams, [batch, beam]; later steps stay
-    where they are.
+    the beam from which each came. sequence_length: that of the beams, [batch, beam]; later steps
+    keep their positions.
     """
     sizes = shape(parent_ids)
     time, batch, width = sizes[0], sizes[1], sizes[2]
@@ -80,11 +80,12 @@ def gather_tree_from_array(t: Any, parent_ids: Any, sequence_length: Any) -> Any
 
 
 def reordered(value: Any, parent_ids: Any, lengths: Any, beams: Beams) -> Any:
-    """The elements of a TensorArray of the state in the order of the final beams, [time, ...].
+    """Return the elements of a TensorArray of the state in the order of the final beams, [time,
+    ...].
 
-    beams: the batch size, its static value or None, and the number of beams of each entry.
-    Other values pass. Arrays whose elements can't be [batch, beam, ...] or [batch * beam, ...]
-    stay, with a warning.
+    beams: the batch size, its static value or None, and the number of beams of each entry. Other
+    values are returned unchanged. So are arrays whose elements can't be [batch, beam, ...] or
+    [batch * beam, ...], with a warning.
     """
     if not isinstance(value, TensorArray):
         return value
@@ -111,7 +112,7 @@ def reordered(value: Any, parent_ids: Any, lengths: Any, beams: Beams) -> Any:
 
 
 def _has_beams(element: TensorShape, beams: Beams) -> bool:
-    """Whether elements of this static shape may be [batch, beam, ...], merged or not."""
+    """Return whether elements of this static shape may be [batch, beam, ...], merged or not."""
     first, (_, batch, width) = element[0].value, beams
     if batch is None or first is None:
         return True

@@ -1,4 +1,4 @@
-"""Helpers of decoders: what a decoder reads at each step, and which ids it draws from its output.
+"""Helpers of decoders, which choose the inputs of each step and sample ids from its output.
 
 Names and behaviour are those of TensorFlow 1.15's `tf.contrib.seq2seq`.
 """
@@ -28,7 +28,7 @@ from gpugraph.ops.tensor_arrays.tensor_array import TensorArray
 
 
 class Helper:
-    """What a decoder asks at each step: ids from its outputs, and its next inputs.
+    """The source of a decoder's ids, sampled from its outputs, and of its next inputs.
 
     A subclass sets `_batch_size`, or defines the property.
     """
@@ -39,14 +39,14 @@ class Helper:
 
     @property
     def batch_size(self) -> Any:
-        """The number of sequences, a scalar of int32. ValueError before it is known."""
+        """The number of sequences, an int32 scalar. Raises ValueError while it is unknown."""
         if self._batch_size is None:
             raise ValueError("batch_size accessed before initialize was called")
         return self._batch_size
 
     @property
     def sample_ids_shape(self) -> Any:
-        """The shape of the ids of one sequence's step."""
+        """The shape of the ids of one sequence in one step."""
         return self._sample_ids_shape
 
     @property
@@ -55,17 +55,17 @@ class Helper:
         return self._sample_ids_dtype
 
     def initialize(self, name: str | None = None) -> tuple[Any, Any]:
-        """Which sequences are finished before the first step, and the first inputs."""
+        """Return the sequences that are finished before the first step, and the first inputs."""
         raise NotImplementedError(f"{type(self).__name__} does not define initialize")
 
     def sample(self, time: Any, outputs: Any, state: Any, name: str | None = None) -> Any:
-        """The ids drawn from the outputs of a step."""
+        """Return ids that are sampled from the outputs of a step."""
         raise NotImplementedError(f"{type(self).__name__} does not define sample")
 
     def next_inputs(
         self, time: Any, outputs: Any, state: Any, sample_ids: Any, name: str | None = None
     ) -> tuple[Any, Any, Any]:
-        """Which sequences are finished after a step, the next inputs, and the next state."""
+        """Return the sequences that are finished after a step, the next inputs and next state."""
         raise NotImplementedError(f"{type(self).__name__} does not define next_inputs")
 
 
@@ -89,7 +89,7 @@ class CustomHelper(Helper):
         self._sample_ids_dtype = sample_ids_dtype or dtypes.int32
 
     def initialize(self, name: str | None = None) -> tuple[Any, Any]:
-        """Which sequences are finished, and the first inputs."""
+        """Return the finished sequences and the first inputs."""
         with name_scope(name, f"{type(self).__name__}Initialize"):
             finished, next_inputs = self._initialize_fn()
             if self._batch_size is None:
@@ -97,14 +97,14 @@ class CustomHelper(Helper):
             return finished, next_inputs
 
     def sample(self, time: Any, outputs: Any, state: Any, name: str | None = None) -> Any:
-        """The ids of a step."""
+        """Return the ids of a step."""
         with name_scope(name, f"{type(self).__name__}Sample", [time, outputs, state]):
             return self._sample_fn(time=time, outputs=outputs, state=state)
 
     def next_inputs(
         self, time: Any, outputs: Any, state: Any, sample_ids: Any, name: str | None = None
     ) -> tuple[Any, Any, Any]:
-        """Which sequences are finished, the next inputs and state."""
+        """Return the finished sequences, the next inputs and the next state."""
         values = [time, outputs, state, sample_ids]
         with name_scope(name, f"{type(self).__name__}NextInputs", values):
             return self._next_inputs_fn(
@@ -115,7 +115,7 @@ class CustomHelper(Helper):
 class TrainingHelper(Helper):
     """Reads given inputs: [batch, time, ...], or [time, batch, ...] if `time_major`.
 
-    sequence_length: int32 [batch]. ValueError for another rank.
+    sequence_length: int32 [batch]. Raises ValueError for another rank.
     """
 
     def __init__(
@@ -138,7 +138,7 @@ class TrainingHelper(Helper):
 
     @property
     def inputs(self) -> Any:
-        """The inputs, as they were given."""
+        """The given inputs, as tensors."""
         return self._inputs
 
     @property
@@ -147,26 +147,26 @@ class TrainingHelper(Helper):
         return self._sequence_length
 
     def initialize(self, name: str | None = None) -> tuple[Any, Any]:
-        """Which sequences are finished, and the first inputs."""
+        """Return the finished sequences and the first inputs."""
         with name_scope(name, "TrainingHelperInitialize"):
             finished = equal(0, self._sequence_length)
             return finished, self._unless_all(finished, 0)
 
     def sample(self, time: Any, outputs: Any, state: Any = None, name: str | None = None) -> Any:
-        """The ids of a step: the indices of the largest outputs, int32 [batch]."""
+        """Return the ids of a step: the indices of the largest outputs, int32 [batch]."""
         with name_scope(name, "TrainingHelperSample", [time, outputs]):
             return cast(argmax(outputs, axis=-1), dtypes.int32)
 
     def next_inputs(
         self, time: Any, outputs: Any, state: Any, sample_ids: Any = None, name: str | None = None
     ) -> tuple[Any, Any, Any]:
-        """Which sequences are finished, the next inputs and state."""
+        """Return the finished sequences, the next inputs and the next state."""
         with name_scope(name, "TrainingHelperNextInputs", [time, outputs, state]):
             finished = time + 1 >= self._sequence_length
             return finished, self._unless_all(finished, time + 1), state
 
     def _unless_all(self, finished: Any, time: Any) -> Any:
-        """The inputs at a time; zeros once all sequences are finished."""
+        """Return the inputs at a time; zeros once all sequences are finished."""
         return cond(
             reduce_all(finished),
             lambda: self._zero_inputs,
@@ -175,23 +175,23 @@ class TrainingHelper(Helper):
 
 
 def unstacked(tensor: Tensor) -> TensorArray:
-    """The steps of `tensor` [time, ...] as a TensorArray."""
+    """Return the steps of `tensor` [time, ...] as a TensorArray."""
     array = TensorArray(tensor.dtype, size=shape(tensor)[0], element_shape=tensor.shape[1:])
     return array.unstack(tensor)
 
 
 def embedding_function(embedding: Any) -> Callable[[Any], Any]:
-    """A function from ids to vectors: `embedding` itself, or a lookup in it."""
+    """Return a function from ids to vectors: `embedding` itself, or a lookup in it."""
     if callable(embedding):
         return embedding
     return lambda ids: embedding_lookup(embedding, ids)
 
 
 class GreedyEmbeddingHelper(Helper):
-    """Reads the embedding of the likeliest id, until it is `end_token`.
+    """Reads the embedding of the most likely id, until it is `end_token`.
 
     embedding: a table, or a function from ids to vectors. start_tokens: int32 [batch]. end_token:
-    an int32 scalar. ValueError for other ranks.
+    an int32 scalar. Raises ValueError for other ranks.
     """
 
     def __init__(self, embedding: Any, start_tokens: Any, end_token: Any) -> None:
@@ -206,18 +206,18 @@ class GreedyEmbeddingHelper(Helper):
         self._start_inputs = self._embedding_fn(self._start_tokens)
 
     def initialize(self, name: str | None = None) -> tuple[Any, Any]:
-        """Which sequences are finished, and the first inputs."""
+        """Return the finished sequences and the first inputs."""
         return zeros([self._batch_size], dtypes.bool), self._start_inputs
 
     def sample(self, time: Any, outputs: Any, state: Any, name: str | None = None) -> Any:
-        """The ids of a step."""
+        """Return the ids of a step."""
         _require_tensor(outputs)
         return argmax(outputs, axis=-1, output_type=dtypes.int32)
 
     def next_inputs(
         self, time: Any, outputs: Any, state: Any, sample_ids: Any, name: str | None = None
     ) -> tuple[Any, Any, Any]:
-        """Which sequences are finished, the next inputs and state."""
+        """Return the finished sequences, the next inputs and the next state."""
         finished = equal(sample_ids, self._end_token)
         following = cond(
             reduce_all(finished), lambda: self._start_inputs, lambda: self._embedding_fn(sample_ids)
@@ -226,9 +226,9 @@ class GreedyEmbeddingHelper(Helper):
 
 
 class SampleEmbeddingHelper(GreedyEmbeddingHelper):
-    """Reads the embedding of an id that is drawn by the outputs, which are log probabilities.
+    """Reads the embedding of an id sampled from the outputs, which are log probabilities.
 
-    softmax_temperature: divides them; above 1 the ids are more random.
+    softmax_temperature: a divisor of the outputs; above 1 the ids are more random.
     """
 
     def __init__(
@@ -243,7 +243,7 @@ class SampleEmbeddingHelper(GreedyEmbeddingHelper):
         self._softmax_temperature, self._seed = softmax_temperature, seed
 
     def sample(self, time: Any, outputs: Any, state: Any, name: str | None = None) -> Any:
-        """The ids of a step."""
+        """Return the ids of a step."""
         _require_tensor(outputs)
         logits = outputs
         if self._softmax_temperature is not None:
@@ -257,9 +257,10 @@ def _require_tensor(outputs: Any) -> None:
 
 
 class InferenceHelper(Helper):
-    """Reads what `next_inputs_fn` makes of the ids that `sample_fn` draws, until `end_fn` is true.
+    """Reads the results of `next_inputs_fn` for the ids of `sample_fn`, until `end_fn` is true.
 
-    sample_shape, sample_dtype: of one sequence's ids. start_inputs: the first inputs, [batch, ...].
+    sample_shape, sample_dtype: those of one sequence's ids. start_inputs: the first inputs,
+    [batch, ...].
     """
 
     def __init__(
@@ -278,17 +279,17 @@ class InferenceHelper(Helper):
         self._batch_size = shape(flatten(self._start_inputs)[0])[0]
 
     def initialize(self, name: str | None = None) -> tuple[Any, Any]:
-        """Which sequences are finished, and the first inputs."""
+        """Return the finished sequences and the first inputs."""
         return zeros([self._batch_size], dtypes.bool), self._start_inputs
 
     def sample(self, time: Any, outputs: Any, state: Any, name: str | None = None) -> Any:
-        """The ids of a step."""
+        """Return the ids of a step."""
         return self._sample_fn(outputs)
 
     def next_inputs(
         self, time: Any, outputs: Any, state: Any, sample_ids: Any, name: str | None = None
     ) -> tuple[Any, Any, Any]:
-        """Which sequences are finished, the next inputs and state."""
+        """Return the finished sequences, the next inputs and the next state."""
         following = sample_ids
         if self._next_inputs_fn is not None:
             following = self._next_inputs_fn(sample_ids)

@@ -1,6 +1,6 @@
 """Encoders and decoders over lists of steps: `tf.contrib.legacy_seq2seq`.
 
-Inputs and outputs are lists of [batch, ...] tensors, one a step; the graph is unrolled.
+Inputs and outputs are lists of [batch, ...] tensors, one for each step; the graph is unrolled.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ def rnn_decoder(
     loop_function: LoopFunction | None = None,
     scope: Any = None,
 ) -> Outputs:
-    """The outputs of a cell for each input, and the last state.
+    """Return the outputs of a cell for each input, and the last state.
 
-    loop_function: makes the input of a step of the output before it and the step's number; then
+    loop_function: computes the input of a step from the previous output and the step's number; then
     only the first input is read.
     """
     with variable_scope(scope or "rnn_decoder"):
@@ -70,7 +70,7 @@ def basic_rnn_seq2seq(
     dtype: Any = dtypes.float32,
     scope: Any = None,
 ) -> Outputs:
-    """A decoder that begins with the last state of an encoder, which has variables of its own."""
+    """Run a decoder from the last state of an encoder, which has separate variables."""
     with variable_scope(scope or "basic_rnn_seq2seq"):
         _, state = static_rnn(copy.deepcopy(cell), encoder_inputs, dtype=dtype)
         return rnn_decoder(decoder_inputs, state, cell)
@@ -84,7 +84,7 @@ def tied_rnn_seq2seq(
     dtype: Any = dtypes.float32,
     scope: Any = None,
 ) -> Outputs:
-    """As `basic_rnn_seq2seq`, but encoder and decoder share their variables."""
+    """Run `basic_rnn_seq2seq` with shared variables of encoder and decoder."""
     with variable_scope("combined_tied_rnn_seq2seq"):
         scope = scope or "tied_rnn_seq2seq"
         _, state = static_rnn(cell, encoder_inputs, dtype=dtype, scope=scope)
@@ -93,7 +93,7 @@ def tied_rnn_seq2seq(
 
 
 def _embedded_argmax(embedding: Any, output_projection: Any, update: bool) -> LoopFunction:
-    """A loop function: the embedding of the likeliest id of the last output."""
+    """Return a loop function that embeds the most likely id of the previous output."""
 
     def loop_function(previous: Any, _: int) -> Tensor:
         if output_projection is not None:
@@ -105,7 +105,9 @@ def _embedded_argmax(embedding: Any, output_projection: Any, update: bool) -> Lo
 
 
 def _embedding(num_symbols: int, embedding_size: int, output_projection: Any) -> Any:
-    """The table of the scope; ValueError for a projection to another number of symbols."""
+    """Return the table of the scope. Raise ValueError for a projection to another number of
+    symbols.
+    """
     if output_projection is not None:
         weights, biases = map(convert_to_tensor, output_projection)
         weights.shape.assert_is_compatible_with([None, num_symbols])
@@ -124,11 +126,11 @@ def embedding_rnn_decoder(
     update_embedding_for_previous: bool = True,
     scope: Any = None,
 ) -> Outputs:
-    """A decoder of ids, int32 [batch] for each step.
+    """Run a decoder of ids, int32 [batch] for each step.
 
-    output_projection: weights and biases that make logits of outputs, where ids are fed back.
-    feed_previous: whether a step reads the likeliest id of the step before.
-    update_embedding_for_previous: whether gradients reach the table by ids that are fed back.
+    output_projection: weights and biases that convert outputs to logits when ids are fed back.
+    feed_previous: whether a step reads the most likely id of the previous step.
+    update_embedding_for_previous: whether gradients reach the table through ids that are fed back.
     """
     with variable_scope(scope or "embedding_rnn_decoder"):
         table = _embedding(num_symbols, embedding_size, output_projection)
@@ -138,7 +140,7 @@ def embedding_rnn_decoder(
 
 
 def _by_feeding(feed_previous: Any, decode: Callable[[bool], Outputs], count: int) -> Outputs:
-    """What `decode` gives where ids are fed back or not, chosen in the run for a tensor."""
+    """Return the result of `decode(feed_previous)`; a tensor selects between both in the run."""
     if isinstance(feed_previous, bool):
         return decode(feed_previous)
     structures = []
@@ -165,9 +167,9 @@ def embedding_rnn_seq2seq(
     dtype: Any = None,
     scope: Any = None,
 ) -> Outputs:
-    """An encoder and a decoder of ids; without output_projection the outputs are logits.
+    """Run an encoder and a decoder of ids; without output_projection the outputs are logits.
 
-    feed_previous: a bool, or a tensor of bool; see `embedding_rnn_decoder`.
+    feed_previous: a bool, or a bool tensor; see `embedding_rnn_decoder`.
     """
     with variable_scope(scope or "embedding_rnn_seq2seq") as opened:
         if dtype is not None:
@@ -193,7 +195,7 @@ def embedding_rnn_seq2seq(
 
 
 class _Attention:
-    """Additive attention of several heads over [batch, time, size] states."""
+    """Additive attention with several heads over [batch, time, size] states."""
 
     def __init__(self, states: Any, heads: int, dtype: Any) -> None:
         self.size = states.shape.dims[2].value
@@ -205,15 +207,15 @@ class _Attention:
             features = conv2d(self.hidden, kernel, [1, 1, 1, 1], "SAME")
             self.heads.append((features, get_variable(f"AttnV_{number}", [self.size])))
 
-    def nothing(self, batch_size: Any) -> list[Tensor]:
-        """What is attended to before the first step: zeros."""
+    def zero_attention(self, batch_size: Any) -> list[Tensor]:
+        """Return the attention before the first step: zeros."""
         attended = [zeros([batch_size, self.size], self.dtype) for _ in self.heads]
         for tensor in attended:
             tensor.set_shape([None, self.size])
         return attended
 
     def __call__(self, query: Any) -> list[Tensor]:
-        """What each head attends to: [batch, size]."""
+        """Return the attention of each head: [batch, size]."""
         joined = concat(flatten(query), 1)
         attended = []
         for number, (features, v) in enumerate(self.heads):
@@ -237,11 +239,11 @@ def attention_decoder(
     scope: Any = None,
     initial_state_attention: bool = False,
 ) -> Outputs:
-    """A decoder that attends to [batch, time, size] states at each step.
+    """Run a decoder that attends to [batch, time, size] states at each step.
 
-    output_size: of the outputs, the cell's by default. initial_state_attention: whether the first
-    step reads what the initial state attends to; else zeros. ValueError for no inputs, no heads,
-    and states of unknown size.
+    output_size: that of the outputs, by default the cell's. initial_state_attention: whether the
+    first step reads the attention of the initial state instead of zeros. Raises ValueError without
+    inputs or heads, and for states of unknown size.
     """
     if not decoder_inputs:
         raise ValueError("Must provide at least 1 input to attention decoder.")
@@ -254,7 +256,7 @@ def attention_decoder(
         attend = _Attention(attention_states, num_heads, dtype or opened.dtype)
         state = initial_state
         outputs: list[Any] = []
-        attended = attend.nothing(shape(decoder_inputs[0])[0])
+        attended = attend.zero_attention(shape(decoder_inputs[0])[0])
         if initial_state_attention:
             attended = attend(initial_state)
         for number, step_input in enumerate(decoder_inputs):
@@ -291,7 +293,7 @@ def embedding_attention_decoder(
     scope: Any = None,
     initial_state_attention: bool = False,
 ) -> Outputs:
-    """`attention_decoder` of ids; see `embedding_rnn_decoder` for the other arguments."""
+    """Run `attention_decoder` on ids; see `embedding_rnn_decoder` for the other arguments."""
     output_size = cell.output_size if output_size is None else output_size
     with variable_scope(scope or "embedding_attention_decoder", dtype=dtype):
         table = _embedding(num_symbols, embedding_size, output_projection)
@@ -322,9 +324,9 @@ def embedding_attention_seq2seq(
     scope: Any = None,
     initial_state_attention: bool = False,
 ) -> Outputs:
-    """An encoder of ids and a decoder that attends to all its outputs.
+    """Run an encoder of ids and a decoder that attends to all its outputs.
 
-    feed_previous: a bool, or a tensor of bool; see `embedding_rnn_decoder`.
+    feed_previous: a bool, or a bool tensor; see `embedding_rnn_decoder`.
     """
     with variable_scope(scope or "embedding_attention_seq2seq", dtype=dtype) as opened:
         encoder = EmbeddingWrapper(copy.deepcopy(cell), num_encoder_symbols, embedding_size)

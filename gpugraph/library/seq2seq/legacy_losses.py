@@ -24,10 +24,10 @@ def sequence_loss_by_example(
     softmax_loss_function: Callable[..., Any] | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """The cross entropy of each sequence, [batch]: summed over the steps, or their average.
+    """Return the cross entropy of each sequence, [batch], summed or averaged over the steps.
 
-    logits: [batch, classes] for each step; targets and weights: [batch]. ValueError for lists of
-    different lengths.
+    logits: [batch, classes] for each step; targets and weights: [batch]. Raises ValueError for
+    lists of different lengths.
     """
     if not len(targets) == len(logits) == len(weights):
         raise ValueError(
@@ -45,7 +45,9 @@ def sequence_loss_by_example(
             losses.append(crossent * weight)
         total = add_n(losses)
         if average_across_timesteps:
-            total = total / (add_n(list(weights)) + 1e-12)  # no weight at all is no division by 0
+            total = total / (
+                add_n(list(weights)) + 1e-12
+            )  # avoids division by 0 if all weights are 0
         return total
 
 
@@ -58,7 +60,7 @@ def sequence_loss(
     softmax_loss_function: Callable[..., Any] | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """`sequence_loss_by_example`, summed or averaged over the batch: a scalar."""
+    """Return `sequence_loss_by_example`, summed or averaged over the batch: a scalar."""
     with name_scope(name, "sequence_loss", [*logits, *targets, *weights]):
         cost = reduce_sum(
             sequence_loss_by_example(
@@ -83,11 +85,11 @@ def model_with_buckets(
     per_example_loss: bool = False,
     name: str | None = None,
 ) -> tuple[list[Any], list[Any]]:
-    """The outputs and the loss of one model for each bucket, `(encoder steps, decoder steps)`.
+    """Return the outputs and the loss of a model for each bucket, `(encoder steps, decoder steps)`.
 
-    seq2seq: outputs and state of the encoder's and the decoder's inputs; the buckets share its
-    variables. ValueError for no buckets, and for fewer inputs, targets or weights than
-    the last bucket has steps.
+    seq2seq: a function from the encoder's and the decoder's inputs to outputs and state; the
+    buckets share its variables. Raises ValueError without buckets, and for fewer inputs, targets or
+    weights than the steps of the last bucket.
     """
     if not buckets:
         raise ValueError("buckets must have at least one pair of encoder and decoder steps")

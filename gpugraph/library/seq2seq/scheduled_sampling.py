@@ -1,4 +1,4 @@
-"""Helpers of scheduled sampling: a step now and then reads what the decoder put out."""
+"""Helpers of scheduled sampling: random steps read outputs of the decoder."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from gpugraph.ops.reductions.reduction_functions import reduce_all
 
 
 class _ScheduledHelper(TrainingHelper):
-    """A training helper that now and then reads what the decoder put out.
+    """A training helper in which random steps read outputs of the decoder.
 
-    Finished ids are -1 where a sequence reads the given inputs.
+    Sampled ids are -1 for sequences that read the given inputs.
     """
 
     _probability: Any
     _scheduling_seed: int | None
 
     def _drawn(self) -> Tensor:
-        """Which sequences read the decoder's output: bool [batch]."""
+        """Select randomly the sequences that read the decoder's output: bool [batch]."""
         uniform = random_uniform([self.batch_size], seed=self._scheduling_seed)
         return uniform < cast(self._probability, dtypes.float32)
 
@@ -48,10 +48,10 @@ class _ScheduledHelper(TrainingHelper):
 
 
 class ScheduledEmbeddingTrainingHelper(_ScheduledHelper):
-    """Scheduled sampling: a step reads the embedding of an id that the decoder has drawn.
+    """Scheduled sampling: random steps read the embedding of an id that the decoder sampled.
 
-    sampling_probability: of each sequence's step to do so, a scalar or [batch].
-    Bengio et al., Scheduled Sampling for Sequence Prediction, 2015.
+    sampling_probability: the probability of this for a step of each sequence, a scalar or [batch].
+    Source: Bengio et al., Scheduled Sampling for Sequence Prediction, 2015.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class ScheduledEmbeddingTrainingHelper(_ScheduledHelper):
         self._seed, self._scheduling_seed = seed, scheduling_seed
 
     def sample(self, time: Any, outputs: Any, state: Any = None, name: str | None = None) -> Any:
-        """The ids of a step."""
+        """Return the ids of a step."""
         with name_scope(name, "ScheduledEmbeddingTrainingHelperSample", [time, outputs, state]):
             drawn = categorical(outputs, 1, dtype=dtypes.int32, seed=self._seed)[:, 0]
             return where(self._drawn(), drawn, fill(shape(drawn), -1))
@@ -79,7 +79,7 @@ class ScheduledEmbeddingTrainingHelper(_ScheduledHelper):
     def next_inputs(
         self, time: Any, outputs: Any, state: Any, sample_ids: Any = None, name: str | None = None
     ) -> tuple[Any, Any, Any]:
-        """Which sequences are finished, the next inputs and state."""
+        """Return the finished sequences, the next inputs and the next state."""
         finished, inputs, state = super().next_inputs(time, outputs, state, sample_ids, name)
 
         def mixed() -> Tensor:
@@ -91,10 +91,11 @@ class ScheduledEmbeddingTrainingHelper(_ScheduledHelper):
 
 
 class ScheduledOutputTrainingHelper(_ScheduledHelper):
-    """Scheduled sampling of outputs: a step reads the decoder's last output itself.
+    """Scheduled sampling of outputs: random steps read the decoder's last output itself.
 
-    next_inputs_fn: makes inputs of outputs. auxiliary_inputs: [batch, time, ...] like `inputs`;
-    concatenated along the last axis to each step's inputs, given or read from outputs.
+    next_inputs_fn: computes inputs from outputs. auxiliary_inputs: [batch, time, ...] like
+    `inputs`. They are concatenated along the last axis to the inputs of each step, both given ones
+    and outputs.
     """
 
     def __init__(
@@ -120,22 +121,24 @@ class ScheduledOutputTrainingHelper(_ScheduledHelper):
         self._scheduling_seed, self._next_inputs_fn = seed, next_inputs_fn
 
     def sample(self, time: Any, outputs: Any, state: Any = None, name: str | None = None) -> Any:
-        """The ids of a step."""
+        """Return the ids of a step: 1 for sequences that read the decoder's output, else 0."""
         with name_scope(name, "ScheduledOutputTrainingHelperSample", [time, outputs, state]):
             return cast(self._drawn(), dtypes.int32)
 
     def next_inputs(
         self, time: Any, outputs: Any, state: Any, sample_ids: Any = None, name: str | None = None
     ) -> tuple[Any, Any, Any]:
-        """Which sequences are finished, the next inputs and state."""
+        """Return the finished sequences, the next inputs and the next state."""
         finished, inputs, state = super().next_inputs(time, outputs, state, sample_ids, name)
 
         def mixed() -> Any:
-            own = self._next_inputs_fn(outputs) if self._next_inputs_fn else outputs
+            new_inputs = self._next_inputs_fn(outputs) if self._next_inputs_fn else outputs
             if self._auxiliary_input_tas is not None:
                 steps = map_structure(lambda ta: ta.read(time + 1), self._auxiliary_input_tas)
-                own = map_structure(_concatenated, own, steps)
-            return map_structure(lambda new, old: where(sample_ids > 0, new, old), own, inputs)
+                new_inputs = map_structure(_concatenated, new_inputs, steps)
+            return map_structure(
+                lambda new, old: where(sample_ids > 0, new, old), new_inputs, inputs
+            )
 
         return finished, cond(reduce_all(finished), lambda: inputs, mixed), state
 

@@ -27,12 +27,14 @@ def sequence_loss(
     softmax_loss_function: Callable[..., Any] | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """The cross entropies of logits [batch, time, classes] and targets [batch, time], weighted.
+    """Return the weighted cross entropies of logits [batch, time, classes] and targets [batch,
+    time].
 
-    Averages are over the weights, sums over the number of weights that are not 0. Along what is
-    neither averaged nor summed the losses stay apart: a scalar, [time], [batch] or [batch, time].
-    softmax_loss_function: of `labels` and `logits`.
-    ValueError for other ranks, and for what is to be both averaged and summed.
+    Averages are divided by the sum of the weights, sums by the number of weights that are not 0.
+    Axes that are neither averaged nor summed remain: the result is a scalar, [time], [batch] or
+    [batch, time]. softmax_loss_function: a function of `labels` and `logits`.
+
+    Raises ValueError for other ranks, and for axes that are to be both averaged and summed.
     """
     logits, targets, weights = map(convert_to_tensor, (logits, targets, weights))
     for value, rank, what in (

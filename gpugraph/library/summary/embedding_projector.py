@@ -1,4 +1,4 @@
-"""The configuration of TensorBoard's projector of embeddings, which lies beside event files."""
+"""The configuration of TensorBoard's embedding projector, which is stored beside event files."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ _NAME = "projector_config.pbtxt"
 
 
 def visualize_embeddings(summary_writer: Any, config: Any) -> None:
-    """Write a configuration for the projector of embeddings into a writer's folder, as text.
+    """Write a configuration of the embedding projector into a writer's folder, as text.
 
     Args:
-      summary_writer: a FileWriter, or what has its `get_logdir`.
-      config: a ProjectorConfig: which tensors of which checkpoint, and where their labels are. The
-        checkpoint is by default the latest one of the folder.
+      summary_writer: a FileWriter, or an object with its `get_logdir`.
+      config: a ProjectorConfig: the tensors, their checkpoint, and the locations of their labels.
+        The checkpoint is by default the latest one in the folder.
 
     Raises:
-      ValueError: the writer has no folder. TypeError: `config` is no message.
-      tf.errors.OpError: the class of what the file system refuses.
+      ValueError: the writer has no folder. TypeError: `config` is not a message.
+      tf.errors.OpError: the class of the file system's error.
     """
     folder = summary_writer.get_logdir()
     if folder is None:

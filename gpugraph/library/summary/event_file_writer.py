@@ -1,7 +1,7 @@
 """Event files: events in TFRecord's frames, with a name that TensorBoard looks for.
 
-No thread writes them: events wait in memory, and are written when there are enough of them or the
-last write is long ago, when the writer is flushed or closed, and when the process ends.
+There is no writer thread. Events are buffered in memory, and written when there are enough of them
+or the last write is long ago, when the writer is flushed or closed, and when the process ends.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from gpugraph.platform import files
 
 
 class _OpenFile:
-    """The file and the events that wait for it; all that outlives the writer at a process's end."""
+    """The file and its buffered events, the part that outlives the writer when a process ends."""
 
     def __init__(self, path: str) -> None:
         self.path, self.owner = path, os.getpid()
@@ -32,7 +32,7 @@ class _OpenFile:
             self.file = open(local_path(path), "xb", buffering=0)  # noqa: SIM115  # closed by `close`
 
     def write(self) -> None:
-        """Writes what waits, as a whole; a forked child leaves that to its parent."""
+        """Write all buffered events. In a forked child, discard them: the parent writes them."""
         waiting, self.waiting = self.waiting, []
         if not waiting or self.owner != os.getpid():
             return
@@ -41,11 +41,11 @@ class _OpenFile:
             write_record(frames, event)
         content = frames.getbuffer()
         with files.system_errors(self.path):
-            while content:  # a full disk takes a part, and refuses the next one
+            while content:  # a full disk accepts a part of the content, and rejects the next one
                 content = content[self.file.write(content) :]
 
     def close(self) -> None:
-        """Writes what waits, and closes the file."""
+        """Write the buffered events, and close the file."""
         try:
             self.write()
         finally:
@@ -53,16 +53,17 @@ class _OpenFile:
 
 
 class EventFileWriter:
-    """Writes events into a new file of a folder, which is made where it is missing.
+    """Writes events into a new file in a folder, which is created if it is missing.
 
     Args:
       logdir: the folder.
-      max_queue: events that may wait before they are written.
-      flush_secs: seconds after which an event is not kept waiting.
-      filename_suffix: what the file's name ends with.
+      max_queue: the number of events that may be buffered before they are written.
+      flush_secs: the maximum number of seconds that an event stays in the buffer after the last
+        write.
+      filename_suffix: a suffix of the file's name.
 
     Raises:
-      tf.errors.OpError: the class of what the file system refuses.
+      tf.errors.OpError: the class of the file system's error.
     """
 
     def __init__(
@@ -80,7 +81,7 @@ class EventFileWriter:
         self._open()
 
     def get_logdir(self) -> Any:
-        """The folder."""
+        """Return the folder."""
         return self._logdir
 
     @property
@@ -89,7 +90,7 @@ class EventFileWriter:
         return not self._finalizer.alive
 
     def add_event_bytes(self, event: bytes) -> None:
-        """Adds an Event, as its bytes; nothing happens if the writer is closed."""
+        """Add an Event, given as its bytes; without effect if the writer is closed."""
         with self._lock:
             if self.closed:
                 return
@@ -98,18 +99,18 @@ class EventFileWriter:
                 self._write()
 
     def flush(self) -> None:
-        """Writes all events that wait."""
+        """Write all buffered events."""
         with self._lock:
             if not self.closed:
                 self._write()
 
     def close(self) -> None:
-        """Writes all events that wait, and closes the file."""
+        """Write all buffered events, and close the file."""
         with self._lock:
             self._finalizer()
 
     def reopen(self) -> None:
-        """Goes on in a new file, if the writer is closed."""
+        """Continue in a new file, if the writer is closed."""
         with self._lock:
             if self.closed:
                 self._open()
@@ -127,7 +128,7 @@ class EventFileWriter:
 
 
 def _new_file(logdir: str, suffix: str) -> _OpenFile:
-    """A file that was not there: of this second and host, and numbered where that one is."""
+    """Create a new file, named after this second and host, with a number if that name is taken."""
     start = f"events.out.tfevents.{int(time.time()):010d}.{socket.gethostname()}"
     for number in itertools.count():
         name = f"{start}.{number}{suffix}" if number else f"{start}{suffix}"

@@ -1,4 +1,4 @@
-"""FileWriter: summaries, graphs and notes of a training, written into an event file."""
+"""FileWriter: writes summaries, graphs and notes of training into an event file."""
 
 from __future__ import annotations
 
@@ -24,24 +24,25 @@ from gpugraph.library.summary.event_file_writer import EventFileWriter
 _OF_SESSIONS: weakref.WeakKeyDictionary[Any, dict[tuple[str, str], EventFileWriter]] = (
     weakref.WeakKeyDictionary()
 )
-"""The event files of FileWriters that were given a session: one for a folder and suffix."""
+"""The event files of FileWriters with a session: one for each folder and suffix."""
 
 
 class FileWriter:
     """Writes summaries and events into a new event file in `logdir`, for TensorBoard.
 
     Args:
-      logdir: the folder, which is made where it is missing.
+      logdir: the folder, which is created if it is missing.
       graph: a Graph to write first, for TensorBoard's graph page.
-      max_queue: events that may wait in memory before they are written.
-      flush_secs: seconds after which an event is written with those that wait.
+      max_queue: the number of events that may be buffered before they are written.
+      flush_secs: the number of seconds since the last write after which an event is written with
+        the buffered ones.
       graph_def: an older form of `graph`, a GraphDef.
-      filename_suffix: what the file's name ends with.
+      filename_suffix: a suffix of the file's name.
       session: FileWriters of one session and folder write into one file.
 
     Raises:
-      tf.errors.OpError: the class of what the file system refuses: NotFoundError,
-        PermissionDeniedError, FailedPreconditionError for a logdir that is a file.
+      tf.errors.OpError: the class of the file system's error: NotFoundError, PermissionDeniedError,
+        FailedPreconditionError for a logdir that is a file.
     """
 
     def __init__(
@@ -69,14 +70,14 @@ class FileWriter:
         self.close()
 
     def get_logdir(self) -> Any:
-        """The folder of the event file."""
+        """Return the folder of the event file."""
         return self.event_writer.get_logdir()
 
     def add_summary(self, summary: Any, global_step: Any = None) -> None:
-        """Adds the values of a Summary: a message, or its bytes, as a run gives them.
+        """Add the values of a Summary, given as a message or as the bytes that a run returns.
 
-        What a value says of its tag (its metadata) is written with the first one only. Bytes that
-        are no Summary raise protobuf's DecodeError.
+        The metadata of a tag is written only with its first value. Bytes that are not a Summary
+        raise protobuf's DecodeError.
         """
         if not isinstance(summary, bytes):
             summary = _message(summary, "Summary").SerializeToString()
@@ -96,23 +97,25 @@ class FileWriter:
         return without_metadata(value.content) if known else value.content
 
     def add_event(self, event: Any) -> None:
-        """Adds an Event message as it is. TypeError for another."""
+        """Add an Event message unchanged. Raise TypeError for another value."""
         self._warn_if_closed()
         self.event_writer.add_event_bytes(_message(event, "Event").SerializeToString())
 
     def add_session_log(self, session_log: Any, global_step: Any = None) -> None:
-        """Adds a SessionLog message: a start, a stop or a checkpoint. TypeError for another."""
+        """Add a SessionLog message: a start, a stop or a checkpoint. Raise TypeError for another
+        value.
+        """
         content = _message(session_log, "SessionLog").SerializeToString()
         self._add("session_log", content, global_step)
 
     def add_graph(
         self, graph: Graph | None, global_step: Any = None, graph_def: Any = None
     ) -> None:
-        """Adds a Graph, with the shapes of its tensors, or a GraphDef.
+        """Add a Graph, with the shapes of its tensors, or a GraphDef.
 
         Raises:
-          ValueError: both are given.
-          TypeError: neither is what it should be.
+          ValueError: both are passed.
+          TypeError: an argument has the wrong type.
         """
         if graph is not None and graph_def is not None:
             raise ValueError("Please pass only graph, or graph_def (deprecated), but not both.")
@@ -129,7 +132,7 @@ class FileWriter:
         self._add("graph_def", message.SerializeToString(), global_step)
 
     def add_meta_graph(self, meta_graph_def: Any, global_step: Any = None) -> None:
-        """Adds a MetaGraphDef. TypeError for another message."""
+        """Add a MetaGraphDef. Raise TypeError for another message."""
         if not _is_message(meta_graph_def, "MetaGraphDef"):
             raise TypeError(
                 f"meta_graph_def must be type MetaGraphDef, saw type: {type(meta_graph_def)}"
@@ -137,7 +140,9 @@ class FileWriter:
         self._add("meta_graph_def", meta_graph_def.SerializeToString(), global_step)
 
     def add_run_metadata(self, run_metadata: Any, tag: str, global_step: Any = None) -> None:
-        """Adds what a run says of itself, under a tag. ValueError for a tag that was used."""
+        """Add the RunMetadata of a run, under a tag. Raise ValueError for a tag that was used
+        before.
+        """
         if tag in self._run_tags:
             raise ValueError("The provided tag was already used for this event type")
         content = tagged_run_metadata(tag, run_metadata.SerializeToString())
@@ -145,17 +150,17 @@ class FileWriter:
         self._add("tagged_run_metadata", content, global_step)
 
     def flush(self) -> None:
-        """Writes all events that wait."""
+        """Write all buffered events."""
         self._warn_if_closed()
         self.event_writer.flush()
 
     def close(self) -> None:
-        """Writes all events that wait, and closes the file."""
+        """Write all buffered events, and close the file."""
         self._closed = True
         self.event_writer.close()
 
     def reopen(self) -> None:
-        """Goes on in a new file of the folder, after `close`."""
+        """Continue in a new file in the folder, after `close`."""
         self.event_writer.reopen()
         self._closed = False
 
@@ -174,7 +179,7 @@ class FileWriter:
 
 
 def scalar_message(tag: str, value: float) -> Any:
-    """A Summary message of one number, for a program's own writer too."""
+    """Return a Summary message of one number; programs may use it with their own writer."""
     return messages_pb2.Summary(value=[messages_pb2.Summary.Value(tag=tag, simple_value=value)])
 
 

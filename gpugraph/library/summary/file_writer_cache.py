@@ -1,4 +1,4 @@
-"""FileWriterCache: one FileWriter for each folder of a process."""
+"""FileWriterCache: one FileWriter for each folder in a process."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from gpugraph.library.summary.file_writer import FileWriter
 
 
 class FileWriterCache:
-    """The FileWriters of folders, which all parts of a program share."""
+    """The FileWriters of folders, shared by all parts of a program."""
 
     _writers: ClassVar[dict[Any, FileWriter]] = {}
     _lock: ClassVar[Any] = new_lock()
 
     @staticmethod
     def get(logdir: Any) -> FileWriter:
-        """The FileWriter of a folder: the same one, until `clear`; raises as FileWriter.
+        """Return the FileWriter of a folder, the same one until `clear`; raise as FileWriter does.
 
-        A new one begins with the default graph.
+        A new one starts with the default graph.
         """
         with FileWriterCache._lock:
             key = os.fspath(logdir)
@@ -33,7 +33,7 @@ class FileWriterCache:
 
     @staticmethod
     def clear() -> None:
-        """Writes what waits, closes all files, and forgets them."""
+        """Write the buffered events, close all files, and remove the writers."""
         with FileWriterCache._lock:
             for writer in FileWriterCache._writers.values():
                 writer.close()

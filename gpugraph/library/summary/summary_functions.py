@@ -33,7 +33,7 @@ _DEFAULT_COLLECTIONS = (GraphKeys.SUMMARIES,)
 
 
 def clean_tag(name: str | None) -> str | None:
-    """The name with `_` for what a tag can't have, and no `/` before it; None stays None."""
+    """Replace characters that tags can't have with `_`, and remove leading `/`; None stays None."""
     if name is None:
         return None
     cleaned = _NOT_IN_TAGS.sub("_", name).lstrip("/")
@@ -49,10 +49,10 @@ def summary_scope(
     default_name: str | None = None,
     values: Sequence[Any] | None = None,
 ) -> Iterator[tuple[str, str]]:
-    """The tag of a summary, and the name scope of its ops, which is entered.
+    """Enter the name scope of a summary's ops, and yield the summary's tag and the scope.
 
-    The tag is the scope's name; before it stands the family, if there is one, which is a part of
-    the scope's name too, so that tags are unique.
+    The tag is the scope's name, preceded by the family if there is one. The family is also a part
+    of the scope's name, so that tags are unique.
     """
     cleaned, group = clean_tag(name or default_name), clean_tag(family)
     base = cleaned if group is None else f"{group}/{cleaned}"
@@ -72,16 +72,16 @@ def _collect(value: Tensor, collections: Iterable[Any] | None, otherwise: Sequen
 def scalar(
     name: str, tensor: Any, collections: Iterable[Any] | None = None, family: str | None = None
 ) -> Tensor:
-    """A Summary, a string scalar, of one real number.
+    """Return a Summary, a string scalar, of one real number.
 
     Args:
-      name: the tag, in the current name scope; what it can't have becomes `_`.
+      name: the tag, in the current name scope; invalid characters become `_`.
       tensor: the number, a scalar.
-      collections: where the summary is put, for `merge_all`; [GraphKeys.SUMMARIES] by default.
-      family: what stands before the tag; TensorBoard shows a family together.
+      collections: collections for the summary, for `merge_all`; [GraphKeys.SUMMARIES] by default.
+      family: a prefix of the tag; TensorBoard shows a family together.
 
     Raises, in a run:
-      InvalidArgumentError: `tensor` is no scalar.
+      InvalidArgumentError: `tensor` is not a scalar.
     """
     with summary_scope(name, family, values=[tensor]) as (tag, scope):
         return _collect(
@@ -92,10 +92,10 @@ def scalar(
 def histogram(
     name: str, values: Any, collections: Iterable[Any] | None = None, family: str | None = None
 ) -> Tensor:
-    """A Summary, a string scalar, of how the values of a tensor of any shape are spread.
+    """Return a Summary, a string scalar, of the distribution of the values of a tensor.
 
     The buckets grow by a tenth, from 1e-12 to 1e20, on both sides of 0. name, collections, family:
-    as of `scalar`.
+    as for `scalar`.
 
     Raises, in a run:
       InvalidArgumentError: a value isn't finite.
@@ -113,21 +113,23 @@ def image(
     collections: Iterable[Any] | None = None,
     family: str | None = None,
 ) -> Tensor:
-    """A Summary, a string scalar, of the first images of a batch, under `name/image/0` and so on.
+    """Return a Summary, a string scalar, of the first images of a batch.
+
+    The tags are `name/image/0` and so on.
 
     Args:
       tensor: [batch, height, width, channels], with 1 (grey), 3 (RGB) or 4 (RGBA) channels. uint8
-        is shown as it is. Of floats each image is scaled: to 255 for its greatest value, or, if
-        some are negative, so that 0 is grey and the greatest magnitude is at an end. Red pixels are
-        those that aren't finite.
-      max_outputs: how many images at most, at least 1; with 1 the tag is `name/image`.
-      name, collections, family: as of `scalar`.
+        images are shown unchanged. Each floating-point image is scaled so that its maximum becomes
+        255 or, if some values are negative, so that 0 is grey and the greatest magnitude is at one
+        end of the range. Pixels that aren't finite are red.
+      max_outputs: the maximum number of images, at least 1; with 1 the tag is `name/image`.
+      name, collections, family: as for `scalar`.
 
     Raises, in a run:
       InvalidArgumentError: the shape is another.
     """
     with summary_scope(name, family, values=[tensor]) as (tag, scope):
-        if getattr(tensor, "dtype", None) == np.uint8:  # an array of bytes becomes no floats
+        if getattr(tensor, "dtype", None) == np.uint8:  # an array of bytes must not become floats
             tensor = convert_to_tensor(tensor, name="tensor")
         value = image_summary_op(tag, tensor, max_images=max_outputs, name=scope)
         return _collect(value, collections, _DEFAULT_COLLECTIONS)
@@ -141,13 +143,15 @@ def audio(
     collections: Iterable[Any] | None = None,
     family: str | None = None,
 ) -> Tensor:
-    """A Summary, a string scalar, of the first recordings of a batch, under `name/audio/0` and on.
+    """Return a Summary, a string scalar, of the first recordings of a batch.
+
+    The tags are `name/audio/0` and so on.
 
     Args:
       tensor: float32 in [-1, 1], [batch, frames, channels] or [batch, frames].
-      sample_rate: frames a second, a scalar.
-      max_outputs: how many recordings at most, at least 1; with 1 the tag is `name/audio`.
-      name, collections, family: as of `scalar`.
+      sample_rate: frames per second, a scalar.
+      max_outputs: the maximum number of recordings, at least 1; with 1 the tag is `name/audio`.
+      name, collections, family: as for `scalar`.
 
     Raises, in a run:
       InvalidArgumentError: the shape is another, or the rate isn't positive.
@@ -167,13 +171,14 @@ def tensor_summary(
     family: str | None = None,
     display_name: str | None = None,
 ) -> Tensor:
-    """A Summary, a string scalar, of a whole tensor of any dtype.
+    """Return a Summary, a string scalar, of a whole tensor of any dtype.
 
     Args:
-      summary_description: text about it, shown by TensorBoard.
-      summary_metadata: a SummaryMetadata message: which page of TensorBoard shows it.
+      summary_description: a description, shown by TensorBoard.
+      summary_metadata: a SummaryMetadata message, which selects the TensorBoard page for the
+        tensor.
       display_name: the name shown in place of the tag.
-      name, collections, family: as of `scalar`.
+      name, collections, family: as for `scalar`.
     """
     if summary_metadata is None:
         metadata = plugin_metadata("", display_name or "", summary_description or "")
@@ -201,9 +206,10 @@ def _tensor_summary(
 
 
 def text(name: str, tensor: Tensor, collections: Iterable[Any] | None = None) -> Tensor:
-    """A Summary, a string scalar, of texts: a tensor of strings, Markdown, of any shape.
+    """Return a Summary, a string scalar, of a tensor of Markdown strings of any shape.
 
-    A vector is shown as the rows of a table, a matrix as a table. ValueError for another dtype.
+    A vector is shown as the rows of a table, a matrix as a table. Raises ValueError for another
+    dtype.
     """
     if tensor.dtype != dtypes.string:
         raise ValueError(f"Expected tensor {tensor.name} to have dtype string, got {tensor.dtype}")
@@ -213,12 +219,12 @@ def text(name: str, tensor: Tensor, collections: Iterable[Any] | None = None) ->
 def merge(
     inputs: Iterable[Any], collections: Iterable[Any] | None = None, name: str | None = None
 ) -> Tensor:
-    """A Summary, a string scalar, of the values of several summaries.
+    """Return a Summary, a string scalar, of the values of several summaries.
 
-    collections: where it is put; by default nowhere. ValueError for no summaries.
+    collections: collections for it, by default none. Raises ValueError without summaries.
 
     Raises, in a run:
-      InvalidArgumentError: two values have one tag, or an input is no Summary.
+      InvalidArgumentError: two values have the same tag, or an input is not a Summary.
     """
     summaries = list(inputs)
     graphs = (getattr(value, "graph", None) for value in summaries)
@@ -231,16 +237,16 @@ def merge(
 def merge_all(
     key: Any = GraphKeys.SUMMARIES, scope: str | None = None, name: str | None = None
 ) -> Tensor | None:
-    """`merge` of the summaries in a collection of the default graph; None if there are none.
+    """Call `merge` for the summaries in a collection of the default graph; None if there are none.
 
-    scope: a regular expression with which the names of those that are merged begin.
+    scope: a regular expression that the start of a summary's name must match.
     """
     summaries = get_default_graph().get_collection(key, scope)
     return merge(summaries, name=name) if summaries else None
 
 
 def get_summary_description(node_def: Any) -> Any:
-    """The SummaryDescription in a NodeDef of a TensorSummary; ValueError for another op."""
+    """Return the SummaryDescription in a TensorSummary NodeDef. Raise ValueError for another op."""
     if node_def.op != "TensorSummary":
         raise ValueError(f"Can't get_summary_description on {node_def.op}")
     stored = json.loads(node_def.attr["description"].s or b"{}")

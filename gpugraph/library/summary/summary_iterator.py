@@ -1,4 +1,4 @@
-"""The events of an event file, one by one."""
+"""Iteration over the events of an event file."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from gpugraph.formats import messages_pb2
 from gpugraph.formats.tf_record import read_records
 
 _FRAME = 16
-"""The bytes of a record beside its content."""
+"""The number of bytes of a record besides its content."""
 
 
 def summary_iterator(path: Any) -> Iterator[Any]:
-    """The Event messages of a file, in order.
+    """Yield the Event messages of a file, in order.
 
-    Raises, while they are read:
+    Raises, during iteration:
       NotFoundError: there is no such file.
-      DataLossError: a record is cut off, its checksum is wrong, or it is no Event; with its offset.
+      DataLossError: a record is truncated, has a wrong checksum, or is not an Event; with its
+        offset.
     """
     with system_errors(path), open_to_read(path) as source:
         offset = 0
@@ -28,7 +29,7 @@ def summary_iterator(path: Any) -> Iterator[Any]:
                 event = messages_pb2.Event.FromString(record)
             except messages_pb2.DecodeError as error:
                 raise DataLossError(
-                    None, None, f"the record at {offset} is no Event: {error}: {path}"
+                    None, None, f"the record at {offset} is not an Event: {error}: {path}"
                 ) from error
             yield event
             offset += len(record) + _FRAME

@@ -1,4 +1,4 @@
-"""Tests of programs: a test case with sessions and comparisons, and gradients by differences."""
+"""Support for tests of programs: a test case with sessions and comparisons, and gradient checks."""
 
 from __future__ import annotations
 

@@ -14,27 +14,27 @@ import numpy as np
 from gpugraph.base.dtypes import as_dtype
 from gpugraph.graph.client.tensor import Tensor
 
-_MOST_SHOWN = 10
+_MAX_SHOWN = 10
 
 
 def _format(array: Any, where: Any) -> str:
-    """The elements at `where`, the first ten of them, with their indices."""
-    places = np.argwhere(where)[:_MOST_SHOWN].tolist()
+    """Return the first ten elements at `where`, with their indices."""
+    places = np.argwhere(where)[:_MAX_SHOWN].tolist()
     lines = [f"  {place} : {array[tuple(place)]}" for place in places]
     omitted = np.count_nonzero(where) - len(lines)
     return "\n".join(lines + ([f"  ... and {omitted} more"] if omitted else []))
 
 
 class Comparisons(unittest.TestCase):
-    """Assertions on arrays and tensors; an AssertionError names what differs, and by how much."""
+    """Assertions on arrays and tensors; an AssertionError names the differences and their size."""
 
     def assertDTypeEqual(self, target: Any, expected_dtype: Any) -> None:
-        """The elements of an array or a tensor are of this type: NumPy's or TensorFlow's."""
+        """Check that elements of an array or a tensor have this dtype, NumPy's or TensorFlow's."""
         dtype = target.dtype if isinstance(target, Tensor) else self._array(target).dtype
         self.assertEqual(as_dtype(dtype).base_dtype, as_dtype(expected_dtype))
 
     def evaluate(self, tensors: Any) -> Any:
-        """The value of what a session can fetch."""
+        """Return the value of fetches of a session."""
         raise NotImplementedError("a test case evaluates by its session")
 
     def _array(self, value: Any) -> Any:
@@ -55,7 +55,7 @@ class Comparisons(unittest.TestCase):
         self.fail(self._message("\n".join(parts), msg))
 
     def assertAllEqual(self, a: Any, b: Any, msg: Any = None) -> None:
-        """Equal shapes and elements; NaN equals NaN."""
+        """Check that shapes and elements are equal; NaN equals NaN."""
         one, other = self._array(a), self._array(b)
         self._same_shape(one, other, msg)
         equal = one == other
@@ -65,7 +65,7 @@ class Comparisons(unittest.TestCase):
             self._refuse("Arrays are not equal.", ~np.asarray(equal, bool), one, other, msg)
 
     def assertNotAllEqual(self, a: Any, b: Any, msg: Any = None) -> None:
-        """Another shape, or another element at least."""
+        """Check that the shapes or at least one element differ."""
         try:
             self.assertAllEqual(a, b)
         except self.failureException:
@@ -75,7 +75,9 @@ class Comparisons(unittest.TestCase):
     def assertAllClose(
         self, a: Any, b: Any, rtol: float = 1e-6, atol: float = 1e-6, msg: Any = None
     ) -> None:
-        """|a - b| <= atol + rtol * |b| everywhere; also in lists, tuples and dicts of one form."""
+        """Check |a - b| <= atol + rtol * |b| everywhere, also in lists, tuples and dicts of one
+        form.
+        """
         self._close(a, b, rtol, atol, "", msg)
 
     def _close(self, a: Any, b: Any, rtol: float, atol: float, path: str, msg: Any) -> None:
@@ -99,7 +101,7 @@ class Comparisons(unittest.TestCase):
             self._close_arrays(a, b, rtol, atol, path, msg)
 
     def _nested(self, *values: Any) -> bool:
-        """Whether they are no arrays: of different shapes, or with tensors or dicts in them."""
+        """Return whether lists are not arrays: parts differ in shape, or have tensors or dicts."""
         if any(isinstance(x, Mapping) or hasattr(x, "graph") for value in values for x in value):
             return True
         try:
@@ -114,12 +116,12 @@ class Comparisons(unittest.TestCase):
         self._same_shape(one, other, msg)
         bad = ~np.isclose(one, other, rtol=rtol, atol=atol, equal_nan=True)
         if bad.any():
-            most = np.max(np.abs(one - other), where=bad, initial=0)
+            max_difference = np.max(np.abs(one - other), where=bad, initial=0)
             what = f"Not equal to tolerance rtol={rtol}, atol={atol}: a{path} differs from b{path}"
-            self._refuse(f"{what} by {most} at most.", bad, one, other, msg)
+            self._refuse(f"{what} by {max_difference} at most.", bad, one, other, msg)
 
     def assertNotAllClose(self, a: Any, b: Any, **kwargs: Any) -> None:
-        """`assertAllClose` fails."""
+        """Check that `assertAllClose` fails."""
         try:
             self.assertAllClose(a, b, **kwargs)
         except self.failureException:
@@ -140,7 +142,7 @@ class Comparisons(unittest.TestCase):
         bfloat16_atol: float = 1e-2,
         msg: Any = None,
     ) -> None:
-        """`assertAllClose` by the tolerance of the narrower dtype of both."""
+        """Call `assertAllClose` with the tolerance of the narrower of both dtypes."""
         del bfloat16_rtol, bfloat16_atol
         one, other = self._array(a), self._array(b)
         narrow = {one.dtype, other.dtype}
@@ -151,18 +153,18 @@ class Comparisons(unittest.TestCase):
         self.assertAllClose(one, other, rtol, atol, msg)
 
     def assertNear(self, f1: Any, f2: Any, err: float, msg: Any = None) -> None:
-        """|f1 - f2| <= err, of two numbers."""
+        """Check |f1 - f2| <= err for two numbers."""
         text = f"{f1:f} != {f2:f} +/- {err:f} (difference: {abs(f1 - f2)})"
         self.assertTrue(bool(f1 == f2 or abs(f1 - f2) <= err), self._message(text, msg))
 
     def assertArrayNear(self, farray1: Any, farray2: Any, err: float, msg: Any = None) -> None:
-        """`assertNear` of each pair of elements."""
+        """Call `assertNear` for each pair of elements."""
         self.assertEqual(len(farray1), len(farray2), msg)
         for one, other in zip(farray1, farray2, strict=True):
             self.assertNear(float(one), float(other), err, msg)
 
     def assertNDArrayNear(self, ndarray1: Any, ndarray2: Any, err: float, msg: Any = None) -> None:
-        """The norm of the difference of two arrays is below err."""
+        """Check that the norm of the difference of two arrays is below err."""
         distance = np.linalg.norm(np.asarray(ndarray1) - np.asarray(ndarray2))
         text = f"the arrays are {distance} apart, {err} is allowed"
         self.assertTrue(bool(distance < err), self._message(text, msg))
@@ -173,22 +175,22 @@ class Comparisons(unittest.TestCase):
             self.fail(f"{count} of the {a.size} element(s) are {what}:\n{_format(a, bad)}")
 
     def assertAllGreater(self, a: Any, comparison_target: Any) -> None:
-        """Every element is greater."""
+        """Check that every element is greater than the target."""
         array = self._array(a)
         self._all(array, ~(array > comparison_target), f"not greater than {comparison_target}")
 
     def assertAllLess(self, a: Any, comparison_target: Any) -> None:
-        """Every element is less."""
+        """Check that every element is less than the target."""
         array = self._array(a)
         self._all(array, ~(array < comparison_target), f"not less than {comparison_target}")
 
     def assertAllGreaterEqual(self, a: Any, comparison_target: Any) -> None:
-        """Every element is as large or larger."""
+        """Check that every element is greater than or equal to the target."""
         array = self._array(a)
         self._all(array, ~(array >= comparison_target), f"less than {comparison_target}")
 
     def assertAllLessEqual(self, a: Any, comparison_target: Any) -> None:
-        """Every element is as small or smaller."""
+        """Check that every element is less than or equal to the target."""
         array = self._array(a)
         self._all(array, ~(array <= comparison_target), f"greater than {comparison_target}")
 
@@ -200,7 +202,7 @@ class Comparisons(unittest.TestCase):
         open_lower_bound: bool = False,
         open_upper_bound: bool = False,
     ) -> None:
-        """Every element is between the bounds, which are allowed unless they are open."""
+        """Check that every element is between the bounds, inclusive unless they are open."""
         array = self._array(target)
         low = array <= lower_bound if open_lower_bound else array < lower_bound
         high = array >= upper_bound if open_upper_bound else array > upper_bound
@@ -212,7 +214,7 @@ class Comparisons(unittest.TestCase):
         self._all(array, np.asarray(bad), f"outside the range {span}")
 
     def assertAllInSet(self, target: Any, expected_set: Any) -> None:
-        """Every element is one of a set."""
+        """Check that every element is in a set."""
         strangers = sorted(set(self._array(target).reshape(-1).tolist()) - set(expected_set))
         if strangers:
             self.fail(
@@ -220,9 +222,9 @@ class Comparisons(unittest.TestCase):
             )
 
     def assertShapeEqual(self, np_array: Any, tf_tensor: Any, msg: Any = None) -> None:
-        """A NumPy array and a tensor have one shape, which is known of the tensor.
+        """Check that a NumPy array has the static shape of a tensor.
 
-        TypeError for what is none.
+        Raises TypeError for values of other types.
         """
         if not isinstance(np_array, (np.ndarray, np.generic)):
             raise TypeError(f"np_array must be a Numpy ndarray or Numpy scalar, not {np_array!r}")

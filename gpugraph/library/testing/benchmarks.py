@@ -1,7 +1,7 @@
-"""Benchmark: how long an operation takes, measured by a session and reported by name.
+"""Benchmark: the duration of an operation, measured by a session and reported by name.
 
 `tf.test.main()` runs the benchmarks of a program whose names match `--benchmark_filter=PATTERN`
-("all" for all of them), and nothing else then.
+("all" for all of them), and then runs no tests.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _FLAG = "--benchmark_filter="
 
 
 def benchmark_config() -> ConfigProto:
-    """A config whose sessions run the ops of a benchmark even if nothing needs their values."""
+    """Return a config whose sessions run the ops of a benchmark even if their values are unused."""
     config = ConfigProto()
     rewriting = config.graph_options.rewrite_options
     rewriting.dependency_optimization = rewriting.OFF
@@ -30,7 +30,7 @@ def benchmark_config() -> ConfigProto:
 
 
 class Benchmark:
-    """Base of benchmarks: methods whose names begin with `benchmark` are run and reported."""
+    """The base of benchmarks: methods whose names start with `benchmark` are run and reported."""
 
     classes: ClassVar[list[type[Benchmark]]] = []
 
@@ -39,7 +39,7 @@ class Benchmark:
 
     @classmethod
     def is_abstract(cls) -> bool:
-        """Whether it is this class, which has no benchmarks."""
+        """Return whether this is the base class, which has no benchmarks."""
         return cls is Benchmark
 
     def report_benchmark(
@@ -51,10 +51,11 @@ class Benchmark:
         extras: dict[str, Any] | None = None,
         name: str | None = None,
     ) -> None:
-        """Prints a line of what was measured, under the class's and the method's name.
+        """Print a line of measurements, under the names of the class and the method.
 
-        iters: how many runs. cpu_time, wall_time: of one run, in seconds. throughput: in MB per
-        second. extras: more values. name: in place of the method's.
+        iters: the number of runs. cpu_time, wall_time: of one run, in seconds. throughput: in MB
+        per second.
+        extras: further values. name: replaces the method's name.
         """
         values = {
             "iters": iters, "cpu_time": cpu_time, "wall_time": wall_time,
@@ -64,7 +65,7 @@ class Benchmark:
         print(f"{type(self).__name__}.{name or self._calling_method()}: {shown}")
 
     def _calling_method(self) -> str:
-        """The outermost method of this object that is running."""
+        """Return the name of the outermost running method of this object."""
         frame, name = inspect.currentframe(), ""
         while frame is not None:
             if frame.f_locals.get("self") is self:
@@ -85,12 +86,12 @@ class Benchmark:
         extras: dict[str, Any] | None = None,
         mbs: float = 0,
     ) -> dict[str, Any]:
-        """Runs an op `burn_iters` times, then `min_iters` times by the clock; reports the median.
+        """Run an op `burn_iters` times, then time it `min_iters` times, and report the median.
 
-        store_trace: whether the result has a trace of one more run, under "step_stats".
+        store_trace: whether the result has a trace of a further run, under "step_stats".
         store_memory_usage: whether the peak of each device's memory is reported, in bytes.
-        mbs: the MB that a run moves, for the throughput. Returns what was reported, and the mean
-        and deviation of the times. Raises as `Session.run`.
+        mbs: the MB that a run moves, for the throughput. Returns the reported values, and the mean
+        and standard deviation of the times. Raises as `Session.run` does.
         """
         seconds = []
         for index in range(burn_iters + min_iters):
@@ -118,7 +119,7 @@ class Benchmark:
         return values
 
     def evaluate(self, tensors: Any) -> Any:
-        """The values of tensors, in their structure, by the default session."""
+        """Return the values of tensors, in their structure, from the default session."""
         session = get_default_session()
         if session is None:
             raise ValueError("Cannot evaluate tensors: no default session is registered")
@@ -126,7 +127,7 @@ class Benchmark:
 
 
 def requested_benchmarks(argv: list[str] | None = None) -> str | None:
-    """The pattern that the command line names, which is taken from it; None for tests."""
+    """Remove the benchmark pattern from the command line and return it; None if there is none."""
     arguments = sys.argv if argv is None else argv
     for argument in arguments:
         if argument.lstrip("-").startswith(_FLAG.lstrip("-")) and argument.startswith("-"):
@@ -136,7 +137,7 @@ def requested_benchmarks(argv: list[str] | None = None) -> str | None:
 
 
 def run_benchmarks(pattern: str) -> None:
-    """Runs the benchmarks whose `module.Class.method` matches; ValueError if there is none."""
+    """Run the benchmarks whose `module.Class.method` matches; raise ValueError for none."""
     matching = [
         (kind, method)
         for kind in Benchmark.classes

@@ -1,7 +1,7 @@
-"""Gradients compared with differences: Jacobians of tensors by both.
+"""Comparison of gradients with finite differences: Jacobians of tensors by both.
 
-A Jacobian has a row for each number of x and a column for each number of y; a complex number
-counts as two, its real and its imaginary part.
+A Jacobian has a row for each number in x and a column for each number in y; a complex number counts
+as two, its real and its imaginary part.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def _session() -> Any:
 
 
 def _numbers(array: Any) -> Any:
-    """The real numbers of an array, as one vector of the same memory."""
+    """Return the real numbers of an array as a vector that shares its memory."""
     flat = array.reshape(-1)
     return flat.view(flat.real.dtype)
 
@@ -90,13 +90,15 @@ def compute_gradient(
     init_targets: Any = None,
     extra_feed_dict: Any = None,
 ) -> Any:
-    """(Jacobian of y by x by gradients, the same by differences), in the default session.
+    """Return (the Jacobian of y by x from gradients, the same from finite differences).
 
-    x, x_shape: a tensor and its shape, or a list of each; then a list of pairs comes back.
-    x_init_value: where it is computed, by default at random in [0, 1). delta: how far x is moved.
-    init_targets: what is run first, an operation or a list of them. extra_feed_dict: what else is
-    fed. Jacobians have shape (numbers of x, numbers of y). ValueError without a default session,
-    and where y has no gradient by x.
+    They are computed in the default session.
+    x, x_shape: a tensor and its shape, or a list of each; then the result is a list of pairs.
+    x_init_value: the point of evaluation, by default random in [0, 1). delta: the step of
+    differences.
+    init_targets: an operation or a list of operations to run first. extra_feed_dict: further feeds.
+    Jacobians have shape (numbers of x, numbers of y). Raises ValueError without a default session,
+    and if y has no gradient by x.
     """
     for target in _as_list(init_targets) if init_targets is not None else []:
         _session().run(target)
@@ -118,7 +120,7 @@ def _as_list(value: Any) -> Sequence[Any]:
 
 @with_parameters_of(compute_gradient)
 def compute_gradient_error(**arguments: Any) -> float:
-    """How far the two Jacobians of `compute_gradient` are apart at most."""
+    """Return the maximum difference of the two Jacobians of `compute_gradient`."""
     jacobians = compute_gradient(**arguments)
     pairs = [jacobians] if isinstance(jacobians, tuple) else jacobians
     return max((float(np.abs(one - other).max(initial=0)) for one, other in pairs), default=0.0)

@@ -1,4 +1,4 @@
-"""`tf.test.assert_equal_graph_def`: two GraphDefs, node by node."""
+"""`tf.test.assert_equal_graph_def`: compares two GraphDefs node by node."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ _CHECKPOINT_TYPES = frozenset({"SaveV2", "RestoreV2"})
 def assert_equal_graph_def(
     actual: Any, expected: Any, checkpoint_v2: bool = False, hash_table_shared_name: bool = False
 ) -> None:
-    """Checks that two GraphDefs have the same nodes, whatever their order.
+    """Check that two GraphDefs have the same nodes, in any order.
 
-    Versions, the order of control inputs and attrs whose name begins with `_` do not matter.
+    Versions, the order of control inputs, and attrs whose names start with `_` are ignored.
 
     Args:
       actual, expected: the GraphDefs.
-      checkpoint_v2: whether the nodes of SaveV2 and RestoreV2 do not matter either.
-      hash_table_shared_name: whether names by which hash tables are shared do not.
+      checkpoint_v2: whether the nodes of SaveV2 and RestoreV2 are ignored too.
+      hash_table_shared_name: whether the shared names of hash tables are ignored.
 
     Raises:
-      AssertionError: they differ; it says the first difference.
-      TypeError: one of them is no GraphDef.
+      AssertionError: they differ; the message has the first difference.
+      TypeError: one of them is not a GraphDef.
     """
     nodes = []
     for argument, graph_def in (("actual", actual), ("expected", expected)):
@@ -31,21 +31,21 @@ def assert_equal_graph_def(
             kind = type(graph_def).__name__
             raise TypeError(f"Expected tf.GraphDef for {argument}, got {kind}")
         nodes.append({node.name: node for node in graph_def.node})
-    found, wanted = nodes
-    for name, node in wanted.items():
-        if name not in found:
+    actual_nodes, expected_nodes = nodes
+    for name, node in expected_nodes.items():
+        if name not in actual_nodes:
             raise AssertionError(f"Did not find expected node '{{{{node {name}}}}}'")
         ignored = {"shared_name"} if hash_table_shared_name and "HashTable" in node.op else set()
         if not (checkpoint_v2 and node.op in _CHECKPOINT_TYPES):
-            for difference in _differences(found[name], node, ignored):
+            for difference in _differences(actual_nodes[name], node, ignored):
                 raise AssertionError(f"Node named '{name}' {difference}")
-    for name in found:
-        if name not in wanted:
+    for name in actual_nodes:
+        if name not in expected_nodes:
             raise AssertionError(f"Found unexpected node '{{{{node {name}}}}}'")
 
 
 def _differences(node: Any, expected: Any, ignored: set[str]) -> Iterator[str]:
-    """What a node has otherwise than is expected."""
+    """Yield the differences of a node from the expected one."""
     for field in ("op", "device"):
         value, wanted = getattr(node, field), getattr(expected, field)
         if value != wanted:
@@ -66,7 +66,7 @@ def _differences(node: Any, expected: Any, ignored: set[str]) -> Iterator[str]:
 
 
 def _inputs_of(node: Any) -> tuple[list[str], set[str]]:
-    """The inputs in order, `a:0` as `a`, and the control inputs."""
+    """Return the inputs in order, with `a:0` as `a`, and the control inputs."""
     data = [text.removesuffix(":0") for text in node.input if not text.startswith("^")]
     return data, {text for text in node.input if text.startswith("^")}
 
@@ -91,5 +91,5 @@ def _content(value: Any) -> bytes:
 
 
 def _text(value: Any) -> str:
-    """The value, without the name of the field that holds it."""
+    """Return the value as text, without the name of the field that holds it."""
     return " ".join(str(value).split()).partition(" ")[2]

@@ -1,4 +1,4 @@
-"""`unittest.mock`, loaded when it is first used: it takes longer than NumPy's own modules do."""
+"""`unittest.mock`, loaded on first use: loading it takes longer than NumPy's own modules."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _NAME = "unittest.mock"
 
 
 def _later() -> ModuleType:
-    """The module as it is loaded, or one that loads itself when an attribute is read."""
+    """Return the module if it is loaded, else one that loads itself at the first access."""
     if _NAME in sys.modules:
         return sys.modules[_NAME]
     spec = importlib.util.find_spec(_NAME)

@@ -32,11 +32,11 @@ from gpugraph.session import Session
 
 
 class TestCase(Comparisons):
-    """A test case whose default graph is new, and seeded, before each test.
+    """A test case with a new, seeded default graph before each test.
 
-    `session()` and `cached_session()` are `with` blocks in which a session, and its graph, are the
-    defaults. Without a name of a device, operations are placed on the CPU, unless `use_gpu` is
-    given (a GPU where there is one and it can) or `force_gpu` (the first GPU).
+    `session()` and `cached_session()` are `with` blocks in which a session and its graph are the
+    defaults. Operations without a device name are placed on the CPU, unless `use_gpu` is set (a
+    GPU, if there is one and it supports them) or `force_gpu` (the first GPU).
     """
 
     def __init__(self, methodName: str = "runTest") -> None:
@@ -46,7 +46,7 @@ class TestCase(Comparisons):
         self._folder: str | None = None
 
     def setUp(self) -> None:
-        """A new default graph, and seeds: those of Python, NumPy and the graph."""
+        """Create a new default graph, and set the seeds of Python, NumPy and the graph."""
         super().setUp()
         self._forget_session()
         random.seed(DEFAULT_GRAPH_SEED)
@@ -56,7 +56,7 @@ class TestCase(Comparisons):
         get_default_graph().seed = DEFAULT_GRAPH_SEED
 
     def tearDown(self) -> None:
-        """Closes the cached session."""
+        """Close the cached session."""
         self._forget_session()
         super().tearDown()
 
@@ -66,7 +66,7 @@ class TestCase(Comparisons):
             session.close()
 
     def get_temp_dir(self) -> str:
-        """A folder for this test alone."""
+        """Return a folder for this test alone."""
         if self._folder is None:
             self._folder = tempfile.mkdtemp(dir=get_temp_dir())
         return self._folder
@@ -81,7 +81,7 @@ class TestCase(Comparisons):
         use_gpu: bool = False,
         force_gpu: bool = False,
     ) -> Iterator[Session]:
-        """A new session of the default graph, or of `graph`, which is closed at the end."""
+        """Open a session of the default graph, or of `graph`, until the end of the block."""
         session = _open(graph, config, force_gpu)
         try:
             with _defaults(session, use_gpu, force_gpu):
@@ -94,9 +94,9 @@ class TestCase(Comparisons):
     def cached_session(
         self, graph: Any, config: ConfigProto | None, use_gpu: bool, force_gpu: bool
     ) -> Iterator[Session]:
-        """The session that the first call in this test makes: variables keep their values.
+        """Return the session that the first call in this test creates; variables keep their values.
 
-        ValueError where a later call has another graph, config or `force_gpu`.
+        Raises ValueError if a later call has another graph, config or `force_gpu`.
         """
         options = graph, config, force_gpu
         if self._cached_session is not None and not _same(options, self._cached_for):
@@ -111,9 +111,9 @@ class TestCase(Comparisons):
     def test_session(
         self, graph: Any, config: ConfigProto | None, use_gpu: bool, force_gpu: bool
     ) -> AbstractContextManager[Session]:
-        """`cached_session` without a graph, of whatever config it is, `session` with one."""
+        """Call `session` if there is a graph, else use the cached session with any config."""
         if self.id().endswith(".test_session"):
-            self.skipTest("Not a test.")  # which its name says
+            self.skipTest("Not a test.")  # runners collect it because of its name
         if graph is None:
             return self._open_cached((None, config, force_gpu), use_gpu)
         return self.session(graph, config, use_gpu, force_gpu)
@@ -128,8 +128,9 @@ class TestCase(Comparisons):
             yield self._cached_session
 
     def evaluate(self, tensors: Any) -> Any:
-        """The value of tensors, in any structure that a session fetches: in the default session, or
-        in the cached one."""
+        """Return the values of tensors, in any structure that a session fetches.
+
+        They are evaluated in the default session, or in the cached one."""
         session = session_stack.top()
         if session is not None:
             return session.run(tensors)
@@ -142,10 +143,11 @@ class TestCase(Comparisons):
     def assertRaisesWithPredicateMatch(
         self, exception_type: Any, expected_err_re_or_predicate: str | Callable[[Any], bool]
     ) -> Iterator[None]:
-        """A `with` block that raises an error of a type; a regular expression matches its message,
-        or for it a function returns true.
+        """Check that the block raises an error of a type that a regular expression or predicate
+        accepts.
 
-        Of an OpError, the name of its operation is part of the message.
+        The expression is searched in the error's message; the predicate receives the error. For an
+        OpError, the name of its operation is part of the message.
         """
         caught: BaseException | None = None
         try:
@@ -166,51 +168,51 @@ class TestCase(Comparisons):
             ) from caught
 
     def assertRaisesOpError(self, expected_err_re_or_predicate: Any) -> Any:
-        """`assertRaisesWithPredicateMatch` of an OpError."""
+        """Call `assertRaisesWithPredicateMatch` for an OpError."""
         return self.assertRaisesWithPredicateMatch(OpError, expected_err_re_or_predicate)
 
-    # -- Python's values
+    # -- values of Python
 
     def assertItemsEqual(self, expected_seq: Any, actual_seq: Any, msg: Any = None) -> None:
-        """The same elements, as often, in any order."""
+        """Check that both have the same elements, with the same counts, in any order."""
         self.assertCountEqual(expected_seq, actual_seq, msg)
 
     def assertDeviceEqual(self, device1: Any, device2: Any, msg: Any = None) -> None:
-        """Two names of one device: "/cpu:0" and "/device:CPU:0"."""
+        """Check that two names mean one device: "/cpu:0" and "/device:CPU:0"."""
         one, other = canonical_name(device1), canonical_name(device2)
         text = f"Devices {one} and {other} are not equal."
         self.assertEqual(one, other, self._message(text, msg))
 
     def assertStartsWith(self, actual: str, expected_start: str, msg: Any = None) -> None:
-        """A string starts with another."""
+        """Check that a string starts with another."""
         if not actual.startswith(expected_start):
             self.fail(self._message(f"{actual!r} does not start with {expected_start!r}", msg))
 
     def assertLen(self, container: Any, expected_len: int, msg: Any = None) -> None:
-        """So many elements."""
+        """Check the number of elements."""
         if len(container) != expected_len:
             text = f"{container!r} has length of {len(container)}, expected {expected_len}."
             self.fail(self._message(text, msg))
 
     def assertEmpty(self, container: Any, msg: Any = None) -> None:
-        """No elements."""
+        """Check that there are no elements."""
         if len(container):
             self.fail(self._message(f"{container!r} has length of {len(container)}.", msg))
 
     def assertNotEmpty(self, container: Any, msg: Any = None) -> None:
-        """An element at least."""
+        """Check that there is at least one element."""
         if not len(container):
             self.fail(self._message(f"{container!r} has length of 0.", msg))
 
     def assertBetween(self, value: Any, minv: Any, maxv: Any, msg: Any = None) -> None:
-        """minv <= value <= maxv."""
+        """Check minv <= value <= maxv."""
         if not minv <= value <= maxv:
             text = f'"{value}" unexpectedly not between "{minv}" and "{maxv}"'
             self.fail(self._message(text, msg))
 
 
 def _message(error: BaseException) -> str:
-    """The message of an error, with the name of its operation."""
+    """Return the message of an error, with the name of its operation."""
     if not isinstance(error, OpError):
         return str(error)
     return error.message if error.op is None else f"{error.message}\nCaused by: {error.op.name}"
@@ -228,7 +230,7 @@ def _open(graph: Any, config: ConfigProto | None, force_gpu: bool) -> Session:
 
 @contextmanager
 def _defaults(session: Session, use_gpu: bool, force_gpu: bool) -> Iterator[None]:
-    """The session and its graph as defaults, and the CPU where no GPU is wanted."""
+    """Make the session and its graph the defaults, and the CPU the device if no GPU is wanted."""
     with session.graph.as_default(), session.as_default():
         if use_gpu and not force_gpu:
             yield
@@ -239,9 +241,9 @@ def _defaults(session: Session, use_gpu: bool, force_gpu: bool) -> Iterator[None
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Runs the tests of the program, and ends it with their status: `unittest.main`.
+    """Run the tests of the program with `unittest.main`, and exit with their status.
 
-    With `--benchmark_filter=PATTERN` in the command line it runs the benchmarks that match instead.
+    With `--benchmark_filter=PATTERN` on the command line, run the matching benchmarks instead.
     """
     if (pattern := requested_benchmarks(argv)) is not None:
         run_benchmarks(pattern)

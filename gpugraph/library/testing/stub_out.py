@@ -1,4 +1,4 @@
-"""StubOutForTesting: attributes that are replaced for the time of a test."""
+"""StubOutForTesting: temporary replacement of attributes during a test."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import Any
 
 
 class StubOutForTesting:
-    """Replaces attributes of modules, classes and objects, and puts them back.
+    """Replaces attributes of modules, classes and objects, and restores them.
 
-    `CleanUp` puts back all; so does the end of a `with` block, and the end of the object.
+    `CleanUp` restores all of them; so does the end of a `with` block, and the deletion of the
+    object.
     """
 
     def __init__(self) -> None:
@@ -26,12 +27,12 @@ class StubOutForTesting:
         self.CleanUp()
 
     def CleanUp(self) -> None:
-        """Puts back all that `Set` and `SmartSet` replaced."""
+        """Restore all attributes that `Set` and `SmartSet` replaced."""
         self.SmartUnsetAll()
         self.UnsetAll()
 
     def Set(self, parent: Any, child_name: str, new_child: Any) -> None:
-        """Replaces `parent.child_name`. AttributeError if there is none."""
+        """Replace `parent.child_name`. Raise AttributeError if it does not exist."""
         old = getattr(parent, child_name)
         if isinstance(vars(parent).get(child_name), staticmethod):
             old, new_child = staticmethod(old), staticmethod(new_child)
@@ -39,13 +40,13 @@ class StubOutForTesting:
         setattr(parent, child_name, new_child)
 
     def UnsetAll(self) -> None:
-        """Puts back what `Set` replaced, the last first."""
+        """Restore the attributes that `Set` replaced, in reverse order."""
         _put_back(self._set)
 
     def SmartSet(self, obj: Any, attr_name: str, new_attr: Any) -> None:
-        """Replaces `obj.attr_name` where it is: in the object, in its class, or in a base of it.
+        """Replace `obj.attr_name` where it is defined: in the object, its class, or a base class.
 
-        AttributeError if it is nowhere.
+        Raises AttributeError if it is not defined.
         """
         if inspect.ismodule(obj) or (not inspect.isclass(obj) and attr_name in vars(obj)):
             owners = [obj]
@@ -59,7 +60,7 @@ class StubOutForTesting:
         raise AttributeError(f"Attribute not found: {obj!r} has no {attr_name!r}")
 
     def SmartUnsetAll(self) -> None:
-        """Puts back what `SmartSet` replaced, the last first."""
+        """Restore the attributes that `SmartSet` replaced, in reverse order."""
         _put_back(self._smart)
 
 

@@ -15,7 +15,7 @@ _temp_dirs: list[str] = []
 
 
 def get_temp_dir() -> str:
-    """A folder for files of tests: TEST_TMPDIR, or one that is deleted when the program ends."""
+    """Return a folder for files of tests: TEST_TMPDIR, or one that is deleted at the end."""
     path = setting("TEST_TMPDIR")
     if path:
         os.makedirs(path, exist_ok=True)
@@ -27,12 +27,12 @@ def get_temp_dir() -> str:
 
 
 def test_src_dir_path(relative_path: str) -> str:
-    """A path below the folder of the program that was started."""
+    """Return a path below the folder of the program that was started."""
     return os.path.join(os.path.dirname(os.path.abspath(sys.argv[0])), relative_path)
 
 
 def gpu_device_name() -> str:
-    """The name of the first GPU of a session without a config, or ""."""
+    """Return the name of the first GPU of a session without a config, or ""."""
     names = (device.name for device in list_local_devices() if device.device_type == "GPU")
     return next(names, "")
 
@@ -40,29 +40,29 @@ def gpu_device_name() -> str:
 def is_gpu_available(
     cuda_only: bool = False, min_cuda_compute_capability: tuple[int, int] | None = None
 ) -> bool:
-    """Whether a session without a config has a GPU.
+    """Return whether a session without a config has a GPU.
 
-    There is one kind of GPU, of unknown capability: the arguments change nothing.
+    The arguments have no effect, since there is one kind of GPU, of unknown capability.
     """
     del cuda_only, min_cuda_compute_capability
     return bool(gpu_device_name())
 
 
 def is_built_with_cuda() -> bool:
-    """False: nothing is compiled in; GPUs are detected when a program runs."""
+    """Return False: nothing is compiled in; GPUs are detected when a program runs."""
     return False
 
 
 def is_built_with_gpu_support() -> bool:
-    """False: nothing is compiled in; GPUs are detected when a program runs."""
+    """Return False: nothing is compiled in; GPUs are detected when a program runs."""
     return False
 
 
 def is_built_with_rocm() -> bool:
-    """False."""
+    """Return False."""
     return False
 
 
 def is_built_with_xla() -> bool:
-    """False."""
+    """Return False."""
     return False

@@ -1,1 +1,1 @@
-"""A folder of `PYTHONPATH`: what Python runs first in processes that a program starts."""
+"""A folder for `PYTHONPATH`: its `sitecustomize` runs first in child processes of a program."""

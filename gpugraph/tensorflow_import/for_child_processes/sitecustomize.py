@@ -1,7 +1,7 @@
-"""What a Python process runs first that a program of `gpugraph run` starts.
+"""Startup code of Python processes that a program under `gpugraph run` starts.
 
-It answers `import tensorflow`, for which gpugraph is imported when that is asked for, and then runs
-the `sitecustomize` that the process would have had.
+It answers `import tensorflow`, importing gpugraph only on the first such import, and then runs the
+`sitecustomize` that the process would otherwise have run.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 class _FirstImport:
-    """Makes way for gpugraph's finder at the first import of TensorFlow."""
+    """Replaces itself with gpugraph's finder at the first import of TensorFlow."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """The spec of a module of TensorFlow; None for others."""
+        """Return the spec of a TensorFlow module; None for other modules."""
         if fullname.partition(".")[0] != "tensorflow" or self not in sys.meta_path:
             return None
         sys.meta_path.remove(self)
@@ -34,7 +34,7 @@ class _FirstImport:
 
 
 def _run_the_next() -> None:
-    """Runs the next `sitecustomize` on the path, in place of this one."""
+    """Run the next `sitecustomize` on the path, in place of this one."""
     sys.path[:] = [entry for entry in sys.path if entry != _HERE]
     spec = PathFinder.find_spec("sitecustomize")
     if spec is not None and spec.loader is not None:

@@ -24,7 +24,7 @@ def test_defaults_follow_the_constructor_but_for_those_that_are_set():
 
 def test_names_and_documentation():
     assert tf.layers.separable_conv2d.__name__ == "separable_conv2d"
-    assert tf.layers.dense.__doc__.startswith("A new `Dense` layer, applied to `inputs`.")
+    assert tf.layers.dense.__doc__.startswith("Apply a new `Dense` layer to `inputs`.")
     assert "units:" in tf.layers.dense.__doc__
 
 

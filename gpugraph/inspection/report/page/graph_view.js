@@ -3,8 +3,8 @@ const BOX = { width: 136, height: 34, gapX: 12, gapY: 22, left: 34, top: 30 };
 BOX.most = Math.max(Math.floor(6 / data.devices.length), 2);
 const graphView = { root: scopeTree(), items: [], itemOf: new Map(), scale: 1 };
 const FIRST_ITEMS = 46;
-const MOST_ITEMS = 600;
-const MOST_EDGES = 4000;
+const MAX_ITEMS = 600;
+const MAX_EDGES = 4000;
 
 function connect(items) {
   const itemOf = new Map();
@@ -76,7 +76,7 @@ function drawGraph(fits = false) {
   let count = 0;
   for (const one of items) {
     for (const [from, kind] of one.inputs) {
-      if (count++ < MOST_EDGES) edges.append(edge(from, one, kind));
+      if (count++ < MAX_EDGES) edges.append(edge(from, one, kind));
     }
   }
   picture.append(edges);
@@ -193,7 +193,7 @@ function details() {
 function startGraph() {
   unfoldSome(graphView.root, FIRST_ITEMS);
   byId("fold-all").addEventListener("click", () => { foldAll(graphView.root); drawGraph(); });
-  byId("unfold-more").addEventListener("click", () => { unfoldSome(graphView.root, Math.min(graphView.items.length * 2, MOST_ITEMS)); drawGraph(); });
+  byId("unfold-more").addEventListener("click", () => { unfoldSome(graphView.root, Math.min(graphView.items.length * 2, MAX_ITEMS)); drawGraph(); });
   const rescale = (factor) => () => { graphView.scale = Math.min(Math.max(graphView.scale * factor, 0.3), 2); drawGraph(); };
   byId("smaller").addEventListener("click", rescale(0.8));
   byId("larger").addEventListener("click", rescale(1.25));

@@ -1,6 +1,6 @@
 // The tree of name scopes; what has very many parts is folded into series.
-const MOST_PARTS = 60;
-const MOST_LEVELS = 40;
+const MAX_PARTS = 60;
+const MAX_LEVELS = 40;
 
 // The parts of a name; what the passes add to it (`x/fused/_7`, `x/send/_8`) is x.
 const path = (node) => (/^_|^NoOp$/.test(node.op) ? node.name.replace(/(\/(fused|send|recv)\/_\d+)+$/, "") : node.name).split("/");
@@ -32,7 +32,7 @@ function scopeTree() {
   for (const node of nodes) {
     let scope = root;
     scope.all.push(node);
-    for (const part of path(node).slice(0, -1).slice(0, MOST_LEVELS)) {
+    for (const part of path(node).slice(0, -1).slice(0, MAX_LEVELS)) {
       scope = scope.child(part);
       scope.all.push(node);
     }
@@ -53,28 +53,28 @@ function bound(scope) {
       bound(child);
     }
   }
-  if (scope.own.length > MOST_PARTS) {
+  if (scope.own.length > MAX_PARTS) {
     const byOp = grouped(scope.own, (node) => node.op);
     scope.own = [];
     for (const [op, members] of byOp) {
       if (members.length < 4) scope.own.push(...members);
       else series(scope, `\u00d7${op}`, `${op} \u00d7 ${members.length}`, members);
     }
-    if (scope.own.length > MOST_PARTS) chunks(scope);
+    if (scope.own.length > MAX_PARTS) chunks(scope);
   }
-  if (scope.children.size > MOST_PARTS) chunkChildren(scope);
+  if (scope.children.size > MAX_PARTS) chunkChildren(scope);
 }
 
 function series(above, key, label, members) {
   const scope = above.child(key, label);
   scope.all = members;
   scope.own = members;
-  if (members.length > MOST_PARTS) chunks(scope);
+  if (members.length > MAX_PARTS) chunks(scope);
 }
 
 function chunks(scope) {
   const members = scope.own;
-  const length = Math.max(Math.ceil(members.length / MOST_PARTS), MOST_PARTS / 3);
+  const length = Math.max(Math.ceil(members.length / MAX_PARTS), MAX_PARTS / 3);
   scope.own = [];
   for (let start = 0; start < members.length; start += length) {
     const part = members.slice(start, start + length);
@@ -85,7 +85,7 @@ function chunks(scope) {
 
 function chunkChildren(scope) {
   const children = [...scope.children.values()];
-  const length = Math.max(Math.ceil(children.length / MOST_PARTS), MOST_PARTS / 3);
+  const length = Math.max(Math.ceil(children.length / MAX_PARTS), MAX_PARTS / 3);
   scope.children = new Map();
   for (let start = 0; start < children.length; start += length) {
     const part = children.slice(start, start + length);
@@ -95,7 +95,7 @@ function chunkChildren(scope) {
       group.children.set(child.path, child);
       group.all = group.all.concat(child.all);
     }
-    if (group.children.size > MOST_PARTS) chunkChildren(group);
+    if (group.children.size > MAX_PARTS) chunkChildren(group);
   }
 }
 

@@ -1,9 +1,9 @@
-"""What `tf.contrib.framework` has besides `arg_scope` and the variables of models.
+"""The parts of `tf.contrib.framework` other than `arg_scope` and the variables of models.
 
-`checkpoint_functions` reads checkpoints,
-`restorable_variables` chooses and fills variables, `device_chooser` spreads them, `static_choices`
-has conditions that may be known while the graph is built, `graph_names` names and graphs,
-`tensor_checks` checks and shapes, `bounded_tensor_spec` a TensorSpec with bounds.
+`checkpoint_functions` reads checkpoints, `restorable_variables` selects and assigns variables,
+`device_chooser` distributes them over devices, `static_choices` has conditionals that may be
+resolved while the graph is built, `graph_names` has names and graphs, `tensor_checks` has checks of
+tensors and shapes, and `bounded_tensor_spec` has a TensorSpec with bounds.
 """
 
 from gpugraph.graph.client.scoped_names import (

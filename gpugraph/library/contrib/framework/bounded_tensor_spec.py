@@ -1,4 +1,4 @@
-"""A TensorSpec with the least and the largest value of elements."""
+"""A TensorSpec with the minimum and maximum of the elements."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from gpugraph.graph.client.tensor_spec import TensorSpec
 
 
 class BoundedTensorSpec(TensorSpec):
-    """A shape, a dtype, a name, and bounds, inclusive, which broadcast against the shape.
+    """A shape, a dtype, a name, and inclusive bounds, which broadcast against the shape.
 
-    ValueError for bounds that are None or do not broadcast.
+    Raises ValueError for bounds that are None or do not broadcast.
     """
 
     __slots__ = ("_maximum", "_minimum")
@@ -26,19 +26,19 @@ class BoundedTensorSpec(TensorSpec):
 
     @classmethod
     def from_spec(cls, spec: Any, name: str | None = None) -> BoundedTensorSpec:
-        """The same bounds, those of the dtype where the spec has none."""
+        """Return a spec with the same bounds; a spec without bounds gets those of its dtype."""
         dtype = spec.dtype
         minimum, maximum = getattr(spec, "minimum", dtype.min), getattr(spec, "maximum", dtype.max)
         return cls(spec.shape, dtype, minimum, maximum, name or spec.name)
 
     @property
     def minimum(self) -> np.ndarray[Any, Any]:
-        """The least values, an array that can't be written."""
+        """The minimum values, as a read-only array."""
         return self._minimum
 
     @property
     def maximum(self) -> np.ndarray[Any, Any]:
-        """The largest values, an array that can't be written."""
+        """The maximum values, as a read-only array."""
         return self._maximum
 
     def _bound(self, kind: str, value: Any) -> np.ndarray[Any, Any]:

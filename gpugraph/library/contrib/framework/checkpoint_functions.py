@@ -1,4 +1,6 @@
-"""Variables from checkpoints: read, assigned, initialized, as `tf.contrib.framework` has it."""
+"""Reading variables from checkpoints, and assigning and initializing them, as in
+`tf.contrib.framework`.
+"""
 
 from __future__ import annotations
 
@@ -27,33 +29,33 @@ from gpugraph.platform import logging
 
 
 def load_checkpoint(filepattern: Any) -> CheckpointReader:
-    """A reader of a checkpoint, or of the latest one of a folder; see `tf.train`."""
+    """Return a reader of a checkpoint, or of the latest one in a folder; see `tf.train`."""
     return open_checkpoint(filepattern)
 
 
 def load_variable(checkpoint_dir: Any, name: str) -> Any:
-    """The values of a tensor of a checkpoint, or of the latest one of a folder."""
+    """Return the value of a tensor in a checkpoint, or in the latest checkpoint of a folder."""
     return load_tensor(checkpoint_dir, name)
 
 
 def list_variables(checkpoint_dir: Any) -> list[tuple[str, list[int]]]:
-    """The names and shapes of all tensors of a checkpoint, sorted by name."""
+    """Return the names and shapes of all tensors in a checkpoint, sorted by name."""
     return list_tensors(checkpoint_dir)
 
 
 def init_from_checkpoint(checkpoint_dir: Any, assignment_map: Any) -> None:
-    """Lets variables begin with values of a checkpoint; see `tf.train.init_from_checkpoint`."""
+    """Initialize variables from a checkpoint; see `tf.train.init_from_checkpoint`."""
     initialize_from_checkpoint(checkpoint_dir, assignment_map)
 
 
 def assign_from_checkpoint(
     model_path: Any, var_list: Any, ignore_missing_vars: bool = False
 ) -> tuple[Operation, dict[Tensor, Any]]:
-    """The operation that sets variables to values of a checkpoint, and what it is to be fed.
+    """Return an operation that sets variables to values of a checkpoint, and its feeds.
 
-    var_list: variables, or a dict of variables or lists of parts by their names there.
-    ignore_missing_vars: whether those that are not there stay as they are, with a warning.
-    ValueError for one that is not there, or of another shape.
+    var_list: variables, or a dict from names in the checkpoint to variables or lists of parts.
+    ignore_missing_vars: whether variables that the checkpoint lacks are left unchanged, with a
+    warning. Raises ValueError for a variable that is missing or has another shape.
     """
     if isinstance(var_list, (tuple, list)):
         named: dict[str, list[Any]] = {}
@@ -86,7 +88,10 @@ def assign_from_checkpoint(
 
 
 def _share(name: str, variable: Any, value: Any) -> Any:
-    """What a variable has of a value: all, or what its part is; ValueError for another shape."""
+    """Return the slice of a value that belongs to a variable, which may be a part of a larger one.
+
+    Raise ValueError if the shapes differ.
+    """
     place = variable._get_save_slice_info()
     if place is not None:
         bounds = zip(place.var_offset, place.var_shape)
@@ -105,10 +110,10 @@ def assign_from_checkpoint_fn(
     ignore_missing_vars: bool = False,
     reshape_variables: bool = False,
 ) -> Callable[[Any], None] | None:
-    """A function of a session that restores variables; see `assign_from_checkpoint`.
+    """Return a function that restores variables in a session; see `assign_from_checkpoint`.
 
-    reshape_variables: whether values take the shapes of the variables. None where
-    `ignore_missing_vars` leaves none; ValueError for an empty list.
+    reshape_variables: whether values take the shapes of the variables. The result is None if
+    `ignore_missing_vars` leaves no variables. Raises ValueError for an empty list.
     """
     if not var_list:
         raise ValueError("var_list cannot be empty")
@@ -142,7 +147,10 @@ def load_linear_multiclass_bias_initializer(
     initializer: Any = None,
     max_rows_in_memory: int = -1,
 ) -> Callable[..., Any]:
-    """An initializer of biases, a column with a row for each class, from those of old classes."""
+    """Return an initializer of class biases, a column with one row for each class.
+
+    Biases of classes in the old vocabulary come from the checkpoint.
+    """
     return load_and_remap_matrix_initializer(
         *(ckpt_path, bias_tensor_name, new_class_vocab_size, 1),
         old_row_vocab_file=old_class_vocab_file,
@@ -156,9 +164,10 @@ def load_linear_multiclass_bias_initializer(
 def load_variable_slot_initializer(
     ckpt_path: Any, old_tensor_name: str, primary_partition_info: Any, *args: Any, **options: Any
 ) -> Callable[..., Any]:
-    """An initializer of a slot, cut as its variable is: `primary_partition_info` says how.
+    """Return an initializer of a slot that is partitioned as its variable is.
 
-    The other arguments are those of `load_and_remap_matrix_initializer`.
+    `primary_partition_info` describes the variable's partition. The other arguments are those of
+    `load_and_remap_matrix_initializer`.
     """
     make = load_and_remap_matrix_initializer(ckpt_path, old_tensor_name, *args, **options)
 

@@ -1,4 +1,4 @@
-"""Devices of variables: one task after the other."""
+"""Devices of variables: a round-robin over the tasks of a job."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from gpugraph.graph.device_names import DeviceSpec
 
 
 class VariableDeviceChooser:
-    """A function of an operation that gives the next task of a job, for `tf.device`.
+    """A function from an operation to the next task of a job, for `tf.device`.
 
-    num_tasks: how many tasks the job has; 0: none is named.
+    num_tasks: the number of tasks of the job; with 0 the device names no task.
     """
 
     def __init__(
@@ -27,7 +27,7 @@ class VariableDeviceChooser:
         self._next_task = 0
 
     def __call__(self, op: Any) -> str:
-        """The device of the next operation."""
+        """Return the device of the next operation."""
         del op
         job = task = None
         if self._num_tasks > 0:

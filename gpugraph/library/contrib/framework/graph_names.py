@@ -1,4 +1,4 @@
-"""Names under other scopes, and the graph of some values."""
+"""The current name scope, the graph of some values, and the placeholders of a graph."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from gpugraph.graph.client.tensor import Tensor
 
 
 def get_name_scope() -> str:
-    """The name scope of the default graph here, without a slash at its end."""
+    """Return the current name scope of the default graph, without a trailing slash."""
     graph = get_default_graph()
     return graph.get_name_scope()
 
 
 def get_graph_from_inputs(op_input_list: Iterable[Any], graph: Graph | None = None) -> Graph:
-    """The one graph of these tensors, operations and variables; else the default graph.
+    """Return the common graph of tensors, operations and variables, or else the default graph.
 
-    graph: the graph that they must be of. ValueError where they are of several graphs.
+    graph: the graph to which they must belong. Raises ValueError if they belong to several graphs.
     """
     values = list(op_input_list)
     if graph is None:
@@ -35,6 +35,6 @@ def get_graph_from_inputs(op_input_list: Iterable[Any], graph: Graph | None = No
 
 
 def get_placeholders(graph: Graph) -> list[Tensor]:
-    """The placeholders of a graph."""
+    """Return the placeholders of a graph."""
     operations = graph_or_default(graph).get_operations()
     return [op.outputs[0] for op in operations if op.type == "Placeholder"]

@@ -1,4 +1,4 @@
-"""Variables outside of training, those to restore, and values for them by name."""
+"""Untrained variables, the selection of variables to restore, and assignment by name."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def local_variable(
     initial_value: Any, validate_shape: bool = True, name: str | None = None,
     use_resource: bool | None = None,
 ) -> Any:  # fmt: skip
-    """A variable that is not trained, of the collection LOCAL_VARIABLES."""
+    """Create a variable that is not trained, in the collection LOCAL_VARIABLES."""
     return _variable(initial_value, validate_shape, name, use_resource, GraphKeys.LOCAL_VARIABLES)
 
 
@@ -33,7 +33,7 @@ def global_variable(
     initial_value: Any, validate_shape: bool = True, name: str | None = None,
     use_resource: bool | None = None,
 ) -> Any:  # fmt: skip
-    """A variable that is not trained, of the collection GLOBAL_VARIABLES."""
+    """Create a variable that is not trained, in the collection GLOBAL_VARIABLES."""
     return _variable(initial_value, validate_shape, name, use_resource, GraphKeys.GLOBAL_VARIABLES)
 
 
@@ -52,9 +52,9 @@ def _variable(
 
 
 def get_variable_full_name(var: Any) -> str:
-    """The name of a variable, and of a part of one that of the whole.
+    """Return the name of a variable; for a part, the name of the whole variable.
 
-    TypeError for what is neither a variable nor a tensor.
+    Raises TypeError for a value that is neither a variable nor a tensor.
     """
     if not hasattr(var, "op"):
         raise TypeError(f"var must be a variable, but is {shown(var)}")
@@ -69,10 +69,10 @@ def filter_variables(
     exclude_patterns: Sequence[str] | None = None,
     reg_search: bool = True,
 ) -> list[Any]:
-    """The variables whose names match one of the patterns to include, and none to exclude.
+    """Return the variables whose names match an include pattern and no exclude pattern.
 
-    include_patterns: None: all. reg_search: whether a match may begin anywhere in the name.
-    TypeError for a list of what is neither a variable nor a tensor.
+    include_patterns: None for all. reg_search: whether a match may begin anywhere in the name.
+    Raises TypeError for a list with values that are neither variables nor tensors.
     """
     match = re.search if reg_search else re.match
     for other in (variable for variable in var_list if not hasattr(variable, "name")):
@@ -92,9 +92,9 @@ def filter_variables(
 def get_variables_to_restore(
     include: Sequence[str] | None = None, exclude: Sequence[str] | None = None
 ) -> list[Any]:
-    """The global variables under one of the scopes to include, and none to exclude.
+    """Return the global variables under one of the scopes to include and under none to exclude.
 
-    include: None: all. TypeError for what is no list or tuple.
+    include: None for all. Raises TypeError for values that are not lists or tuples.
     """
     for kind, scopes in (("include", include), ("exclude", exclude)):
         if scopes is not None and not isinstance(scopes, (list, tuple)):
@@ -112,9 +112,9 @@ def get_variables_to_restore(
 def assign_from_values(
     var_names_to_values: Mapping[str, Any],
 ) -> tuple[Operation, dict[Tensor, Any]]:
-    """The operation that sets variables by their names, and what it is to be fed.
+    """Return an operation that sets variables by name, and its feeds.
 
-    ValueError for a name that is of no variable, or of several.
+    Raises ValueError for a name that belongs to no variable or to several.
     """
     if not isinstance(var_names_to_values, Mapping):
         raise TypeError(f"Expected a dict of values by name, not {shown(var_names_to_values)}")
@@ -142,7 +142,7 @@ def _of_name(name: str) -> Any:
 
 
 def assign_from_values_fn(var_names_to_values: Mapping[str, Any]) -> Callable[[Any], Any]:
-    """A function of a session that sets variables by their names; see `assign_from_values`."""
+    """Return a function that sets variables by name in a session; see `assign_from_values`."""
     operation, feeds = assign_from_values(var_names_to_values)
 
     def assign_in(session: Any) -> Any:
@@ -152,7 +152,10 @@ def assign_from_values_fn(var_names_to_values: Mapping[str, Any]) -> Callable[[A
 
 
 def zero_initializer(ref: Any, use_locking: bool = True, name: str = "zero_initializer") -> Any:
-    """The op that sets a variable to zeros; InvalidArgumentError in a run where it has a value."""
+    """Return an op that sets a variable to zeros.
+
+    A run raises InvalidArgumentError if the variable is already initialized.
+    """
     graph = get_default_graph()
     with name_scope(name, "zero_initializer", [ref]):
         check = assert_equal(

@@ -1,4 +1,4 @@
-"""Choices that are made while the graph is built where their conditions are known then."""
+"""Conditionals that are resolved while the graph is built if their conditions are known then."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ Action = Callable[[], Any]
 
 
 def smart_constant_value(pred: Any) -> bool | None:
-    """The value of a bool, 0, 1 or tensor where it is known; None else. TypeError for others."""
+    """Return the value of a bool, 0, 1 or constant tensor; None if it is unknown.
+
+    Raises TypeError for other values.
+    """
     if not isinstance(pred, (Tensor, Variable)) and not _is_bool(pred):
         raise TypeError(
             "`pred` must be a Tensor, or a Python bool, or 1 or 0. Found instead: "
@@ -33,9 +36,10 @@ def smart_cond(
     pred: Any, true_fn: Action | None = None, false_fn: Action | None = None,
     name: str | None = None,
 ) -> Any:  # fmt: skip
-    """What the one or the other function gives: at once where that is known, else `tf.cond`.
+    """Return the result of one of two functions.
 
-    TypeError for a function that can't be called, and what is no condition.
+    If the condition is known, the function is called directly; otherwise this is `tf.cond`. Raises
+    TypeError for a function that is not callable, and for a value that is not a condition.
     """
     for kind, function in (("true_fn", true_fn), ("false_fn", false_fn)):
         if not callable(function):
@@ -51,9 +55,11 @@ def smart_case(
     pred_fn_pairs: Any, default: Action | None = None, exclusive: bool = False,
     name: str = "smart_case",
 ) -> Any:  # fmt: skip
-    """`tf.case` without what is known: pairs that are false go, a true one is called at once.
+    """Build `tf.case` from the pairs whose conditions are unknown.
 
-    TypeError for what are no pairs of conditions and functions; see `tf.case`.
+    Pairs with a false condition are dropped. The function of a true one is called directly, or
+    becomes the default after unknown conditions. Raises TypeError for values that are not pairs of
+    conditions and functions; see `tf.case`.
     """
     items = pred_fn_pairs.items() if isinstance(pred_fn_pairs, Mapping) else pred_fn_pairs
     pairs = list(items)

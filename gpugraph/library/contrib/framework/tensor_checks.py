@@ -1,4 +1,4 @@
-"""Checks and small functions of tensors that metrics and programs of the time share."""
+"""Checks and small functions of tensors that metrics and programs of that time share."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from gpugraph.ops.reductions.reduction_functions import reduce_sum
 
 
 def assert_scalar(tensor: Any, name: str | None = None) -> Tensor:
-    """The tensor; ValueError unless it is a scalar."""
+    """Return the tensor. Raise ValueError unless it is a scalar."""
     with name_scope(name, "assert_scalar", [tensor]):
         return check_scalar(convert_to_tensor(tensor))
 
 
 def assert_scalar_int(tensor: Any, name: str | None = None) -> Tensor:
-    """The tensor; ValueError unless it is an integer scalar."""
+    """Return the tensor. Raise ValueError unless it is an integer scalar."""
     with name_scope(name, "assert_scalar_int", [tensor]):
         source = convert_to_tensor(tensor)
         if not source.dtype.base_dtype.is_integer:
@@ -37,7 +37,10 @@ def assert_scalar_int(tensor: Any, name: str | None = None) -> Tensor:
 
 
 def assert_or_get_global_step(graph: Graph | None = None, global_step_tensor: Any = None) -> Any:
-    """The global step that is given, checked, or that of the graph; TypeError for no integer."""
+    """Return the checked `global_step_tensor`, or the global step of the graph if it is None.
+
+    Raise TypeError if it is not an integer.
+    """
     if global_step_tensor is None:
         return get_global_step(graph)
     assert_global_step(global_step_tensor)
@@ -45,7 +48,7 @@ def assert_or_get_global_step(graph: Graph | None = None, global_step_tensor: An
 
 
 def reduce_sum_n(tensors: Sequence[Any], name: str | None = None) -> Tensor:
-    """The sum of all elements of all tensors; ValueError without tensors."""
+    """Return the sum of all elements of all tensors. Raise ValueError without tensors."""
     if not tensors:
         raise ValueError("No tensors provided.")
     with name_scope(name, "reduce_sum_n", tensors) as scope:
@@ -56,7 +59,7 @@ def reduce_sum_n(tensors: Sequence[Any], name: str | None = None) -> Tensor:
 def remove_squeezable_dimensions(
     predictions: Any, labels: Any, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Predictions and labels, one of them without a last dimension of 1 that is one too many."""
+    """Return predictions and labels without a superfluous last axis of size 1 of one of them."""
     squeezed_labels, squeezed_predictions = loss_weights.remove_squeezable_dimensions(
         labels, predictions, name=name
     )
@@ -64,7 +67,7 @@ def remove_squeezable_dimensions(
 
 
 def with_same_shape(expected_tensor: Any, tensor: Any) -> Tensor:
-    """The tensor, checked to be of the other's shape; see `with_shape`."""
+    """Return the tensor, checked to have the shape of another; see `with_shape`."""
     with name_scope("with_same_shape", values=[expected_tensor, tensor]):
         expected = convert_to_tensor(expected_tensor)
         static = expected.shape
@@ -72,9 +75,9 @@ def with_same_shape(expected_tensor: Any, tensor: Any) -> Tensor:
 
 
 def with_shape(expected_shape: Any, tensor: Any) -> Tensor:
-    """The tensor, of this shape: checked now where that is known, else in each run.
+    """Return the tensor, checked to have a shape: now if both are known, else in each run.
 
-    ValueError where it is known to be of another shape; InvalidArgumentError in a run.
+    Raise ValueError if the shapes are known to differ; a run raises InvalidArgumentError.
     """
     source = convert_to_tensor(tensor)
     known = expected_shape

@@ -1,4 +1,4 @@
-"""Embeddings of sequences of numbers: rows of a matrix of variables."""
+"""Embeddings of sequences of ids, as rows of a matrix variable."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ def embed_sequence(
     scope: Any = None,
     reuse: Any = None,
 ) -> Tensor:
-    """The rows of a variable `embeddings` [vocab_size, embed_dim] for ids [n, steps].
+    """Return the rows of a variable `embeddings` [vocab_size, embed_dim] for ids [n, steps].
 
-    unique: whether rows that several ids name are looked up once.
+    unique: whether a row for several equal ids is looked up once.
 
-    ValueError without the sizes, unless `reuse` finds the variable.
+    Raises ValueError without the sizes, unless `reuse` finds the variable.
     """
     if not (reuse or (vocab_size and embed_dim)):
         raise ValueError(
@@ -63,10 +63,11 @@ def bow_encoder(
     scope: Any = None,
     reuse: Any = None,
 ) -> Tensor:
-    """The mean of the rows of a variable `embeddings` for each of ids [n, steps]: [n, embed_dim].
+    """Return the mean of the `embeddings` rows of each sequence, [n, embed_dim], for ids [n,
+    steps].
 
-    ids: with sparse_lookup a SparseTensor, or a tensor whose zeros do not count. TypeError for a
-    SparseTensor without.
+    ids: with sparse_lookup a SparseTensor, or a tensor whose zeros are ignored. Raises TypeError
+    for a SparseTensor without sparse_lookup.
     """
     with variable_scope(scope, "BowEncoder", [ids], reuse=reuse):
         embeddings = model_variable(
@@ -86,7 +87,7 @@ def bow_encoder(
 def embedding_lookup_unique(
     params: Any, ids: Any, partition_strategy: str = "mod", name: str | None = None
 ) -> Tensor:
-    """`tf.nn.embedding_lookup` that looks each id up once, in one gather for all its places."""
+    """Look up embeddings as `tf.nn.embedding_lookup` does, but each distinct id only once."""
     with name_scope(name, "EmbeddingLookupUnique", [params, ids]):
         places = convert_to_tensor(ids)
         different, positions = different_values.unique(reshape(places, [-1]))
@@ -107,7 +108,7 @@ def safe_embedding_lookup_sparse(
     partition_strategy: str = "div",
     max_norm: float | None = None,
 ) -> Tensor:
-    """`tf.nn.safe_embedding_lookup_sparse`; the combiner is "mean" by default."""
+    """Apply `tf.nn.safe_embedding_lookup_sparse`; the combiner is "mean" by default."""
     return sparse_lookups.safe_embedding_lookup_sparse(
         embedding_weights, sparse_ids, sparse_weights, combiner or "mean", default_id, name,
         partition_strategy, max_norm,

@@ -13,14 +13,15 @@ from gpugraph.ops.nn.activations import relu_and_elu
 
 @with_options()
 def fully_connected(inputs: Any, num_outputs: int, options: LayerOptions) -> Tensor:
-    """activation_fn(inputs @ weights + biases), along the last axis of inputs [..., units].
+    """Return activation_fn(inputs @ weights + biases), along the last axis of inputs [..., units].
 
     normalizer_fn: `f(outputs, **normalizer_params)`, in place of the biases.
     biases_initializer: None for no biases.
-    variables_collections: what `weights` and `biases` join, or a dict of that.
+    variables_collections: the collections of `weights` and `biases`, or a dict of collections by
+    name.
 
-    ValueError unless `num_outputs` is an integer, the inputs have two dimensions or more, and
-    the size of the last is known.
+    Raises ValueError unless `num_outputs` is an integer, the inputs have two axes or more, and the
+    size of the last axis is known.
     """
     if isinstance(num_outputs, bool) or not isinstance(num_outputs, int):
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Generalized divisive normalization: inputs by a learned norm over their channels.
+"""Generalized divisive normalization: inputs divided by a learned norm over their channels.
 
 Ballé, Laparra and Simoncelli 2016, Density Modeling of Images Using a Generalized Normalization
 Transformation (arXiv:1511.06281).
@@ -26,13 +26,13 @@ from gpugraph.ops.random.variable_initializers import Constant
 class GDN(Layer):
     """inputs / sqrt(beta + gamma * inputs ** 2), with gamma [channels, channels].
 
-    inverse: multiplies instead, which approximates the inverse.
-    beta_min: the least `beta`. gamma_init: the diagonal of `gamma` at the start.
-    reparam_offset: keeps the variables, whose squares less its square are beta and gamma, away
-      from 0, where their gradients vanish.
-    data_format: "channels_last", or "channels_first".
+    inverse: multiply instead of dividing, which approximates the inverse.
+    beta_min: the minimum of `beta`. gamma_init: the initial diagonal of `gamma`.
+    reparam_offset: keeps the variables away from 0, where their gradients vanish. beta and gamma
+      are the squares of the variables minus the square of this offset.
+    data_format: "channels_last" or "channels_first".
 
-    ValueError for another format, for inputs of other than 3 to 5 dimensions, or unknown channels.
+    Raises ValueError for another format, for inputs without 3 to 5 axes, and for unknown channels.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class GDN(Layer):
         super().__init__(trainable, name, activity_regularizer=activity_regularizer, **kwargs)
         if data_format not in ("channels_first", "channels_last"):
             raise ValueError(f"Unknown data format: '{data_format}'.")
-        if not abs(reparam_offset) < 1e150:  # its square is stored
+        if not abs(reparam_offset) < 1e150:  # the square of the offset is stored
             raise ValueError(f"reparam_offset must be a small number, but is {reparam_offset}")
         self.inverse = inverse
         self.data_format = data_format
@@ -59,7 +59,7 @@ class GDN(Layer):
         self.input_spec = InputSpec(min_ndim=3, max_ndim=5)
 
     def build(self, input_shape: Any) -> None:
-        """Adds `reparam_beta` and `reparam_gamma`."""
+        """Add `reparam_beta` and `reparam_gamma`."""
         shape = as_shape(input_shape)
         axis = 1 if self.data_format == "channels_first" else int(shape.rank or 0) - 1
         channels = shape[axis].value
@@ -80,19 +80,19 @@ class GDN(Layer):
 
     @property
     def beta(self) -> Tensor:
-        """What is added to the sums of squares: at least `beta_min`."""
+        """The offset that is added to the sums of squares: at least `beta_min`."""
         bound = (self._beta_min + self._pedestal) ** 0.5
         value: Tensor = square(_bounded(self._reparam_beta, bound)) - self._pedestal
         return value
 
     @property
     def gamma(self) -> Tensor:
-        """The weights of the squares, not negative."""
+        """The non-negative weights of the squares."""
         value: Tensor = square(_bounded(self._reparam_gamma, self._offset)) - self._pedestal
         return value
 
     def call(self, inputs: Tensor) -> Tensor:
-        """The normalized inputs."""
+        """Return the normalized inputs."""
         rank = int(inputs.shape.rank or 0)
         sums = tensordot(square(inputs), self.gamma, [[self._axis], [0]])
         if self._axis != rank - 1:
@@ -104,13 +104,16 @@ class GDN(Layer):
         return outputs
 
     def compute_output_shape(self, input_shape: Any) -> TensorShape:
-        """The shape of the inputs."""
+        """Return the shape of the inputs."""
         return as_shape(input_shape)
 
 
 @custom_gradient
 def _bounded(values: Tensor, bound: Any) -> Any:
-    """The values, `bound` at least; gradients pass where a step along them leads above it."""
+    """Return the values clipped from below at `bound`.
+
+    Below the bound, only gradients whose descent step increases the value pass.
+    """
 
     def back(gradient: Tensor) -> list[Any]:
         passes = (values >= bound) | (gradient < 0.0)
@@ -131,7 +134,7 @@ def gdn(
     name: str | None = None,
     reuse: Any = None,
 ) -> Any:
-    """A new `GDN` layer, applied to `inputs`."""
+    """Apply a new `GDN` layer to `inputs`."""
     layer = GDN(
         inverse, beta_min, gamma_init, reparam_offset, data_format, activity_regularizer,
         trainable, name, _scope=name, _reuse=reuse,

@@ -10,7 +10,7 @@ from gpugraph.graph.client.default_graph_functions import get_default_graph
 
 
 def collections_of(variables_collections: Any, name: str) -> list[str]:
-    """The collections that a layer's variable `name` joins: of all, or by name in a dict."""
+    """Return the collections of a layer's variable `name`: those of all, or by name in a dict."""
     if isinstance(variables_collections, Mapping):
         names = variables_collections.get(name)
     else:
@@ -19,7 +19,7 @@ def collections_of(variables_collections: Any, name: str) -> list[str]:
 
 
 def collect_variable(variable: Any, variables_collections: Any, name: str) -> None:
-    """Adds a layer's variable (its parts) to the collections of its name; None adds nothing."""
+    """Add a layer's variable, or its parts, to the collections of its name. Ignore None."""
     graph = get_default_graph()
     for key in collections_of(variables_collections, name):
         members = graph.get_collection_ref(key)
@@ -28,7 +28,7 @@ def collect_variable(variable: Any, variables_collections: Any, name: str) -> No
 
 
 def collect_outputs(outputs_collections: Any, alias: str, outputs: Any) -> Any:
-    """Adds a layer's outputs to collections, under the name of its scope; returns them."""
+    """Add a layer's outputs to collections, with its scope's name as alias, and return them."""
     if outputs_collections:
         name = alias.removesuffix("/")
         vars(outputs)["aliases"] = [*getattr(outputs, "aliases", ()), name]
@@ -38,7 +38,7 @@ def collect_outputs(outputs_collections: Any, alias: str, outputs: Any) -> Any:
 
 
 def pair(value: Any, name: str) -> tuple[int, int]:
-    """A number for height and width, or one for each; ValueError for anything else."""
+    """Return height and width from one number for both or from two. Raise ValueError for others."""
     both = (value, value) if isinstance(value, int) else tuple(value)
     if len(both) != 2:
         raise ValueError(f"{name} must be a number or two (height, width), but it is {value!r}")

@@ -1,7 +1,7 @@
-"""The arguments that layers with weights share, and how such a layer is a `tf.layers` one.
+"""The arguments that layers with weights share, and their application by a `tf.layers` layer.
 
-`with_options` gives a function these arguments; `apply_layer` runs a layer of `tf.layers` with
-them, its variables under the names that they have here.
+`with_options` adds these arguments to a function. `apply_layer` runs a layer of `tf.layers` with
+them, and gives its variables the names that `tf.contrib.layers` uses.
 """
 
 from __future__ import annotations
@@ -24,16 +24,17 @@ from gpugraph.ops.random.variable_initializers import Zeros
 
 XAVIER = xavier_initializer()
 ZEROS = Zeros()
-"""Default initializers of weights and biases."""
+"""The default initializers of weights and biases."""
 
 
 class LayerOptions(NamedTuple):
-    """What layers with weights take.
+    """The arguments of layers with weights.
 
     normalizer_fn: `f(outputs, **normalizer_params)`, in place of the biases.
     biases_initializer: None for no biases.
-    pointwise_initializer: of separable convolutions alone; by default that of the weights.
-    variables_collections: what the variables join, or a dict of that by `weights` and `biases`.
+    pointwise_initializer: only for separable convolutions; by default that of the weights.
+    variables_collections: the collections of the variables, or a dict of collections by `weights`
+      and `biases`.
     """
 
     activation_fn: Any = relu
@@ -56,7 +57,7 @@ class LayerOptions(NamedTuple):
         return self.normalizer_fn is None and self.biases_initializer is not None
 
     def of_weights(self, *kernels: str) -> dict[str, Any]:
-        """The arguments of a `tf.layers` layer whose weights have these names, and a bias."""
+        """Return the arguments of a `tf.layers` layer that has these weights and a bias."""
         arguments: dict[str, Any] = {
             "use_bias": self.use_bias,
             "bias_initializer": self.biases_initializer,
@@ -69,9 +70,10 @@ class LayerOptions(NamedTuple):
 
 
 def with_options(*, pointwise: bool = False) -> Callable[[Callable[..., Tensor]], Any]:
-    """A decorator: the parameter `options` becomes those of `LayerOptions`; `arg_scope` sets them.
+    """Return a decorator that replaces the parameter `options` with the fields of `LayerOptions`.
 
-    pointwise: whether `pointwise_initializer` is one of them.
+    The decorated function takes defaults from `arg_scope`.
+    pointwise: whether `pointwise_initializer` is one of the fields.
     """
     names = [name for name in LayerOptions._fields if pointwise or name != "pointwise_initializer"]
     shared = [
@@ -98,7 +100,7 @@ def with_options(*, pointwise: bool = False) -> Callable[[Callable[..., Tensor]]
 
 
 def model_variable_getter(renames: Mapping[str, str]) -> Callable[..., Any]:
-    """A custom getter whose variables are model variables, renamed by the last part of the name."""
+    """Return a custom getter of model variables that replaces the last part of the name."""
 
     def get(getter: Callable[..., Any], name: str, **kwargs: Any) -> Any:
         for unsupported in ("reuse", "constraint", "validate_shape"):
@@ -118,9 +120,9 @@ def apply_layer(
     renames: Mapping[str, str],
     **arguments: Any,
 ) -> Tensor:
-    """A layer of `tf.layers`, then normalization and activation.
+    """Apply a layer of `tf.layers`, then normalization and activation.
 
-    renames: from the attributes of the layer to the names of the variables here.
+    renames: the names of variables here, by the attributes of the layer.
     """
     with variable_scope(
         options.scope, default_scope, [inputs], reuse=options.reuse,
@@ -138,7 +140,7 @@ def apply_layer(
 
 
 def finish(outputs: Tensor, options: LayerOptions, alias: str) -> Tensor:
-    """The end of a layer: normalization, then activation; its outputs join their collections."""
+    """Apply normalization, then activation, and add the outputs to their collections."""
     if options.normalizer_fn is not None:
         outputs = options.normalizer_fn(outputs, **(options.normalizer_params or {}))
     if options.activation_fn is not None:

@@ -1,4 +1,4 @@
-"""The fully connected layer of before `fully_connected`, whose names old checkpoints have."""
+"""The predecessor of `fully_connected`, whose variable names occur in old checkpoints."""
 
 from __future__ import annotations
 
@@ -36,11 +36,12 @@ def legacy_fully_connected(
     weight_regularizer: Any = None,
     bias_regularizer: Any = None,
 ) -> Tensor:
-    """activation_fn(x @ weights + bias), along the last axis of `x`.
+    """Return activation_fn(x @ weights + bias), along the last axis of `x`.
 
-    bias_init: None for no bias. *_collections: what variables and outputs join besides.
+    bias_init: None for no bias. *_collections: additional collections of the variables and outputs.
 
-    ValueError for `x` of unknown rank, of less than two dimensions, or whose last is unknown.
+    Raises ValueError if `x` has an unknown rank, fewer than two axes, or a last axis of unknown
+    size.
     """
     graph = get_default_graph()
     with variable_scope(name, "fully_connected", [x]):

@@ -1,4 +1,4 @@
-"""Variables of a model: got by `tf.get_variable`, into collections that layers agree on."""
+"""Variables of a model, created with `tf.get_variable` in collections that all layers use."""
 
 from __future__ import annotations
 
@@ -34,8 +34,9 @@ def variable(
     synchronization: Any = VariableSynchronization.AUTO,
     aggregation: Any = VariableAggregation.NONE,
 ) -> Any:
-    """`tf.get_variable` on `device`, a name or function of an op. `arg_scope` may set the rest.
+    """Call `tf.get_variable` on `device`, which is a name or a function of an op.
 
+    `arg_scope` may set the other arguments.
     custom_getter: called in place of `tf.get_variable`, with its arguments and `reuse`.
     """
     graph = get_default_graph()
@@ -69,7 +70,7 @@ def model_variable(
     synchronization: Any = VariableSynchronization.AUTO,
     aggregation: Any = VariableAggregation.NONE,
 ) -> Any:
-    """As `variable`, but always of the collections GLOBAL_VARIABLES and MODEL_VARIABLES."""
+    """Call `variable` with GLOBAL_VARIABLES and MODEL_VARIABLES added to the collections."""
     keys = [*(collections or ()), GraphKeys.GLOBAL_VARIABLES, GraphKeys.MODEL_VARIABLES]
     return variable(
         name, shape=shape, dtype=dtype, initializer=initializer, regularizer=regularizer,
@@ -80,62 +81,62 @@ def model_variable(
 
 
 def add_model_variable(var: Any) -> None:
-    """Adds a variable to the collection MODEL_VARIABLES, unless it is there."""
+    """Add a variable to the collection MODEL_VARIABLES, unless it is already there."""
     graph = get_default_graph()
     if all(variable is not var for variable in graph.get_collection(GraphKeys.MODEL_VARIABLES)):
         graph.add_to_collection(GraphKeys.MODEL_VARIABLES, var)
 
 
-# -- finding them
+# -- lookup
 
 
 def get_variables(
     scope: Any = None, suffix: str | None = None, collection: str = GraphKeys.GLOBAL_VARIABLES
 ) -> list[Any]:
-    """The variables of a collection by their names.
+    """Return the variables of a collection, selected by name.
 
-    scope: a VariableScope, or a regex, that names start with.
-    suffix: what they end with.
+    scope: a VariableScope or regex that the names start with.
+    suffix: the suffix of the names.
     """
     prefix = scope.name if isinstance(scope, VariableScope) else scope
     if suffix is not None:
         suffix = text_of("suffix", suffix)
-        ending = suffix if ":" in suffix else f"{suffix}:"
-        prefix = f"{prefix or ''}.*{ending}"
+        suffix_pattern = suffix if ":" in suffix else f"{suffix}:"
+        prefix = f"{prefix or ''}.*{suffix_pattern}"
     graph = get_default_graph()
     return graph.get_collection(collection, prefix)
 
 
 def get_model_variables(scope: Any = None, suffix: str | None = None) -> list[Any]:
-    """The variables of MODEL_VARIABLES, as `get_variables` finds them."""
+    """Return variables of MODEL_VARIABLES; see `get_variables`."""
     return get_variables(scope, suffix, GraphKeys.MODEL_VARIABLES)
 
 
 def get_local_variables(scope: Any = None, suffix: str | None = None) -> list[Any]:
-    """The variables of LOCAL_VARIABLES, as `get_variables` finds them."""
+    """Return variables of LOCAL_VARIABLES; see `get_variables`."""
     return get_variables(scope, suffix, GraphKeys.LOCAL_VARIABLES)
 
 
 def get_trainable_variables(scope: Any = None, suffix: str | None = None) -> list[Any]:
-    """The variables of TRAINABLE_VARIABLES, as `get_variables` finds them."""
+    """Return variables of TRAINABLE_VARIABLES; see `get_variables`."""
     return get_variables(scope, suffix, GraphKeys.TRAINABLE_VARIABLES)
 
 
 def get_variables_by_suffix(suffix: str, scope: Any = None) -> list[Any]:
-    """The global variables whose names end with `suffix`."""
+    """Return the global variables whose names end with `suffix`."""
     return get_variables(scope, suffix)
 
 
 def get_variables_by_name(given_name: str, scope: Any = None) -> list[Any]:
-    """The global variables under `scope` whose names, without their scopes, are `given_name`."""
+    """Return the global variables under `scope` whose names without scopes are `given_name`."""
     variables = get_variables(scope)
     return [variable for variable in variables if f"/{variable.op.name}".endswith(f"/{given_name}")]
 
 
 def get_unique_variable(var_op_name: str) -> Any:
-    """The global variable of this full name; ValueError where there is none.
+    """Return the global variable with this full name. Raise ValueError if there is none.
 
-    Where several names start with it, the one that equals it is meant.
+    If several names start with it, only a name that equals it is accepted.
     """
     candidates = get_variables(var_op_name)
     for variable in candidates:

@@ -1,4 +1,4 @@
-"""One function from a loss to an op that trains, with the usual changes to gradients on its way."""
+"""One function from a loss to a training op, with the usual modifications of gradients."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ OPTIMIZER_CLS_NAMES: dict[str, Callable[..., Any]] = {
 OPTIMIZER_SUMMARIES = [
     "learning_rate", "loss", "gradients", "gradient_norm", "global_gradient_norm",
 ]  # fmt: skip
-"""The summaries that `optimize_loss` adds if it is told to."""
+"""The summaries that `optimize_loss` can add."""
 
 _SUMMARIES_BY_DEFAULT = ("loss", "learning_rate", "global_gradient_norm")
 
@@ -68,23 +68,23 @@ def optimize_loss(
     colocate_gradients_with_ops: bool = False,
     increment_global_step: bool = True,
 ) -> Tensor:
-    """The loss, a scalar, whose evaluation trains the variables by one step.
+    """Return the scalar loss, whose evaluation trains the variables by one step.
 
-    global_step: the step's variable; None: that of the graph, if there is one.
-    learning_rate: a number, for which there is a variable `learning_rate`, or a scalar tensor.
+    global_step: the variable of the step; None for that of the graph, if there is one.
+    learning_rate: a number, for which a variable `learning_rate` is created, or a scalar tensor.
     optimizer: a name of OPTIMIZER_CLS_NAMES, a class, a function of the learning rate, or an
       optimizer.
-    gradient_noise_scale: the deviation of normal noise that is added to gradients.
+    gradient_noise_scale: the standard deviation of normal noise that is added to the gradients.
     gradient_multipliers: factors of gradients by variable or its name.
-    clip_gradients: a global norm, or a function of the gradients and variables.
+    clip_gradients: a global norm, or a function of the pairs of gradients and variables.
     learning_rate_decay_fn: a function of learning rate and step.
-    update_ops: what runs before, by default the collection UPDATE_OPS.
-    variables: what is trained, by default all trainable variables.
+    update_ops: ops that run first, by default the collection UPDATE_OPS.
+    variables: the variables to train, by default all trainable variables.
     summaries: some of OPTIMIZER_SUMMARIES; by default those of the loss, the learning rate and the
       global norm of the gradients.
 
-    ValueError for a negative rate, an unknown optimizer or summary, or what needs a step without
-    one.
+    Raises ValueError for a negative rate, for an unknown optimizer or summary, and for a decay
+    function without a step.
     """
     wanted = _SUMMARIES_BY_DEFAULT if summaries is None else summaries
     for summary in wanted:
@@ -132,7 +132,7 @@ def _norm_of(pairs: GradientsAndVariables) -> Tensor:
 
 
 def _summarize_gradients(pairs: GradientsAndVariables, wanted: Sequence[str]) -> None:
-    """Summaries of each gradient: a histogram and its norm, where they are wanted."""
+    """Add a histogram of each gradient and a summary of its norm, if they are in `wanted`."""
     for gradient, variable in pairs:
         values = gradient.values if isinstance(gradient, IndexedSlices) else gradient
         if values is None:
@@ -155,7 +155,7 @@ def _after_updates(loss: Tensor, update_ops: Any) -> Tensor:
 
 
 def _learning_rate(rate: Any, global_step: Any, decay: Callable[[Any, Any], Any] | None) -> Any:
-    """The learning rate as a tensor or variable; None where it is None."""
+    """Return the learning rate as a tensor or variable; None if `rate` is None."""
     if rate is None:
         return None
     if isinstance(rate, Tensor) and rate.shape.rank == 0:
@@ -178,7 +178,7 @@ def _learning_rate(rate: Any, global_step: Any, decay: Callable[[Any, Any], Any]
 
 
 def _optimizer(optimizer: Any, rate: Any) -> Any:
-    """The optimizer that a name, a class, a function or itself says."""
+    """Return the optimizer for a name, a class, a function or an optimizer."""
     if isinstance(optimizer, Optimizer):
         return optimizer
     is_class = isinstance(optimizer, type) and issubclass(optimizer, Optimizer)
@@ -210,7 +210,7 @@ def _optimizer(optimizer: Any, rate: Any) -> Any:
 
 
 def _noisy(gradient: Any, scale: float) -> Any:
-    """A gradient with normal noise of this deviation; None stays None."""
+    """Return a gradient with normal noise of this standard deviation; None stays None."""
     if gradient is None:
         return None
     dense = convert_to_tensor(gradient)
@@ -218,7 +218,7 @@ def _noisy(gradient: Any, scale: float) -> Any:
 
 
 def _multiplied(pairs: GradientsAndVariables, factors: Mapping[Any, Any]) -> list[Any]:
-    """Gradients times the factors of their variables."""
+    """Multiply gradients by the factors of their variables."""
     if not factors:
         raise ValueError("Gradient multipliers should not be empty: factors by variable or name")
     known = set(factors)
@@ -238,7 +238,7 @@ def _multiplied(pairs: GradientsAndVariables, factors: Mapping[Any, Any]) -> lis
 
 
 def _clipped(pairs: GradientsAndVariables, clip: Any) -> list[Any]:
-    """Gradients within a global norm, or as a function of all changes them."""
+    """Clip gradients to a global norm, or apply a function to all pairs."""
     if isinstance(clip, (float, int)):
         gradients, _ = clip_by_global_norm([gradient for gradient, _ in pairs], clip)
         return list(zip(gradients, [variable for _, variable in pairs]))

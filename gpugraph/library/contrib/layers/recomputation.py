@@ -1,8 +1,8 @@
-"""Layers that compute their values again for their gradients: `contrib.layers.recompute_grad`.
+"""Layers that recompute their values for their gradients: `contrib.layers.recompute_grad`.
 
-The function is called once. Its ops and those of its gradient carry the number of the call, and
-the pass `recompute` gives the gradient copies of the former, which wait for the gradients of the
-results. In a loop, whose gradient is another loop, the function is called again there.
+The function is called once. Its ops and those of its gradient carry the number of the call. The
+pass `recompute` gives the gradient copies of the function's ops, which run after the gradients of
+the results. In a loop, whose gradient is another loop, the function is called again in that loop.
 """
 
 from __future__ import annotations
@@ -29,17 +29,18 @@ _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONL
 def recompute_grad(
     fn: Callable[..., Any], use_data_dep: Any = None, tupleize_grads: bool = False
 ) -> Callable[..., Any]:
-    """`fn`, a function of tensors, whose gradients compute its intermediate values again.
+    """Return `fn`, a function of tensors, with gradients that recompute its intermediate values.
 
-    What it computes is not stored until then: less memory for more time, and the values and
-    gradients of `fn` to the bit. Ops with a state, random ones among them, run once, and what they
-    gave is stored, so that dropout has one mask. In a while loop `fn` is called a second time, as
-    TensorFlow does always: in the variable scope of the first call, with `reuse`, in its
-    `arg_scope`, and with `is_recomputing=True` where it takes that. Its variables are resource
-    variables. ValueError for arguments that are no tensors, and a `fn` that closes over one.
+    The intermediate values are not stored, which saves memory and costs time. Values and gradients
+    are bit-identical to those of `fn`. Stateful ops, including random ones, run once and their
+    results are stored, so that dropout uses one mask. In a while loop, `fn` is called a second
+    time, as TensorFlow always does: in the variable scope of the first call, with `reuse`, in its
+    `arg_scope`, and with `is_recomputing=True` if it takes that argument. Its variables are
+    resource variables. Raises ValueError for arguments that are not tensors, and for a `fn` that
+    closes over a tensor.
 
-    use_data_dep: how TensorFlow orders the second computation for XLA; without effect.
-    tupleize_grads: no gradient is used before all are there.
+    use_data_dep: how TensorFlow orders the second computation for XLA; without effect here.
+    tupleize_grads: whether no gradient is used before all of them are computed.
     """
     del use_data_dep
     _refuse_closure(fn)
@@ -75,7 +76,7 @@ def recompute_grad(
 
 
 def _refuse_closure(fn: Callable[..., Any]) -> None:
-    """ValueError where a function takes a tensor from around it, which would get no gradient."""
+    """Raise ValueError if a function closes over a tensor, which would get no gradient."""
     if not inspect.isfunction(fn):
         return
     for name, value in inspect.getclosurevars(fn).nonlocals.items():
@@ -89,14 +90,15 @@ def _refuse_closure(fn: Callable[..., Any]) -> None:
 
 
 def _marked(f: Callable[..., Any], graph: Graph, tupleize_grads: bool) -> Callable[..., Any]:
-    """`f` with the number of the call on its ops and on those of its gradient; within such a
-    function, with the number of that."""
+    """Return `f` with the number of the call on its ops and on those of its gradient.
+
+    Within another such function, the ops get the number of the outer call."""
     call = graph._scope.attrs.get(RECOMPUTED, graph.version)
 
     @custom_gradient
     @wraps(f)
     def marked(*args: Tensor) -> Any:
-        inputs = [identity(arg) for arg in args]  # where they are used, in a branch too
+        inputs = [identity(arg) for arg in args]  # in the context of the use, which may be a branch
         with graph._attr_scope({RECOMPUTED: call}):
             results = f(*inputs)
 

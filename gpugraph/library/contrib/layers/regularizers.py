@@ -1,6 +1,6 @@
-"""Regularizers: functions of a variable that give a penalty, a scalar, to add to the loss.
+"""Regularizers: functions from a variable to a scalar penalty, which is added to the loss.
 
-`tf.get_variable(..., regularizer=...)` and scopes take them; the penalties of new variables are
+`tf.get_variable(..., regularizer=...)` and scopes accept them. The penalties of new variables are
 collected in REGULARIZATION_LOSSES.
 """
 
@@ -25,17 +25,17 @@ Regularizer = Callable[[Any], "Tensor | None"]
 
 
 def l1_regularizer(scale: float, scope: str | None = None) -> Regularizer:
-    """`scale` times the sum of the absolute values; 0.0 gives no penalty.
+    """Return a regularizer: `scale` times the sum of the absolute values; no penalty for 0.0.
 
-    ValueError for an integer, and for what is less than 0.
+    Raises ValueError for an integer or negative scale.
     """
     return _scaled(scale, scope, "l1_regularizer", lambda weights: reduce_sum(absolute(weights)))
 
 
 def l2_regularizer(scale: float, scope: str | None = None) -> Regularizer:
-    """`scale` times half the sum of the squares; 0.0 gives no penalty.
+    """Return a regularizer: `scale` times half the sum of the squares; no penalty for 0.0.
 
-    ValueError for an integer, and for what is less than 0.
+    Raises ValueError for an integer or negative scale.
     """
     return _scaled(scale, scope, "l2_regularizer", l2_loss)
 
@@ -67,9 +67,9 @@ def _check_no_integer(name: str, scale: Any) -> None:
 def l1_l2_regularizer(
     scale_l1: float = 1.0, scale_l2: float = 1.0, scope: str | None = None
 ) -> Regularizer:
-    """The sum of an `l1_regularizer` and an `l2_regularizer`, or one of them if the other is 0.0.
+    """Return the sum of an `l1_regularizer` and an `l2_regularizer`, or one if the other is 0.0.
 
-    ValueError for integers, and for what is less than 0.
+    Raises ValueError for integer or negative scales.
     """
     _check_no_integer("scale_l1", scale_l1)
     _check_no_integer("scale_l2", scale_l2)
@@ -86,7 +86,10 @@ def l1_l2_regularizer(
 def sum_regularizer(
     regularizer_list: Iterable[Regularizer | None], scope: str | None = None
 ) -> Regularizer | None:
-    """The sum of these regularizers' penalties, None left out; None where there are none."""
+    """Return a regularizer that sums the penalties of several; None if there are none.
+
+    The penalty is None if no regularizer returns one.
+    """
     regularizers = [regularizer for regularizer in regularizer_list if regularizer is not None]
     if not regularizers:
         return None
@@ -103,11 +106,11 @@ def sum_regularizer(
 def apply_regularization(
     regularizer: Regularizer, weights_list: Sequence[Any] | None = None
 ) -> Tensor:
-    """The sum of the penalties of all weights, which joins REGULARIZATION_LOSSES.
+    """Return the sum of the penalties of all weights, and add it to REGULARIZATION_LOSSES.
 
-    weights_list: variables or tensors, or by default the collection WEIGHTS.
+    weights_list: variables or tensors, by default the collection WEIGHTS.
 
-    ValueError without weights, and for a penalty that is no scalar.
+    Raises ValueError without weights, and for a penalty that is not a scalar.
     """
     graph = get_default_graph()
     weights = list(weights_list or graph.get_collection(GraphKeys.WEIGHTS))

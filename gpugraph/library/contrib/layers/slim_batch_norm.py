@@ -1,4 +1,4 @@
-"""Batch normalization as a function, by the layer of `tf.layers`.
+"""Batch normalization as a function, implemented with the layer of `tf.layers`.
 
 Ioffe and Szegedy 2015, Batch Normalization: Accelerating Deep Network Training by Reducing
 Internal Covariate Shift.
@@ -31,9 +31,9 @@ _VARIABLES = {
 
 
 class _BatchNorm(BatchNormalization):
-    """The layer with what the function has besides: weights of examples, a debiased mean.
+    """The layer with the function's additional features: weighted examples, a debiased mean.
 
-    updates: the updates of the moving averages; they join no collection.
+    updates: the updates of the moving averages, which are in no collection.
     """
 
     def __init__(self, batch_weights: Any, zero_debias_moving_mean: bool, **kwargs: Any) -> None:
@@ -41,7 +41,7 @@ class _BatchNorm(BatchNormalization):
         self.batch_weights, self.debiases_mean = batch_weights, zero_debias_moving_mean
 
     def batch_moments(self, inputs: Tensor, axes: list[int], keepdims: bool) -> tuple[Any, Any]:
-        """The mean and variance of the inputs, the examples weighted."""
+        """Return the mean and variance of the inputs, with weighted examples."""
         if self.batch_weights is None:
             return super().batch_moments(inputs, axes, keepdims)
         weights = convert_to_tensor(self.batch_weights)
@@ -50,18 +50,21 @@ class _BatchNorm(BatchNormalization):
         return weighted_moments(inputs, axes, spread, keepdims=keepdims)
 
     def update_fused(self, moments_of_batch: list[Any], training: Any) -> None:
-        """Adds the updates of the averages: a debiased mean counts the steps that train alone."""
+        """Add the updates of the averages, unless `training` is known to be false.
+
+        A debiased mean counts only training steps.
+        """
         if static_bool(training) is not False:
             self.update_averages(moments_of_batch, training)
 
     def follow(self, average: Any, value: Any, momentum: Any = None) -> Tensor:
-        """The op by which an average follows a value."""
+        """Return the op that updates an average with a value."""
         if self.debiases_mean and average is self.moving_mean:
             return assign_moving_average(average, value, self.momentum)
         return super().follow(average, value, momentum)
 
     def add_update(self, updates: Any, inputs: Any = None) -> None:
-        """Keeps an update."""
+        """Store an update."""
         del inputs
         self._updates.append(updates)
 
@@ -92,23 +95,23 @@ def batch_norm(
     renorm_decay: float = 0.99,
     adjustment: Any = None,
 ) -> Tensor:
-    """Inputs less their mean, by their deviation, over all dimensions but the channels'.
+    """Normalize inputs to mean 0 and deviation 1 over all axes except the channels.
 
-    decay: of the moving averages of mean and variance, which are used where it does not train.
-    center, scale: whether `beta` is added, and `gamma` multiplied by.
+    decay: that of the moving averages of mean and variance, which are used outside of training.
+    center, scale: whether `beta` is added, and whether the result is multiplied by `gamma`.
     param_initializers, param_regularizers: of `beta`, `gamma`, `moving_mean`, `moving_variance`.
-    updates_collections: which the updates of the averages join, to be run with each step; None:
-      they run before the outputs are computed.
+    updates_collections: the collections for the updates of the averages, which must run with each
+      training step; with None they run before the outputs are computed.
     is_training: a bool, or a bool tensor or variable that each run evaluates.
-    batch_weights: [n], how much each of the inputs counts for mean and variance.
-    fused: False: the moving variance is that of the batch as a population. By default, and with
-      True, inputs of rank 2 or 4 go through one op for all, and it is that of a sample.
-    data_format: "NHWC", channels last, or "NCHW", second, for any rank.
-    zero_debias_moving_mean: whether the moving mean is corrected for having started at zero.
+    batch_weights: [n], the weight of each example in mean and variance.
+    fused: with False, the moving variance is the population variance of the batch. By default, and
+      with True, one fused op normalizes inputs of rank 2 or 4, and it is the sample variance.
+    data_format: "NHWC" for channels last, or "NCHW" for channels second, for any rank.
+    zero_debias_moving_mean: whether the moving mean is corrected for its start at zero.
     renorm, renorm_clipping, renorm_decay, adjustment: see `tf.layers.batch_normalization`.
 
-    ValueError for another data format, for inputs of unknown rank or channels, and for renorm
-    beside batch_weights, zero_debias_moving_mean or other updates_collections.
+    Raises ValueError for another data format, for inputs of unknown rank or channels, and for
+    renorm together with batch_weights, zero_debias_moving_mean or other updates_collections.
     """
     if data_format not in ("NHWC", "NCHW"):
         raise ValueError(f"data_format has to be either NCHW or NHWC, but it is {data_format!r}")
@@ -135,7 +138,7 @@ def batch_norm(
             adjustment=adjustment, name=within.name, _scope=within, _reuse=reuse,
         )  # fmt: skip
         if not is_plain or images is not source or batch_weights is not None:
-            layer.parameter_order = ("beta", "gamma")  # lists of variables are as TensorFlow's
+            layer.parameter_order = ("beta", "gamma")  # the variables are in TensorFlow's order
         outputs = layer.apply(images, training=is_training)
         for name in _VARIABLES:
             collect_variable(getattr(layer, name), variables_collections, name)
@@ -152,9 +155,9 @@ def _images(
     source: Tensor, data_format: str, fused: bool | None, batch_weights: Any, renorm: bool,
     adjustment: Any,
 ) -> Tensor:  # fmt: skip
-    """Vectors as images of one pixel where one op normalizes images; else the inputs.
+    """Return vectors as images of one pixel if the fused op can normalize them, else the inputs.
 
-    ValueError for inputs of unknown rank or channels.
+    Raise ValueError for inputs of unknown rank or channels.
     """
     sizes = source.shape.sizes
     if sizes is None:
@@ -172,7 +175,7 @@ def _images(
 
 
 def _collect_updates(updates: list[Any], collections: Any, outputs: Tensor) -> Tensor:
-    """Adds the updates to collections; None: they run before the outputs."""
+    """Add the updates to collections; if there are none, make them run before the outputs."""
     graph = get_default_graph()
     if collections is not None:
         for update in updates:

@@ -1,4 +1,4 @@
-"""Convolutions as functions: those of `tf.layers`, and depthwise ones."""
+"""Convolutions as functions: those of `tf.layers`, and depthwise convolutions."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ _LAYERS = {
     4: (Conv2D, ("NHWC", "NCHW")),
     5: (Conv3D, ("NDHWC", "NCDHW")),
 }
-"""By the rank of inputs, the layer and its data formats."""
+"""The layer and its data formats, by the rank of the inputs."""
 
 _RENAMES = {"kernel": "weights", "bias": "biases"}
 _DEPTHWISE = {
     "depthwise_kernel": "depthwise_weights", "pointwise_kernel": "pointwise_weights",
     "bias": "biases",
 }  # fmt: skip
-"""From the attributes of layers to the names of their variables here."""
+"""The names of variables here, by the attributes of layers."""
 
 
 def checked_format(data_format: str | None, formats: tuple[str, ...]) -> str:
-    """A data format as `tf.layers` names it; ValueError for one that is not of `formats`."""
+    """Return a data format as `tf.layers` names it. Raise ValueError if it is not in `formats`."""
     if data_format is not None and data_format not in formats:
         last, first = formats
         raise ValueError(
@@ -54,21 +54,21 @@ def checked_format(data_format: str | None, formats: tuple[str, ...]) -> str:
     return "channels_first" if str(data_format).startswith("NC") else "channels_last"
 
 
-_CONVOLUTION = """activation_fn(convolution(inputs, weights) + biases), for {of}.
+_CONVOLUTION = """Return activation_fn(convolution(inputs, weights) + biases), for {of}.
 
-    kernel_size, stride, rate: a number, or one for each dimension.
+    kernel_size, stride, rate: a number, or one for each axis.
     data_format: {formats} for inputs [n, channels, ...].
     normalizer_fn: `f(outputs, **normalizer_params)`, in place of the biases.
     biases_initializer: None for no biases.
-    variables_collections: what `weights` and `biases` join, or a dict of that.
+    variables_collections: the collections of `weights` and `biases`, or a dict of collections.
 
-    ValueError for another data format, for inputs of another rank or whose channels are unknown,
-    and for a stride and a rate that both are more than 1.
+    Raises ValueError for another data format, for inputs of another rank or with unknown channels,
+    and if both stride and rate are greater than 1.
     """
 
 
 def _convolution(name: str, dimensions: int | None, of: str, formats: str) -> Any:
-    """The layer of convolutions along so many dimensions; None: as many as the inputs have."""
+    """Return the function of a convolution along `dimensions` axes; None for any number of axes."""
 
     @with_options()
     @named(name, _CONVOLUTION.format(of=of, formats=formats))
@@ -121,9 +121,9 @@ def _transposed(name: str, scope: str, layer_class: Callable[..., Any], rank: in
     @with_options()
     @named(
         name,
-        """A transposed convolution, then biases and activation; see `tf.layers`.
+        """Apply a transposed convolution, then biases and activation; see `tf.layers`.
 
-    kernel_size, stride: a number, or one for each dimension. ValueError for another data format.
+    kernel_size, stride: a number, or one for each axis. Raises ValueError for another data format.
     """,
     )
     def layer(
@@ -165,12 +165,12 @@ def separable_convolution2d(
     rate: Any = 1,
     options: LayerOptions = LayerOptions(),  # noqa: B008
 ) -> Tensor:
-    """A convolution channel by channel, then one of single pixels; see `tf.layers`.
+    """Apply a depthwise convolution, then a pointwise one; see `tf.layers`.
 
-    num_outputs: None for the first part alone.
-    pointwise_initializer: of the second part, by default that of the first.
+    num_outputs: None for only the depthwise convolution.
+    pointwise_initializer: that of the pointwise convolution, by default that of the depthwise one.
 
-    ValueError for another data format; TypeError for inputs that are no floating point numbers.
+    Raises ValueError for another data format, and TypeError for inputs that are not floating-point.
     """
     layout = checked_format(data_format, ("NHWC", "NCHW"))
     if num_outputs is None:
@@ -192,7 +192,7 @@ def _depthwise(
     inputs: Any, kernel_size: Any, multiplier: int, stride: Any, padding: str, layout: str,
     rate: Any, options: LayerOptions,
 ) -> Tensor:  # fmt: skip
-    """The convolution channel by channel alone."""
+    """Apply only the depthwise convolution."""
     with variable_scope(options.scope, "SeparableConv2d", [inputs], reuse=options.reuse) as within:
         source = convert_to_tensor(inputs)
         channels = _channels(source, layout)
@@ -218,7 +218,7 @@ def convolution2d_in_plane(
     padding: str = "SAME",
     options: LayerOptions = LayerOptions(),  # noqa: B008
 ) -> Tensor:
-    """The convolution of each channel of images [n, h, w, channels] with the same weights [h, w].
+    """Convolve each channel of images [n, h, w, channels] with the same weights [h, w].
 
     kernel_size, stride: a number, or two (height, width).
     """
@@ -239,7 +239,7 @@ def convolution2d_in_plane(
 def _variable(
     name: str, shape: list[int], source: Tensor, options: LayerOptions, *, is_bias: bool
 ) -> Any:
-    """Weights or biases as the options say."""
+    """Create weights or biases according to the options."""
     return model_variable(
         name,
         shape=shape,

@@ -1,4 +1,4 @@
-"""Layers without variables of their own: dropout, flattening, and layers one after the other."""
+"""Layers without variables: dropout, flattening, and repeated or stacked layers."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def dropout(
     scope: Any = None,
     seed: int | None = None,
 ) -> Tensor:
-    """Keeps elements with probability `keep_prob`, scaled by its inverse; see `tf.nn.dropout`.
+    """Keep elements with probability `keep_prob`, scaled by its inverse; see `tf.nn.dropout`.
 
     is_training: a bool, or a bool tensor that each run evaluates; False leaves inputs unchanged.
     """
     with variable_scope(scope, "Dropout", [inputs]) as within:
         source = convert_to_tensor(inputs)
         with variable_scope(get_variable_scope()):
-            pass  # takes the name "Dropout", as TensorFlow does, so that ops are in "dropout_1"
+            pass  # uses up the name "Dropout", as TensorFlow does, so that ops are in "dropout_1"
         outputs: Tensor = smart_cond(
             is_training,
             lambda: dropout_ops.dropout(
@@ -48,14 +48,14 @@ def dropout(
 
 @add_arg_scope
 def flatten(inputs: Any, outputs_collections: Any = None, scope: str | None = None) -> Tensor:
-    """All dimensions but the first as one: [n, ...] to [n, k], and [n] to [n, 1]."""
+    """Merge all axes after the first: [n, ...] becomes [n, k], and [n] becomes [n, 1]."""
     with name_scope(scope, "Flatten", [inputs]) as within:
         outputs = flatten_layer(convert_to_tensor(inputs))
         return collect_outputs(outputs_collections, within, outputs)
 
 
 def _name_of(layer: Callable[..., Any], default: str) -> str:
-    """The name of the layers of `repeat` and `stack`: the function's."""
+    """Return the name of the layers of `repeat` and `stack`, that of the function."""
     function = layer.func if isinstance(layer, partial) else layer
     return getattr(function, "__name__", default)
 
@@ -64,9 +64,10 @@ def _name_of(layer: Callable[..., Any], default: str) -> str:
 def repeat(
     inputs: Any, repetitions: int, layer: Callable[..., Any], *args: Any, **kwargs: Any
 ) -> Any:
-    """`layer(outputs, *args, **kwargs)` so many times, in scopes `name_1` and so on.
+    """Apply `layer(outputs, *args, **kwargs)` repeatedly, in scopes `name_1` and so on.
 
-    scope: of all, "Repeat" by default; the layers' are named by it, or by the function.
+    scope: the enclosing scope, "Repeat" by default. The scopes of the layers are named after it, or
+    after the function.
     """
     scope = kwargs.pop("scope", None)
     with variable_scope(scope, "Repeat", [inputs]):
@@ -79,12 +80,14 @@ def repeat(
 
 @add_arg_scope
 def stack(inputs: Any, layer: Callable[..., Any], stack_args: Sequence[Any], **kwargs: Any) -> Any:
-    """`layer(outputs, *args, **kwargs)` for each of `stack_args`, in scopes `name_1` and so on.
+    """Apply `layer(outputs, *args, **kwargs)` for each of `stack_args`, in scopes `name_1` and so
+    on.
 
     stack_args: an argument, or a list of arguments, for each layer.
-    scope: of all, "Stack" by default; the layers' are named by it, or by the function.
+    scope: the enclosing scope, "Stack" by default. The scopes of the layers are named after it, or
+    after the function.
 
-    ValueError when `stack_args` is no list or tuple.
+    Raises ValueError if `stack_args` is not a list or tuple.
     """
     scope = kwargs.pop("scope", None)
     if not isinstance(stack_args, (list, tuple)):

@@ -1,4 +1,4 @@
-"""Normalizations other than by batches, and biases alone."""
+"""Normalizations other than batch normalization, and separate biases."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _scale_and_offset(
     sizes: Sequence[int], inputs: Tensor, wanted: Mapping[str, bool], trainable: bool,
     collections: Any, initializers: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:  # fmt: skip
-    """The variables `beta` and `gamma`, None where they are not wanted."""
+    """Create the variables `beta` and `gamma`; None for one that is not wanted."""
     defaults = {"beta": ZEROS, "gamma": ONES}
     return {
         name: model_variable(
@@ -81,13 +81,13 @@ def layer_norm(
     begin_params_axis: int = -1,
     scope: Any = None,
 ) -> Tensor:
-    """Inputs less their mean, by their deviation, example by example. Source: arXiv:1607.06450.
+    """Normalize each example to mean 0 and deviation 1. Source: arXiv:1607.06450.
 
-    center, scale: whether `beta` is added, and `gamma` multiplied by.
-    begin_norm_axis: the first of the dimensions that are normalized together.
-    begin_params_axis: the first of the dimensions that `beta` and `gamma` have.
+    center, scale: whether `beta` is added, and whether the result is multiplied by `gamma`.
+    begin_norm_axis: the first of the axes that are normalized together.
+    begin_params_axis: the first of the axes that `beta` and `gamma` have.
 
-    ValueError for inputs of unknown rank, axes beyond it, and unknown sizes of `beta`.
+    Raises ValueError for inputs of unknown rank, axes outside it, and unknown sizes of `beta`.
     """
     with variable_scope(scope, "LayerNorm", [inputs], reuse=reuse) as within:
         source = convert_to_tensor(inputs)
@@ -139,11 +139,11 @@ def instance_norm(
     data_format: str = "NHWC",
     scope: Any = None,
 ) -> Tensor:
-    """Each channel of each example less its mean, by its deviation. Source: arXiv:1607.08022.
+    """Normalize each channel of each example to mean 0 and deviation 1. Source: arXiv:1607.08022.
 
-    Arguments as of `layer_norm`; param_initializers: of `beta` and `gamma`.
+    The arguments are those of `layer_norm`; param_initializers: of `beta` and `gamma`.
 
-    ValueError for another data format, and inputs of unknown rank or channels.
+    Raises ValueError for another data format, and for inputs of unknown rank or channels.
     """
     _check_format(data_format)
     with variable_scope(scope, "InstanceNorm", [inputs], reuse=reuse) as within:
@@ -188,17 +188,17 @@ def group_norm(
     scope: Any = None,
     mean_close_to_zero: bool = False,
 ) -> Tensor:
-    """Groups of channels of each example less their mean, by their deviation.
+    """Normalize groups of channels of each example to mean 0 and deviation 1.
 
     Source: Wu and He, 2018 (arXiv:1803.08494).
 
-    groups: how many; channels_axis: the channels' dimension; reduction_axes: the others that are
-      normalized together, all before or all after it.
-    mean_close_to_zero: whether the variance is computed without subtracting the mean first,
-      which is exact enough for a mean near 0.
+    groups: the number of groups; channels_axis: the axis of the channels; reduction_axes: the other
+      axes that are normalized together, all before or all after the channels.
+    mean_close_to_zero: whether the variance is computed without subtracting the mean first, which
+      is exact enough for a mean near 0.
 
-    ValueError for inputs of unknown rank or channels, axes beyond the rank or on both sides of
-    the channels, and channels that groups do not divide.
+    Raises ValueError for inputs of unknown rank or channels, for axes outside the rank or on both
+    sides of the channels, and for a number of channels that is not a multiple of `groups`.
     """
     with variable_scope(scope, "GroupNorm", [inputs], reuse=reuse) as within:
         source = convert_to_tensor(inputs)
@@ -259,9 +259,9 @@ def _mean(values: Tensor, axes: list[int]) -> Tensor:
 
 @add_arg_scope
 def unit_norm(inputs: Any, dim: int, epsilon: float = 1e-7, scope: str | None = None) -> Tensor:
-    """Inputs by their length along `dim`, the root of the sum of squares and `epsilon`.
+    """Divide inputs by their length along `dim`, the root of the sum of the squares and `epsilon`.
 
-    ValueError for inputs of unknown rank, and for a dimension that they have not.
+    Raises ValueError for inputs of unknown rank, and for an axis that they do not have.
     """
     with name_scope(scope, "UnitNorm", [inputs]):
         source = convert_to_tensor(inputs)
@@ -289,10 +289,10 @@ def bias_add(
     data_format: str = "NHWC",
     scope: Any = None,
 ) -> Tensor:
-    """activation_fn(inputs + biases), a bias for each channel.
+    """Return activation_fn(inputs + biases), with one bias for each channel.
 
-    ValueError for another data format, "NCHW" with inputs that are no images, and inputs of
-    unknown rank or channels.
+    Raises ValueError for another data format, for "NCHW" with inputs that are not images, and for
+    inputs of unknown rank or channels.
     """
     _check_format(data_format)
     with variable_scope(scope, "BiasAdd", [inputs], reuse=reuse) as within:

@@ -1,4 +1,4 @@
-"""Pooling as functions: the largest element or the mean of windows."""
+"""Pooling as functions: the maximum or the mean of windows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FORMATS = {2: ("NHWC", "NCHW"), 3: ("NDHWC", "NCDHW")}
 def _pool(
     name: str, default_scope: str, layer_class: Callable[..., Any], dimensions: int, summary: str
 ) -> Callable[..., Tensor]:
-    """The function that applies a pooling layer of `tf.layers`."""
+    """Return a function that applies a pooling layer of `tf.layers`."""
     formats = _FORMATS[dimensions]
 
     @add_arg_scope
@@ -30,7 +30,7 @@ def _pool(
         name,
         f"""{summary}
 
-    kernel_size, stride: a number, or one for each dimension. ValueError for another data format.
+    kernel_size, stride: a number, or one for each axis. Raises ValueError for another data format.
     """,
     )
     def layer(
@@ -58,28 +58,28 @@ max_pool2d = _pool(
     "MaxPool2D",
     MaxPooling2D,
     2,
-    "The largest element of each window of images, channel by channel; see `tf.nn.max_pool`.",
+    "Return the maximum of each window of images, by channel; see `tf.nn.max_pool`.",
 )
 avg_pool2d = _pool(
     "avg_pool2d",
     "AvgPool2D",
     AveragePooling2D,
     2,
-    "The mean of each window of images, channel by channel; see `tf.nn.avg_pool`.",
+    "Return the mean of each window of images, by channel; see `tf.nn.avg_pool`.",
 )
 max_pool3d = _pool(
     "max_pool3d",
     "MaxPool3D",
     MaxPooling3D,
     3,
-    "The largest element of windows in volumes, channel by channel; see `tf.nn.max_pool3d`.",
+    "Return the maximum of each window of volumes, by channel; see `tf.nn.max_pool3d`.",
 )
 avg_pool3d = _pool(
     "avg_pool3d",
     "AvgPool3D",
     AveragePooling3D,
     3,
-    "The mean of windows in volumes, channel by channel; see `tf.nn.avg_pool3d`.",
+    "Return the mean of each window of volumes, by channel; see `tf.nn.avg_pool3d`.",
 )
 
 
@@ -95,12 +95,12 @@ def pool(
     outputs_collections: Any = None,
     scope: str | None = None,
 ) -> Tensor:
-    """Pooling along any number of dimensions; see `tf.nn.pool`.
+    """Pool along any number of axes; see `tf.nn.pool`.
 
     pooling_type: "MAX" or "AVG". kernel_size, stride, dilation_rate: a number, or one for each
-    dimension.
+    axis.
 
-    ValueError for inputs of unknown rank.
+    Raises ValueError for inputs of unknown rank.
     """
     kind = text_of("pooling_type", pooling_type)
     with name_scope(scope, f"{kind.lower()}_pool", [inputs]) as within:

@@ -1,4 +1,4 @@
-"""Layers that rearrange, encode or select, most of them without variables."""
+"""Layers that rearrange, encode or select elements, most of them without variables."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 
 
 def _known_sizes(tensor: Tensor) -> list[Any]:
-    """The sizes, as numbers where they are known, else as scalar tensors."""
+    """Return the sizes, as numbers if they are known, else as scalar tensors."""
     sizes = tensor.shape.as_list()
     if None not in sizes:
         return sizes
@@ -40,7 +40,7 @@ def _known_sizes(tensor: Tensor) -> list[Any]:
 
 @add_arg_scope
 def softmax(logits: Any, scope: str | None = None) -> Tensor:
-    """The softmax along the last dimension of logits of any rank."""
+    """Return the softmax along the last axis of logits of any rank."""
     with name_scope(scope, "softmax", [logits]):
         return softmax_of(convert_to_tensor(logits))
 
@@ -54,7 +54,7 @@ def one_hot_encoding(
     outputs_collections: Any = None,
     scope: str | None = None,
 ) -> Tensor:
-    """Labels [n] as rows [n, num_classes] of `off_value` with one `on_value`."""
+    """Encode labels [n] as rows [n, num_classes] of `off_value` with one `on_value`."""
     with name_scope(scope, "OneHotEncoding", [labels, num_classes]) as within:
         source = convert_to_tensor(labels)
         if source.dtype == dtypes.int32:
@@ -65,9 +65,10 @@ def one_hot_encoding(
 
 @add_arg_scope
 def maxout(inputs: Any, num_units: int, axis: int = -1, scope: str | None = None) -> Tensor:
-    """The largest of each `channels / num_units` features in a row: as many as units are left.
+    """Return the maximum of each group of `channels / num_units` adjacent features.
 
-    Source: Goodfellow et al., 2013 (arXiv:1302.4389). ValueError where units do not divide them.
+    Source: Goodfellow et al., 2013 (arXiv:1302.4389). Raises ValueError if the number of channels
+    is not a multiple of `num_units`.
     """
     with name_scope(scope, "MaxOut", [inputs]):
         source = convert_to_tensor(inputs)
@@ -88,9 +89,9 @@ def images_to_sequence(
     inputs: Any, data_format: str = "NHWC", outputs_collections: Any = None,
     scope: str | None = None,
 ) -> Tensor:  # fmt: skip
-    """Images [n, h, w, channels] as sequences along their width, [w, n * h, channels].
+    """Convert images [n, h, w, channels] to sequences along their width, [w, n * h, channels].
 
-    ValueError for another data format.
+    Raises ValueError for another data format.
     """
     if data_format not in ("NHWC", "NCHW"):
         raise ValueError(f"data_format has to be either NCHW or NHWC, but it is {data_format!r}")
@@ -109,7 +110,7 @@ def sequence_to_images(
     inputs: Any, height: int, output_data_format: str = "channels_last",
     outputs_collections: Any = None, scope: str | None = None,
 ) -> Tensor:  # fmt: skip
-    """Sequences [w, n * height, channels] as the images that `images_to_sequence` had."""
+    """Convert sequences [w, n * height, channels] to images: invert `images_to_sequence`."""
     with name_scope(scope, "SequenceToImages", [inputs]) as within:
         source = convert_to_tensor(inputs)
         _, rows, depth = source.shape.as_list()
@@ -129,13 +130,13 @@ def spatial_softmax(
     trainable: bool = True,
     data_format: str = "NHWC",
 ) -> Tensor:
-    """Where each channel of images is: the mean position by the softmax of its pixels.
+    """Return the mean position of each channel of images, weighted by the softmax of its pixels.
 
-    [n, h, w, channels] to [n, 2 * channels], of each channel two numbers in [-1, 1].
+    [n, h, w, channels] becomes [n, 2 * channels], with two numbers in [-1, 1] for each channel.
 
-    temperature: what features are divided by; by default a variable that starts at 1.
+    temperature: the divisor of the features; by default a variable with initial value 1.
 
-    ValueError for another data format, and unknown channels.
+    Raises ValueError for another data format, and for unknown channels.
     """
     if data_format not in ("NHWC", "NCHW"):
         raise ValueError(f"data_format has to be either NCHW or NHWC, but it is {data_format!r}")
@@ -171,7 +172,7 @@ def spatial_softmax(
 def dense_to_sparse(
     tensor: Any, eos_token: Any = 0, outputs_collections: Any = None, scope: str | None = None
 ) -> SparseTensor:
-    """The elements that are not `eos_token`, as a SparseTensor."""
+    """Return the elements that are not `eos_token`, as a SparseTensor."""
     with variable_scope(scope, "dense_to_sparse", [tensor]) as within:
         source = convert_to_tensor(tensor)
         indices = where(not_equal(source, convert_to_tensor(eos_token, source.dtype)))
@@ -183,7 +184,7 @@ def dense_to_sparse(
 
 
 def scale_gradient(inputs: Any, gradient_multiplier: Any) -> Tensor:
-    """The inputs; the gradient is multiplied on its way back."""
+    """Return the inputs, and multiply their gradient in the backward pass."""
 
     @custom_gradient
     def multiply_back(values: Tensor) -> Any:
@@ -199,7 +200,7 @@ def scale_gradient(inputs: Any, gradient_multiplier: Any) -> Tensor:
 def poincare_normalize(
     x: Any, axis: int = 1, epsilon: float = 1e-5, name: str | None = None
 ) -> Tensor:
-    """`x` brought into the ball of radius 1 - epsilon along `axis`, where it is beyond.
+    """Project `x` into the ball of radius 1 - epsilon along `axis` if it is outside.
 
     Source: Nickel and Kiela, 2017 (arXiv:1705.08039).
     """

@@ -1,4 +1,4 @@
-"""Summaries of what is in collections: weights, biases, activations."""
+"""Summaries of the tensors in collections: weights, biases, activations."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _WITH_ZEROS = ("Relu", "Relu6", "Softplus")
 
 
 def summarize_tensor(tensor: Any, tag: str | None = None) -> Tensor | None:
-    """A scalar summary of a scalar, else a histogram; None for strings and bools.
+    """Return a scalar summary of a scalar, else a histogram; None for strings and bools.
 
     tag: by default the tensor's name and `_summary`.
     """
@@ -34,9 +34,9 @@ def summarize_tensor(tensor: Any, tag: str | None = None) -> Tensor | None:
 
 
 def summarize_activation(op: Tensor) -> Tensor:
-    """A histogram of a layer's output, and how many of its elements are cut off.
+    """Return a histogram of a layer's output, and add summaries of the share of clipped elements.
 
-    That is the share of zeros (of Relu, Relu6 and Softplus), and of sixes (of Relu6), as scalars.
+    These are the share of zeros (of Relu, Relu6 and Softplus), and of sixes (of Relu6), as scalars.
     """
     if not hasattr(op, "op"):
         op = convert_to_tensor(op)
@@ -49,14 +49,14 @@ def summarize_activation(op: Tensor) -> Tensor:
 
 
 def _share(compare: Callable[..., Tensor], tensor: Tensor, limit: float) -> Tensor:
-    """The share of a tensor's elements that lie on the other side of a limit."""
+    """Return the share of a tensor's elements for which the comparison with the limit is true."""
     return reduce_mean(cast(compare(tensor, cast(limit, tensor.dtype)), dtypes.float32))
 
 
 def summarize_tensors(
     tensors: Iterable[Any], summarizer: Callable[[Any], Any] = summarize_tensor
 ) -> list[Any]:
-    """The summary of each tensor."""
+    """Return the summary of each tensor."""
     return [summarizer(tensor) for tensor in tensors]
 
 
@@ -65,9 +65,9 @@ def summarize_collection(
     name_filter: str | None = None,
     summarizer: Callable[[Any], Any] = summarize_tensor,
 ) -> list[Any]:
-    """The summary of each tensor of a collection of the default graph.
+    """Return the summary of each tensor in a collection of the default graph.
 
-    name_filter: a regular expression with which the names of those that are summarized begin.
+    name_filter: a regular expression that the start of a tensor's name must match.
     """
     tensors = get_default_graph().get_collection(collection)
     chosen = (t for t in tensors if name_filter is None or re.match(name_filter, t.op.name))
@@ -82,5 +82,5 @@ summarize_biases = partial(summarize_collection, GraphKeys.BIASES)
 def summarize_activations(
     name_filter: str | None = None, summarizer: Callable[[Any], Any] = summarize_activation
 ) -> list[Any]:
-    """As `summarize_collection`, of the collection ACTIVATIONS."""
+    """Call `summarize_collection` for the collection ACTIVATIONS."""
     return summarize_collection(GraphKeys.ACTIVATIONS, name_filter, summarizer)

@@ -1,4 +1,4 @@
-"""An op that computes a loss and trains by it: what slim and `contrib.training` share."""
+"""An op that computes a loss and trains by it; slim and `contrib.training` share it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from gpugraph.ops.reductions.clip_by_norm import clip_by_norm, global_norm
 from gpugraph.platform import logging
 
 USE_GLOBAL_STEP: Any = 0
-"""Stands for the graph's global step, which is made where there is none."""
+"""Stands for the graph's global step, which is created if there is none."""
 
 Gradients = Sequence[tuple[Any, Any]]
 
@@ -43,16 +43,17 @@ def create_train_op(
     colocate_gradients_with_ops: bool = False,
     check_numerics: bool = True,
 ) -> Tensor:
-    """The loss, whose evaluation runs the updates, then trains the variables by one step.
+    """Return the loss, whose evaluation runs the updates, then trains the variables by one step.
 
     It is added to the collection TRAIN_OP.
 
     Args:
-      global_step: what counts the steps; None: nothing does.
-      update_ops: run before the loss is computed; None: those of the collection UPDATE_OPS.
-      variables_to_train: None: all that are trainable. ValueError for others, or for none.
-      transform_grads_fn: of pairs of gradients and variables.
-      check_numerics: whether a loss that is infinite or no number is an InvalidArgumentError.
+      global_step: the variable that counts steps; None for no count.
+      update_ops: run before the loss is computed; None for the collection UPDATE_OPS.
+      variables_to_train: None for all trainable variables. Raises ValueError for others, or for
+        none.
+      transform_grads_fn: a function of pairs of gradients and variables.
+      check_numerics: whether an infinite or NaN loss raises InvalidArgumentError.
     """
     if global_step is USE_GLOBAL_STEP:
         global_step = get_or_create_global_step()
@@ -83,7 +84,7 @@ def _checked(loss: Tensor) -> Tensor:
 
 
 def _after_updates(loss: Tensor, update_ops: Any) -> Tensor:
-    """The loss, computed after the updates."""
+    """Return the loss, computed after the updates."""
     known = get_default_graph().get_collection(GraphKeys.UPDATE_OPS)
     updates = list(known if update_ops is None else update_ops)
     if not set(known) <= set(updates):
@@ -110,7 +111,7 @@ def _to_train(variables: Any) -> list[Any]:
 
 
 def add_gradients_summaries(grads_and_vars: Gradients) -> list[Any]:
-    """A histogram and the norm of each gradient, as summaries."""
+    """Add summaries for each gradient: a histogram and its norm."""
     summaries = []
     for grad, variable in grads_and_vars:
         if grad is None:
@@ -123,7 +124,7 @@ def add_gradients_summaries(grads_and_vars: Gradients) -> list[Any]:
 
 
 def clip_gradient_norms(gradients_to_variables: Gradients, max_norm: Any) -> Gradients:
-    """The pairs, each gradient clipped to a norm."""
+    """Return the pairs with each gradient clipped to a norm."""
     clip = partial(clip_by_norm, clip_norm=max_norm)
     return [
         (None if grad is None else _of_values(grad, clip), variable)
@@ -132,16 +133,16 @@ def clip_gradient_norms(gradients_to_variables: Gradients, max_norm: Any) -> Gra
 
 
 def clip_gradient_norms_fn(max_norm: Any) -> Callable[[Gradients], Gradients]:
-    """`clip_gradient_norms` as a `transform_grads_fn`."""
+    """Return `clip_gradient_norms` as a `transform_grads_fn`."""
     return lambda gradients: clip_gradient_norms(gradients, max_norm)
 
 
 def multiply_gradients(
     grads_and_vars: Gradients, gradient_multipliers: Mapping[Any, Any]
 ) -> Gradients:
-    """The pairs, gradients times the factors that are there, by variable or its op's name.
+    """Return the pairs with gradients multiplied by their factors, by variable or its op's name.
 
-    ValueError without factors, and where a variable that has one has no gradient.
+    Raises ValueError without factors, and if a variable with a factor has no gradient.
     """
     if not isinstance(gradient_multipliers, Mapping):
         raise ValueError("`gradient_multipliers` must be a dict.")
@@ -160,7 +161,7 @@ def multiply_gradients(
 
 
 def _of_values(grad: Any, change: Callable[[Any], Any]) -> Any:
-    """The gradient, its values changed."""
+    """Return the gradient with `change` applied to its values."""
     if isinstance(grad, IndexedSlices):
         return IndexedSlices(change(grad.values), grad.indices, grad.dense_shape)
     return change(grad)

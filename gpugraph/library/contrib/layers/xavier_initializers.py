@@ -1,4 +1,4 @@
-"""Initializers that scale with how many units a variable connects.
+"""Initializers that scale with the number of units that a variable connects.
 
 Glorot and Bengio 2010, Understanding the difficulty of training deep feedforward neural networks;
 He et al. 2015, Delving Deep into Rectifiers.
@@ -16,15 +16,16 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.random.random_ops import random_uniform, truncated_normal
 
 _MODES = ("FAN_IN", "FAN_OUT", "FAN_AVG")
-_CUT = 1.3  # what a normal distribution loses of its variance where it is cut at two deviations
+_CUT = 1.3  # makes up for the variance lost by truncation at two standard deviations
 
 
 def xavier_initializer(
     uniform: bool = True, seed: int | None = None, dtype: Any = dtypes.float32
 ) -> Callable[..., Tensor]:
-    """Keeps the scale of gradients about the same in all layers; uniform, or normal.
+    """Return an initializer, uniform or normal, that keeps gradients at a similar scale in all
+    layers.
 
-    TypeError for a dtype that is not floating.
+    Raises TypeError for a dtype that is not floating-point.
     """
     return variance_scaling_initializer(1.0, "FAN_AVG", uniform, seed, dtype)
 
@@ -39,12 +40,14 @@ def variance_scaling_initializer(
     seed: int | None = None,
     dtype: Any = dtypes.float32,
 ) -> Callable[..., Tensor]:
-    """Values of variance `factor` / n, uniform, or normal and cut at two deviations.
+    """Return an initializer with variance `factor` / n.
 
-    mode: n is how many units a result is made of ("FAN_IN"), how many a unit goes into
-      ("FAN_OUT"), or the mean of both ("FAN_AVG").
+    The values are uniform, or normal and truncated at two standard deviations.
 
-    TypeError for another mode, and for a dtype that is not floating.
+    mode: n is the number of input units of each output ("FAN_IN"), the number of outputs of each
+      input unit ("FAN_OUT"), or the mean of both ("FAN_AVG").
+
+    Raises TypeError for another mode, and for a dtype that is not floating-point.
     """
     _check_floating(dtype)
     if mode not in _MODES:
@@ -65,7 +68,9 @@ def variance_scaling_initializer(
 
 
 def _fans(shape: Sequence[int]) -> tuple[float, float]:
-    """How many units a result is made of, and how many a unit goes into."""
+    """Return the number of input units of each output, and the number of outputs of each input
+    unit.
+    """
     sizes = [float(size) for size in shape] or [1.0]
     window = math.prod(sizes[:-2])
     return window * sizes[-2 if len(sizes) > 1 else -1], window * sizes[-1]

@@ -1,5 +1,5 @@
-"""`tf.contrib.slim`'s models: `nets` has the networks, `model_analyzer` counts variables,
-`learning` makes ops that train."""
+"""The models of `tf.contrib.slim`: `nets` has the networks, `model_analyzer` counts variables,
+`learning` creates training ops."""
 
 from gpugraph.library.contrib.slim_models import (
     learning as learning,

@@ -1,4 +1,4 @@
-"""`tf.contrib.slim.data_decoder`: what decoders of records have in common."""
+"""`tf.contrib.slim.data_decoder`: the interface of record decoders."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 
 
 class DataDecoder(abc.ABC):
-    """Decodes a record into items, which it lists by their names."""
+    """Decodes a record into named items, and lists their names."""
 
     @abc.abstractmethod
     def decode(self, data: Any, items: Sequence[str]) -> list[Any]:
-        """The tensors of the items that are asked for, in their order."""
+        """Return the tensors of the requested items, in their order."""
 
     @abc.abstractmethod
     def list_items(self) -> list[str]:
-        """The names of the items that can be decoded."""
+        """Return the names of the items that can be decoded."""

@@ -1,4 +1,4 @@
-"""`tf.contrib.slim.learning`: an op that trains, made of a loss."""
+"""`tf.contrib.slim.learning`: a training op from a loss."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def create_train_op(
     gradient_multipliers: Mapping[Any, Any] | None = None,
     check_numerics: bool = True,
 ) -> Tensor:
-    """The loss, whose evaluation trains; see `tf.contrib.training.create_train_op`.
+    """Return the loss, whose evaluation trains; see `tf.contrib.training.create_train_op`.
 
-    clip_gradient_norm: the norm that each gradient is clipped to; 0: none.
+    clip_gradient_norm: the norm to which each gradient is clipped; 0 for no clipping.
     gradient_multipliers: factors of gradients by variable or its name.
     """
 

@@ -1,4 +1,4 @@
-"""How many elements and bytes variables and operations have, as a table."""
+"""Tables of the numbers of elements and bytes of variables and operations."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from gpugraph.graph.client.client_graph import Graph
 
 
 def tensor_description(var: Any) -> str:
-    """The dtype and shape of a variable or tensor: `(float32 3x4)`."""
+    """Return the dtype and shape of a variable or tensor: `(float32 3x4)`."""
     sizes = "x".join("?" if size is None else str(size) for size in as_shape(var.shape).as_list())
     return f"({var.dtype.name} {sizes})"
 
 
 def analyze_vars(variables: Iterable[Any], print_info: bool = False) -> tuple[int, int]:
-    """The number of elements of these variables, and of their bytes.
+    """Return the number of elements of these variables, and the number of their bytes.
 
-    print_info: whether they are printed, one a line. TypeError for what has no shape.
+    print_info: whether they are printed, one on each line. Raises TypeError for a value without
+    shape.
     """
     lines, total_size, total_bytes = [], 0, 0
     for variable in variables:
@@ -36,7 +37,7 @@ def analyze_vars(variables: Iterable[Any], print_info: bool = False) -> tuple[in
 
 
 def analyze_ops(graph: Graph, print_info: bool = False) -> int:
-    """The number of elements of all outputs of a graph; those of unknown shape count 0.
+    """Return the number of elements of all outputs of a graph; outputs of unknown shape count 0.
 
     print_info: whether operations are printed, with their outputs.
     """

@@ -1,6 +1,6 @@
-"""`tf.contrib.slim.tfexample_decoder`: Examples decoded into items, by a handler for each.
+"""`tf.contrib.slim.tfexample_decoder`: decodes Examples into items, with a handler for each item.
 
-An item is a tensor that a handler computes of some features: an image, boxes, numbers in a shape.
+An item is a tensor that a handler computes from some features: an image, boxes, numbers in a shape.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Tensors = Mapping[str, Any]
 
 
 def _dense(value: Any, default_value: Any = None) -> client_tensor.Tensor:
-    """A tensor as it is, a SparseTensor as a dense one."""
+    """Convert a SparseTensor to a dense tensor; return a dense tensor unchanged."""
     if not isinstance(value, sparse_tensor.SparseTensor):
         return value
     default = {} if default_value is None else {"default_value": default_value}
@@ -37,7 +37,7 @@ def _dense(value: Any, default_value: Any = None) -> client_tensor.Tensor:
 
 
 class ItemHandler(abc.ABC):
-    """Computes an item of the features of some keys; one key needs no list."""
+    """Computes an item from the features with some keys; a single key needs no list."""
 
     def __init__(self, keys: Any) -> None:
         self._keys = list(keys) if isinstance(keys, (tuple, list)) else [keys]
@@ -49,25 +49,25 @@ class ItemHandler(abc.ABC):
 
     @abc.abstractmethod
     def tensors_to_item(self, keys_to_tensors: Tensors) -> Any:
-        """The item, of the features' tensors by their keys."""
+        """Return the item, given the tensors of the features by key."""
 
 
 class ItemHandlerCallback(ItemHandler):
-    """An item that a function computes of the tensors by their keys."""
+    """An item that a function computes from the tensors by key."""
 
     def __init__(self, keys: Any, func: Callable[[Tensors], Any]) -> None:
         super().__init__(keys)
         self._func = func
 
     def tensors_to_item(self, keys_to_tensors: Tensors) -> Any:
-        """What the function gives."""
+        """Return the result of the function."""
         return self._func(keys_to_tensors)
 
 
 class BoundingBox(ItemHandler):
-    """Boxes, float [n, 4], of four features of n numbers each; ymin, xmin, ymax, xmax by default.
+    """Boxes, float [n, 4], from four features of n numbers each; ymin, xmin, ymax, xmax by default.
 
-    ValueError for another number of keys. prefix: of all keys.
+    Raises ValueError for another number of keys. prefix: the prefix of all keys.
     """
 
     def __init__(self, keys: Sequence[str] | None = None, prefix: str = "") -> None:
@@ -77,7 +77,7 @@ class BoundingBox(ItemHandler):
         super().__init__([prefix + key for key in keys])
 
     def tensors_to_item(self, keys_to_tensors: Tensors) -> Any:
-        """The boxes, a row each."""
+        """Return the boxes, one in each row."""
         sides = (keys_to_tensors[key] for key in self._keys)
         return transpose(stack([getattr(side, "values", side) for side in sides]))
 
@@ -85,8 +85,10 @@ class BoundingBox(ItemHandler):
 class Tensor(ItemHandler):
     """A feature as a dense tensor.
 
-    shape_keys: features that hold the shape, or its sizes one by one. shape: the shape itself.
-    default_value: where a sparse feature has none. ValueError for both `shape_keys` and `shape`.
+    shape_keys: the feature with the shape, or features with the single sizes. shape: the shape
+    itself.
+    default_value: the value of elements that a sparse feature lacks. Raises ValueError for both
+    `shape_keys` and `shape`.
     """
 
     def __init__(
@@ -100,7 +102,7 @@ class Tensor(ItemHandler):
         self._shape, self._default_value = shape, default_value
 
     def tensors_to_item(self, keys_to_tensors: Tensors) -> Any:
-        """The tensor, of its shape."""
+        """Return the tensor with its shape."""
         tensor, shape = keys_to_tensors[self._tensor_key], self._shape
         if self._shape_keys:
             sizes = stack([_dense(keys_to_tensors[key]) for key in self._shape_keys])
@@ -113,7 +115,7 @@ class Tensor(ItemHandler):
 
 
 class LookupTensor(Tensor):
-    """As `Tensor`, looked up in a table: what `table.lookup` gives."""
+    """A `Tensor` that is looked up in a table, by `table.lookup`."""
 
     def __init__(
         self,
@@ -127,14 +129,14 @@ class LookupTensor(Tensor):
         self._table = table
 
     def tensors_to_item(self, keys_to_tensors: Tensors) -> Any:
-        """The values of the table."""
+        """Return the values of the table."""
         return self._table.lookup(super().tensors_to_item(keys_to_tensors))
 
 
 class BackupHandler(ItemHandler):
-    """The item of `handler`, or, where it has no elements, that of `backup`.
+    """The item of `handler`, or that of `backup` if the first has no elements.
 
-    ValueError for what is no ItemHandler.
+    Raises ValueError for values that are not an ItemHandler.
     """
 
     def __init__(self, handler: ItemHandler, backup: ItemHandler) -> None:
@@ -145,17 +147,18 @@ class BackupHandler(ItemHandler):
         self._handler, self._backup = handler, backup
 
     def tensors_to_item(self, keys_to_tensors: Tensors) -> Any:
-        """The item of one of the two."""
+        """Return the item of one of the two handlers."""
         item = self._handler.tensors_to_item(keys_to_tensors)
         is_empty = raw_ops.Equal(raw_ops.Size(item), np.array(0, np.int32))
         return cond(is_empty, lambda: self._backup.tensors_to_item(keys_to_tensors), lambda: item)
 
 
 class SparseTensor(ItemHandler):
-    """A SparseTensor, of features that hold its last indices and its values.
+    """A SparseTensor from two features: the indices along its last axis, and the values.
 
-    shape_key: of a feature that holds the shape; shape: the shape itself; else it is that of the
-    indices. densify: the item is a dense tensor, with `default_value` elsewhere.
+    shape_key: the key of a feature with the shape; shape: the shape itself; the default is the
+    shape of the indices. densify: whether the item is a dense tensor, with `default_value` at all
+    other indices.
     """
 
     def __init__(
@@ -173,7 +176,7 @@ class SparseTensor(ItemHandler):
         self._densify, self._default_value = densify, default_value
 
     def tensors_to_item(self, keys_to_tensors: Tensors) -> Any:
-        """The tensor of the indices and values."""
+        """Return the tensor of the indices and values."""
         indices, values = keys_to_tensors[self._indices_key], keys_to_tensors[self._values_key]
         if self._shape_key:
             shape = _dense(keys_to_tensors[self._shape_key])
@@ -186,11 +189,11 @@ class SparseTensor(ItemHandler):
 
 
 class Image(ItemHandler):
-    """An image of its bytes: uint8 [height, width, channels], in the formats of `decode_image`.
+    """An image from its bytes: uint8 [height, width, channels], in the formats of `decode_image`.
 
-    A format "raw" or "RAW" are the pixels as `dtype`. shape: the image's, else its height and width
-    are open. repeated: the feature holds several images of one size, the item is a batch.
-    dct_method: of JPEG files, which are not decoded here.
+    For the format "raw" or "RAW", the bytes are the pixels as `dtype`. shape: that of the image;
+    without it, height and width are unknown. repeated: the feature holds several images of one
+    size, and the item is a batch. dct_method: applies to JPEG files, which are not decoded here.
     """
 
     def __init__(
@@ -210,7 +213,7 @@ class Image(ItemHandler):
         self._repeated, self._dct_method = repeated, dct_method
 
     def tensors_to_item(self, keys_to_tensors: Tensors) -> Any:
-        """The image, or the batch of images."""
+        """Return the image, or the batch of images."""
         content, kind = keys_to_tensors[self._image_key], keys_to_tensors[self._format_key]
         if self._repeated:
             return map_fn(lambda image: self._decode(image, kind), content, dtype=self._dtype)
@@ -229,7 +232,7 @@ class Image(ItemHandler):
 
 
 class TFExampleDecoder(DataDecoder):
-    """Decodes Examples by the features of `tf.parse_single_example` and a handler for each item."""
+    """Decodes Examples with features for `tf.parse_single_example` and a handler for each item."""
 
     def __init__(
         self, keys_to_features: Mapping[str, Any], items_to_handlers: Mapping[str, ItemHandler]
@@ -238,11 +241,11 @@ class TFExampleDecoder(DataDecoder):
         self._items_to_handlers = items_to_handlers
 
     def list_items(self) -> list[str]:
-        """The names of the items, in the order of the handlers."""
+        """Return the names of the items, in the order of the handlers."""
         return list(self._items_to_handlers)
 
     def decode(self, serialized_example: Any, items: Sequence[str] | None = None) -> list[Any]:
-        """The items, or all of them, of one Example, a string scalar."""
+        """Return the requested items, or all items, of one Example, which is a scalar string."""
         example = parse_single_example(serialized_example, self._keys_to_features)
         for key in sorted(self._keys_to_features):
             feature = self._keys_to_features[key]

@@ -1,3 +1,3 @@
-"""`tf.lookup.experimental`: a table that runs change, by open addressing."""
+"""`tf.lookup.experimental`: a mutable table with open addressing."""
 
 from gpugraph.library.lookup.mutable_tables import DenseHashTable as DenseHashTable

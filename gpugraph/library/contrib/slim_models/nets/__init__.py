@@ -1,7 +1,7 @@
 """Networks for images, each declared by a table of its layers.
 
-`network_rows` runs the rows of these tables; `residual_networks` has what the two generations of
-residual networks share.
+`network_rows` runs the rows of these tables. `residual_networks` has the common parts of the two
+generations of residual networks.
 """
 
 from gpugraph.library.contrib.slim_models.nets import (

@@ -1,4 +1,8 @@
-"""What AlexNet, OverFeat and the VGG networks share: rows, then three layers that classify."""
+"""The common parts of AlexNet, OverFeat and the VGG networks: rows, then a classifier of three
+layers.
+
+The classifier consists of convolutions.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +30,7 @@ from gpugraph.ops.random.variable_initializers import Constant, TruncatedNormal,
 
 
 def convolution_arg_scope(weight_decay: float, bias: float, **of_pools: Any) -> Scope:
-    """Convolutions with Relu, weights that decay and biases that start at `bias`."""
+    """Return arguments for convolutions with Relu, weight decay and biases that start at `bias`."""
     with ExitStack() as stack:
         stack.enter_context(
             arg_scope(
@@ -45,18 +49,19 @@ def classifier(
     name: str, rows: str, layers: tuple[tuple[int, int], tuple[int, int]], image_size: int,
     drawn: float | None = None,
 ) -> Callable[..., tuple[Any, dict[str, Any]]]:  # fmt: skip
-    """The network of rows, then `fc6`, `fc7` and `fc8`.
+    """Return the network of the rows, followed by `fc6`, `fc7` and `fc8`.
 
-    layers: the filters and the size of `fc6` and `fc7`. drawn: the deviation of the weights of the
-      three at the start, and with it biases of 0.1.
+    layers: the filters and the kernel size of `fc6` and `fc7`. drawn: the initial standard
+      deviation of the weights of these three layers; with it, biases start at 0.1, those of `fc8`
+      at 0.
     """
 
     @named(
         name,
-        f"""Logits [n, num_classes] of images [n, {image_size}, {image_size}, 3].
+        f"""Return logits [n, num_classes] of images [n, {image_size}, {image_size}, 3].
 
-    Gives them and the outputs of layers by name. spatial_squeeze: False: logits
-    [n, h, w, num_classes] of larger images.
+    The outputs of layers by name are returned as well. spatial_squeeze: with False, the logits
+    are [n, h, w, num_classes], for larger images.
     """,
     )
     def network(
@@ -91,7 +96,7 @@ def classifier(
 
 
 def _initial(drawn: float | None) -> dict[str, Any]:
-    """The initializers of layers whose weights have this deviation; {} for None."""
+    """Return the initializers of layers whose weights have this deviation; {} for None."""
     if drawn is None:
         return {}
     return {

@@ -51,7 +51,7 @@ _ROWS = "\n".join(
 def inception_v1_base(
     inputs: Any, final_endpoint: str = "Mixed_5c", scope: Any = "InceptionV1"
 ) -> tuple[Any, dict[str, Any]]:
-    """The outputs of a row of the network, and those of all rows until there, by name."""
+    """Return the outputs of the row `final_endpoint`, and those of all rows up to it by name."""
     with (
         variable_scope(scope, "InceptionV1", [inputs]),
         inception_layers(weights_initializer=TruncatedNormal(0.0, 0.01)),
@@ -69,7 +69,7 @@ def inception_v1(
     reuse: Any = None,
     scope: Any = "InceptionV1",
 ) -> tuple[Any, dict[str, Any]]:
-    """Logits [n, num_classes] of images [n, 224, 224, 3], and the outputs of layers by name."""
+    """Return logits [n, num_classes] of images [n, 224, 224, 3], and outputs of layers by name."""
     with inception_scope(scope, "InceptionV1", [inputs, num_classes], is_training, reuse) as within:
         net, end_points = inception_v1_base(inputs, scope=within)
         return predictions(

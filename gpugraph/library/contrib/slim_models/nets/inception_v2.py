@@ -24,9 +24,9 @@ from gpugraph.ops.random.variable_initializers import TruncatedNormal
 def inception_v2_arg_scope(
     weight_decay: float = 0.00004, batch_norm_var_collection: str = "moving_vars"
 ) -> Scope:
-    """The arguments of the layers of `inception_v2`, for `arg_scope`.
+    """Return the arguments of the layers of `inception_v2`, for `arg_scope`.
 
-    batch_norm_var_collection: which the moving averages join.
+    batch_norm_var_collection: the collection for the moving averages.
     """
     return normalized_arg_scope(weight_decay, batch_norm_var_collection)
 
@@ -79,9 +79,9 @@ def inception_v2_base(
     depth_multiplier: float = 1.0,
     scope: Any = None,
 ) -> tuple[Any, dict[str, Any]]:
-    """The outputs of a row of the network, and those of all rows until there, by name.
+    """Return the outputs of the row `final_endpoint`, and those of all rows up to it by name.
 
-    depth_multiplier: of the filters of all convolutions, of which there are `min_depth` at least.
+    depth_multiplier: the factor of all numbers of filters. min_depth: their minimum.
     """
     depth = scaled_depth(depth_multiplier, min_depth)
     with variable_scope(scope, "InceptionV2", [inputs]), inception_layers():
@@ -107,7 +107,7 @@ def inception_v2(
     reuse: Any = None,
     scope: Any = "InceptionV2",
 ) -> tuple[Any, dict[str, Any]]:
-    """Logits [n, num_classes] of images [n, 224, 224, 3], and the outputs of layers by name."""
+    """Return logits [n, num_classes] of images [n, 224, 224, 3], and outputs of layers by name."""
     with inception_scope(scope, "InceptionV2", [inputs, num_classes], is_training, reuse) as within:
         net, end_points = inception_v2_base(
             inputs, min_depth=min_depth, depth_multiplier=depth_multiplier, scope=within

@@ -33,9 +33,9 @@ def inception_v3_arg_scope(
     updates_collections: Any = GraphKeys.UPDATE_OPS,
     use_fused_batchnorm: bool = True,
 ) -> Scope:
-    """The arguments of the layers of `inception_v3`, for `arg_scope`; see `batch_norm`.
+    """Return the arguments of the layers of `inception_v3`, for `arg_scope`; see `batch_norm`.
 
-    batch_norm_var_collection: which the moving averages join.
+    batch_norm_var_collection: the collection for the moving averages.
     """
     return normalized_arg_scope(
         weight_decay, batch_norm_var_collection, decay=batch_norm_decay,
@@ -112,9 +112,9 @@ def inception_v3_base(
     depth_multiplier: float = 1.0,
     scope: Any = None,
 ) -> tuple[Any, dict[str, Any]]:
-    """The outputs of a row of the network, and those of all rows until there, by name.
+    """Return the outputs of the row `final_endpoint`, and those of all rows up to it by name.
 
-    depth_multiplier: of the filters of all convolutions, of which there are `min_depth` at least.
+    depth_multiplier: the factor of all numbers of filters. min_depth: their minimum.
     """
     depth = scaled_depth(depth_multiplier, min_depth)
     with variable_scope(scope, "InceptionV3", [inputs]):
@@ -142,9 +142,9 @@ def inception_v3(
     create_aux_logits: bool = True,
     scope: Any = "InceptionV3",
 ) -> tuple[Any, dict[str, Any]]:
-    """Logits [n, num_classes] of images [n, 299, 299, 3], and the outputs of layers by name.
+    """Return logits [n, num_classes] of images [n, 299, 299, 3], and the outputs of layers by name.
 
-    "AuxLogits" among these are those of a second classifier, of `Mixed_6e`.
+    Among these, "AuxLogits" are the logits of a second classifier after `Mixed_6e`.
     """
     depth = scaled_depth(depth_multiplier, min_depth)
     with inception_scope(scope, "InceptionV3", [inputs, num_classes], is_training, reuse) as within:

@@ -1,11 +1,11 @@
 """Networks as rows of text: a row is a layer, or branches that are concatenated.
 
-    pool1 max 3x3 /2              the largest of windows of 3 x 3, with stride 2
-    conv1 64 11x11 /4 VALID       a convolution of 64 filters
+    pool1 max 3x3 /2              the maximum of windows of 3 x 3, with stride 2
+    conv1 64 11x11 /4 VALID       a convolution with 64 filters
     Mixed: a 64 1x1 | b 96 1x1, c 128 3x3 & d 128 1x3
-                                  two branches; the second ends in two layers side by side
+                                  two branches; the second ends in two parallel layers
 
-The layers' scopes are their names, those of branches `Branch_0` and so on.
+The layers' scopes are their names; those of branches are `Branch_0` and so on.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Depth = Callable[[int], int]
 
 
 class LayerRow(NamedTuple):
-    """A layer of a row: a convolution of so many filters, or a pooling."""
+    """A layer of a row: a convolution (`kind` is its number of filters) or a pooling."""
 
     name: str
     kind: str
@@ -33,7 +33,9 @@ class LayerRow(NamedTuple):
     options: dict[str, Any]
 
     def run(self, inputs: Any, depth: Depth, **arguments: Any) -> Any:
-        """The layer's outputs; depth: how many filters a convolution has for those it is told."""
+        """Return the layer's outputs; `depth` maps the number of filters in the row to the actual
+        one.
+        """
         arguments |= self.options
         if self.kind in _POOLS:
             return _POOLS[self.kind](inputs, self.size, scope=self.name, **arguments)
@@ -41,7 +43,7 @@ class LayerRow(NamedTuple):
 
 
 def read_layer(text: str) -> LayerRow:
-    """A layer of a row: name, filters or "max" or "avg", size, and perhaps stride and padding."""
+    """Parse a layer: name, filters (or "max" or "avg"), size, and optional stride and padding."""
     name, kind, size, *rest = text.split()
     options: dict[str, Any] = {}
     for word in rest:
@@ -51,12 +53,12 @@ def read_layer(text: str) -> LayerRow:
 
 
 def same_depth(filters: int) -> int:
-    """As many filters as a row says."""
+    """Return the number of filters unchanged."""
     return filters
 
 
 def run_rows(net: Any, rows: str, depth: Depth = same_depth) -> Iterator[tuple[str, Any]]:
-    """The name and the outputs of each row, one after the other."""
+    """Yield the name and the outputs of each row, whose inputs are the previous outputs."""
     for row in filter(None, map(str.strip, rows.splitlines())):
         name, _, branches = row.partition(":")
         if branches:
@@ -68,7 +70,7 @@ def run_rows(net: Any, rows: str, depth: Depth = same_depth) -> Iterator[tuple[s
 
 
 def _run_branches(net: Any, name: str, branches: str, depth: Depth) -> Any:
-    """The outputs of branches, concatenated along their channels."""
+    """Return the outputs of branches, concatenated along their channels."""
     with variable_scope(name):
         outputs = []
         for number, branch in enumerate(branches.split("|")):
@@ -87,9 +89,9 @@ def _run_branch(net: Any, branch: str, depth: Depth) -> Any:
 def run_until(
     net: Any, rows: str, final_endpoint: str, depth: Depth = same_depth
 ) -> tuple[Any, dict[str, Any]]:
-    """The outputs of the row `final_endpoint`, and those of all rows until there, by name.
+    """Return the outputs of the row `final_endpoint`, and those of all rows up to it by name.
 
-    ValueError where no row has that name.
+    Raise ValueError if no row has that name.
     """
     end_points = {}
     for name, outputs in run_rows(net, rows, depth):
@@ -100,7 +102,7 @@ def run_until(
 
 
 def end_points_of(collection: str) -> dict[str, Any]:
-    """The outputs in a collection by their aliases, the scopes' names."""
+    """Return the outputs in a collection by their aliases, which are the names of scopes."""
     graph = get_default_graph()
     return {
         alias: outputs for outputs in graph.get_collection(collection) for alias in outputs.aliases
@@ -110,7 +112,7 @@ def end_points_of(collection: str) -> dict[str, Any]:
 def as_classifier(
     net: Any, scope: Any, squeezed: str, end_points: dict[str, Any], spatial_squeeze: bool
 ) -> Any:
-    """Logits [n, 1, 1, classes] as [n, classes], among the end points."""
+    """Squeeze logits [n, 1, 1, classes] to [n, classes], and add them to the end points."""
     if spatial_squeeze:
         net = squeeze(net, [1, 2], name=f"{squeezed}/squeezed")
         end_points[f"{scope.name}/{squeezed}"] = net
@@ -118,7 +120,7 @@ def as_classifier(
 
 
 def pooled_size(net: Any, size: list[int]) -> list[int]:
-    """A window's size, as small as images that are smaller than it."""
+    """Return the size of a window, reduced to the size of smaller images."""
     sides = net.shape.as_list()[1:3]
     return [wanted if side is None else min(side, wanted) for side, wanted in zip(sides, size)]
 
@@ -128,9 +130,10 @@ def predictions(
     size: list[int], keep_prob: float, spatial_squeeze: bool, prediction_fn: Any = softmax,
     features: str | None = None,
 ) -> tuple[Any, dict[str, Any]]:  # fmt: skip
-    """The end of an inception network: pooling, dropout and a convolution named so; logits.
+    """Add the final layers of an inception network, and return logits and end points.
 
-    features: the end point that the outputs of dropout are.
+    These are a pooling, a dropout and a convolution, which have the given names.
+    features: the name of the end point for the outputs of dropout.
     """
     pool, drop, conv = names
     with variable_scope("Logits"):

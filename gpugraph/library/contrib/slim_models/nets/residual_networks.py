@@ -1,4 +1,4 @@
-"""What both generations of residual networks share: the root, the blocks, the logits."""
+"""The common parts of both generations of residual networks: root, blocks, logits."""
 
 from __future__ import annotations
 
@@ -28,24 +28,28 @@ UNITS = {50: (3, 4, 6, 3), 101: (3, 4, 23, 3), 152: (3, 8, 36, 3), 200: (3, 24, 
 def residual_block(
     unit: Callable[..., Any], scope: str, base_depth: int, num_units: int, stride: int
 ) -> Block:
-    """Units of 4 * base_depth filters, the last of which has the stride."""
+    """Return a block of units with 4 * base_depth filters, of which the last has the stride."""
     sizes = {"depth": base_depth * 4, "depth_bottleneck": base_depth}
     plain = [{**sizes, "stride": 1}] * (num_units - 1)
     return Block(scope, unit, [*plain, {**sizes, "stride": stride}])
 
 
 def residual_network(default_scope: str, unit: Any, normalizes_before: bool) -> Network:
-    """The function of blocks that is a residual network; normalizes_before: the second kind."""
+    """Return the function from blocks to a residual network.
+
+    normalizes_before: whether the network is of the second generation.
+    """
 
     @named(
         default_scope,
-        """A residual network of `blocks`, and the outputs of layers by name.
+        """Return the output of a residual network of `blocks`, and the outputs of layers by name.
 
     num_classes: None for features without logits. global_pool: whether they are means over all
       pixels. output_stride: see `resnet_utils.stack_blocks_dense`. include_root_block: whether
-      a convolution and a pooling come first, which make images four times smaller.
+      a convolution and a pooling come first, which reduce the images by a factor of four.
 
-    ValueError for an output stride that is no multiple of 4 with the root, or can't be reached.
+    Raises ValueError for an output stride that can't be reached, or that is not a multiple of 4
+    with the root block.
     """,
     )
     def network(
@@ -92,7 +96,7 @@ def residual_network(default_scope: str, unit: Any, normalizes_before: bool) -> 
 
 
 def _root(net: Any, is_plain: bool) -> Any:
-    """The first convolution and pooling; is_plain: neither normalized nor activated."""
+    """Apply the first convolution and pooling; is_plain: without normalization and activation."""
     plain: Any = arg_scope([conv2d], activation_fn=None, normalizer_fn=None)
     with plain if is_plain else nullcontext():
         net = conv2d_same(net, 64, 7, stride=2, scope="conv1")
@@ -100,13 +104,13 @@ def _root(net: Any, is_plain: bool) -> Any:
 
 
 def sized_network(network: Network, block: Callable[..., Block], layers: int) -> Network:
-    """The network of so many layers."""
+    """Return the network with this number of layers."""
     name = f"{network.__name__}_{layers}"
     strides, depths = (2, 2, 2, 1), (64, 128, 256, 512)
 
     @named(
         name,
-        f"""The residual network of {layers} layers, and the outputs of layers by name.
+        f"""Return the output of a residual network of {layers} layers, and all outputs by name.
 
     num_classes: None for features without logits. global_pool: whether they are means over all
       pixels. output_stride: see `resnet_utils.stack_blocks_dense`.

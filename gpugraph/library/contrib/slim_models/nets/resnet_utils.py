@@ -1,4 +1,4 @@
-"""Blocks of residual networks: stacks of units, and how densely their outputs lie."""
+"""Blocks of residual networks: stacks of units, and the stride of their outputs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from gpugraph.ops.nn.activations.relu_and_elu import relu
 
 
 class Block(NamedTuple):
-    """Units in a row under `scope`: `unit_fn(net, rate=..., **arguments)` for each of `args`."""
+    """Successive units under `scope`: `unit_fn(net, rate=..., **arguments)` for each of `args`."""
 
     scope: str
     unit_fn: Callable[..., Any]
@@ -31,7 +31,7 @@ class Block(NamedTuple):
 
 
 def subsample(inputs: Any, factor: int, scope: str | None = None) -> Any:
-    """Each `factor`-th pixel along both dimensions."""
+    """Return every `factor`-th pixel along both axes."""
     return inputs if factor == 1 else max_pool2d(inputs, [1, 1], stride=factor, scope=scope)
 
 
@@ -39,7 +39,10 @@ def conv2d_same(
     inputs: Any, num_outputs: int, kernel_size: int, stride: int, rate: int = 1,
     scope: Any = None,
 ) -> Any:  # fmt: skip
-    """A convolution whose padding does not depend on the images' sizes, as "SAME" with strides."""
+    """Apply a convolution with padding that does not depend on the size of the images.
+
+    The padding of "SAME" with strides does.
+    """
     if stride == 1:
         return conv2d(
             inputs, num_outputs, kernel_size, stride=1, rate=rate, padding="SAME", scope=scope
@@ -59,10 +62,10 @@ def stack_blocks_dense(
     output_stride: int | None = None,
     outputs_collections: Any = None,
 ) -> Tensor:
-    """The blocks one after the other.
+    """Apply the blocks in succession.
 
-    output_stride: by how much outputs are smaller than inputs; once that is reached, strides
-    become rates of the convolutions. ValueError where it can't be reached.
+    output_stride: the ratio of input size to output size; once it is reached, further strides
+    become dilation rates of the convolutions. Raises ValueError if it can't be reached.
     """
     current_stride = rate = 1
     for block in blocks:
@@ -90,7 +93,7 @@ def resnet_arg_scope(
     batch_norm_epsilon: float = 1e-5,
     batch_norm_scale: bool = True,
 ) -> Scope:
-    """The arguments of the layers of residual networks, for `arg_scope`."""
+    """Return the arguments of the layers of residual networks, for `arg_scope`."""
     normalization = {
         "decay": batch_norm_decay, "epsilon": batch_norm_epsilon, "scale": batch_norm_scale,
         "updates_collections": GraphKeys.UPDATE_OPS,

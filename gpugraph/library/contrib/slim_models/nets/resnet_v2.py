@@ -32,7 +32,7 @@ def bottleneck(
     outputs_collections: Any = None,
     scope: Any = None,
 ) -> Any:
-    """A unit: shortcut + three convolutions of the normalized inputs, the middle one narrow."""
+    """Apply a unit: shortcut + three convolutions of normalized inputs, the middle one narrow."""
     with variable_scope(scope, "bottleneck_v2", [inputs]) as within:
         normalized = batch_norm(inputs, activation_fn=relu, scope="preact")
         plain = {"normalizer_fn": None, "activation_fn": None}
