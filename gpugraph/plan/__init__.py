@@ -1,4 +1,4 @@
-"""The frozen record between compilation and runtime: what a run does, step by step."""
+"""The interface between compilation and runtime: the frozen, step-by-step record of a run."""
 
 from gpugraph.plan.arena_record import (
     ArenaRecord as ArenaRecord,

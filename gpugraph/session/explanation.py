@@ -1,4 +1,4 @@
-"""Explanation: how a run is done and why, as text and as records."""
+"""Explanation: how and why a run executes as it does, as text and as records."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from gpugraph.plan import (
 from gpugraph.session.fitted_columns import fitted_columns, wrapped
 
 MOST_REASONS = 3
-"""Reasons for the host that the summary gives."""
+"""The maximum number of reasons for running on the host in the summary."""
 
 
 MOST_TENSORS = 5
-"""Tensors at the peak of an arena that are named."""
+"""The maximum number of tensors at the peak of an arena that are named."""
 
 MOST_HTML_ROWS = 300
-"""Rows of a table that a notebook shows."""
+"""The maximum number of table rows that a notebook shows."""
 
 
 MOST_NAMES = 8
-"""Steps of one kind of code that are named."""
+"""The maximum number of steps of one kind of code that are named."""
 
 MOST_LETTERS = 120
-"""Letters of a reason that the summary and the lines of the steps give."""
+"""The maximum length of a reason in the summary and in the lines of the steps."""
 
 _CODE_WORDS = {
     "native": "in native calls",
@@ -50,8 +50,8 @@ _CODE_WORDS = {
 class CodeRecord(NamedTuple):
     """A step and the code that ran it when the plan was explained.
 
-    state: "native", "graph" (a CUDA graph), "waiting" (its kernel until its code is there) or
-    "plain" (its kernel for good). reason: why it waits, or is not native; else empty.
+    state: "native", "graph" (a CUDA graph), "waiting" (its kernel, until its code is ready) or
+    "plain" (its kernel permanently). reason: why it waits or is not native; otherwise empty.
     """
 
     name: str
@@ -62,17 +62,17 @@ class CodeRecord(NamedTuple):
 
 
 class Explanation:
-    """Where each op of a run is and why, what goes between devices, what each pass did.
+    """The device of each op of a run and the reason, the transfers, and the report of each pass.
 
-    `codes` has the code that ran each step when the plan was explained: a later explanation of the
-    same plan may find more native.
+    `codes` holds the code that ran each step when the plan was explained: a later explanation of
+    the same plan may have more native steps.
 
-    `str()` is all of it: `summary()`, the placement in five lines; `passes()`, what each pass did;
-    `table()`, op by op; and the transfers. `text(width)` is the same in lines of that width.
+    `str()` is all of it: `summary()`, the placement in five lines; `passes()`, the report of each
+    pass; `table()`, op by op; and the transfers. `text(width)` is the same in lines of that width.
     """
 
     def __init__(self, plan: Plan, unused_options: Sequence[str] = ()) -> None:
-        codes = list(step_codes(plan.steps))  # once: the compiler may be at work
+        codes = list(step_codes(plan.steps))  # once, since the background compiler may change them
         self.placed: Sequence[Placement] = plan.placements
         self.transfers: Sequence[Transfer] = plan.transfers
         self.reports: Sequence[PassReport] = plan.current_reports(codes)
@@ -93,11 +93,11 @@ class Explanation:
         ]
 
     def device_of(self, name: str) -> str:
-        """The full name of the device of op `name`; KeyError when the run does not hold it."""
+        """Return the full name of the device of op `name`; KeyError if the run does not contain it."""
         return self._placed(name).device
 
     def reason_of(self, name: str) -> str:
-        """Why op `name` is where it is; KeyError when the run does not hold it."""
+        """Return the reason for the device of op `name`; KeyError if the run does not contain it."""
         return self._placed(name).reason
 
     def _placed(self, name: str) -> Placement:
@@ -107,8 +107,8 @@ class Explanation:
         raise KeyError(name)
 
     def summary(self) -> str:
-        """The placement in five lines: ops and steps by device; what is fused, native, and on the
-        host, with the reasons."""
+        """Return the placement in five lines: ops and steps by device, counts of fused and native
+        ones, and those on the host with the reasons."""
         lines = [
             ("operations", _counts(op.device for op in self.placed)),
             ("steps", _counts(step.device for step in self.codes)),
@@ -119,8 +119,9 @@ class Explanation:
         return "\n".join(f"{head + ':':<13}{text}" for head, text in lines)
 
     def native(self) -> str:
-        """How many steps run by native code or in CUDA graphs now, how many wait for that and how
-        many never will, with the commonest reasons."""
+        """Return how many steps now run as native code or in CUDA graphs, how many wait for that
+        and
+        how many never will, with the most common reasons."""
         counts = Counter(step.state for step in self.codes)
         words = {"native": "in native calls", "graph": "in CUDA graphs"}
         parts = [f"{counts[state]} {word}" for state, word in words.items() if counts[state]]
@@ -132,7 +133,7 @@ class Explanation:
         return text
 
     def code_lines(self, width: int | None = None) -> str:
-        """The steps by the code that runs them now and the reason, line by line."""
+        """Return the steps grouped by their current code and its reason, line by line."""
         groups: dict[tuple[str, str], list[str]] = {}
         for step in self.codes:
             names = groups.setdefault((step.state, step.reason), [])
@@ -146,7 +147,7 @@ class Explanation:
         return "\n".join(lines)
 
     def _on_host(self) -> str:
-        """How many kernels run on the host, with the commonest reasons."""
+        """Return how many kernels run on the host, with the most common reasons."""
         reasons = Counter(
             op.reason.removeprefix("fused: ").partition("; ")[0]
             for op in self.placed
@@ -164,9 +165,9 @@ class Explanation:
         return next((r for r in self.reports if r.name == name), PassReport(name, "not run"))
 
     def of_pass(self, name: str, width: int | None = None) -> str:
-        """What one pass did, with its lines; ValueError, with those there are, for another name.
+        """Return the report of one pass with its lines; ValueError, listing all names, if unknown.
 
-        width: lines that are longer are broken; None for none.
+        width: longer lines are wrapped; None: none are.
         """
         reports = [report for report in self.reports if report.name == name]
         if not reports:
@@ -183,9 +184,10 @@ class Explanation:
         return "\n".join(lines)
 
     def memory(self) -> str:
-        """What the step needs on each device, where most of it, and which tensors hold that; and
-        whose memory that is, what each iteration of a loop keeps beside it, and how many tensors
-        are sized in the run."""
+        """Return the memory of the step on each device: its peak, the node there and the tensors
+        that
+        hold most of it; who owns that memory, what each iteration of a loop keeps in addition, and
+        how many tensors are sized in the run."""
         lines = []
         for device, arena in sorted(self.arenas.items()):
             live = arena.at_peak()
@@ -218,14 +220,15 @@ class Explanation:
         return "\n".join(lines)
 
     def table(self, width: int | None = None) -> str:
-        """A line for each op: name, op type, device, how it is run, why it is there.
+        """Return a line for each op: name, op type, device, execution mode, reason of the
+        placement.
 
-        width: what does not fit is shortened in the middle; None: nothing is.
+        width: longer texts are shortened in the middle; None: none are.
         """
         return placement_table(self.placed, width)
 
     def text(self, width: int | None = None) -> str:
-        """All of it, in lines of this width; None: as long as they are, with nothing shortened."""
+        """Return the whole explanation in lines of this width; None: unwrapped and not shortened."""
         transfers = "\n".join(
             wrapped(f"{copy.tensor}: {copy.source} -> {copy.target} ({_size(copy)})", width)
             for copy in self.transfers
@@ -234,7 +237,9 @@ class Explanation:
         return "\n\n".join(part for part in parts if part)
 
     def _repr_html_(self) -> str:
-        """Summary, passes and the table of operations, which notebooks show; bounded."""
+        """Return the summary, the passes and the table of operations for notebooks, bounded in
+        size.
+        """
         passes = "".join(
             folded(
                 f"{report.name}: {report.summary} ({report.seconds * 1e3:.2f} ms)",
@@ -257,7 +262,7 @@ class Explanation:
 
 
 def log_placements(plan: Plan, logged: set[str]) -> None:
-    """Writes the devices of ops to the standard error, but for those that were `logged`."""
+    """Write the devices of ops to the standard error, except for those in `logged`; add them to it."""
     for op in plan.placements:
         if op.name not in logged:
             logged.add(op.name)
@@ -265,7 +270,7 @@ def log_placements(plan: Plan, logged: set[str]) -> None:
 
 
 def placement_table(placed: Iterable[Placement], width: int | None = None) -> str:
-    """A line for each op: name, op type, device, how it is run, why it is there."""
+    """Return a line for each op: name, op type, device, execution mode, reason of the placement."""
     rows = [(op.name, op.op_type, _short(op.device), op.mode, op.reason) for op in placed]
     return fitted_columns(rows, width)
 
@@ -289,7 +294,7 @@ def _tensor_lines(tensors: Iterable[BufferRecord]) -> list[str]:
 
 
 def _commonest(reasons: Counter[str]) -> str:
-    """The commonest reasons, with how often there is each."""
+    """Return the most common reasons, with the count of each."""
     commonest = reasons.most_common(MOST_REASONS)
     rest = len(reasons) - len(commonest)
     texts = [f"{count}: {_first_words(reason)}" for reason, count in commonest]
@@ -297,13 +302,13 @@ def _commonest(reasons: Counter[str]) -> str:
 
 
 def _first_words(reason: str) -> str:
-    """A reason that fits a line: a compiler's message has many."""
+    """Return a reason shortened to a line, since a compiler's message may be long."""
     line = reason.partition("\n")[0]
     return line if len(line) <= MOST_LETTERS else f"{line[:MOST_LETTERS]} ..."
 
 
 def _counts(devices: Iterable[str]) -> str:
-    """How many there are on each device."""
+    """Return the count for each device."""
     counts = sorted(Counter(map(_short, devices)).items())
     return ", ".join(f"{count} on {device}" for device, count in counts) or "none"
 

@@ -1,4 +1,4 @@
-"""Rows of text in columns that fit a width: long texts are shortened in the middle."""
+"""Rows of text in columns that fit a width; long texts are shortened in the middle."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import textwrap
 from collections.abc import Sequence
 
 LEAST = 10
-"""Characters that a column keeps, however narrow the whole is."""
+"""The minimum width of a column in characters, however narrow the table is."""
 
 
 def fitted_columns(rows: Sequence[Sequence[str]], width: int | None = None) -> str:
-    """A line for each row, at most `width` long where that can be; None: nothing is shortened."""
+    """Return a line for each row, at most `width` long if possible; None: nothing is shortened."""
     widths = [max(map(len, column)) for column in zip(*rows)]
     if width is not None:
         widths = _narrowed(widths, width - len(widths) + 1)
@@ -21,7 +21,7 @@ def fitted_columns(rows: Sequence[Sequence[str]], width: int | None = None) -> s
 
 
 def _narrowed(widths: Sequence[int], total: int) -> list[int]:
-    """Widths that sum up to no more than the total: the widest lose first, down to `LEAST`."""
+    """Return widths with a sum of at most `total`, narrowing the widest first, down to `LEAST`."""
     narrow = list(widths)
     over = sum(narrow) - total
     while over > 0 and max(narrow) > LEAST:
@@ -37,7 +37,7 @@ def _narrowed(widths: Sequence[int], total: int) -> list[int]:
 
 
 def shortened(text: str, width: int) -> str:
-    """A text of at most `width` characters: head and tail, with dots between."""
+    """Return the text cut to `width` characters: head and tail, with dots between."""
     if len(text) <= width:
         return text
     head = (width - 2) // 2
@@ -45,7 +45,7 @@ def shortened(text: str, width: int) -> str:
 
 
 def wrapped(line: str, width: int | None, indent: str = "") -> str:
-    """A line, broken where it is longer than `width`; the lines below it are set in."""
+    """Return a line wrapped at `width`; continuation lines are indented."""
     if width is None:
         return indent + line
     return textwrap.fill(

@@ -1,4 +1,4 @@
-"""References: which variable each tensor of a reference dtype refers to.
+"""References: the variable that each tensor of a reference dtype refers to.
 
 Ops that write through a reference pass it on, as do ops that move tensors. A RefMerge refers to a
 variable if all of its inputs do; otherwise it is a value, and no op can write it.
@@ -14,7 +14,7 @@ from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
 
 def references(order: Iterable[Node]) -> dict[TensorId, Node]:
-    """References to the VariableV2 nodes behind them. `order` has inputs first."""
+    """Return the VariableV2 node of each reference. `order` has inputs first."""
     nodes = [node for node in order if any(dtype.is_ref_dtype for dtype in node.output_types)]
     doubtful: set[int] = set()
     while True:
@@ -50,7 +50,7 @@ def _walk(nodes: Iterable[Node], doubtful: set[int]) -> dict[TensorId, Node]:
 
 
 def _turns(node: Node, variables: dict[TensorId, Node]) -> bool:
-    """Whether a loop's Merge refers to another variable when an iteration is over."""
+    """Return whether a loop's Merge refers to another variable after an iteration."""
     variable = variables.get((node.id, 0))
     if node.node_class is not NodeClass.MERGE or variable is None:
         return False
