@@ -37,9 +37,11 @@ StepKind = Literal[
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Step:
-    """One thing that a run does, and the name of its node. `group` holds the steps of which it
-    consists; `code` returns the code that runs a single step at the moment. `part` tells the steps
-    of one node apart: empty for its kernel."""
+    """One action of a run, with the name of its node.
+
+    `group` holds the steps that it consists of; `code` returns the code that currently runs a
+    single step. `part` distinguishes the steps of one node: empty for its kernel.
+    """
 
     name: str
     op_type: str

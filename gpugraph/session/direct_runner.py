@@ -95,7 +95,7 @@ class DirectRunner(Runner):
         self.is_watched = self.limit_ms > 0 or bool(RUN_LISTENERS)
 
     def run(self, values: Sequence[Any], execution: TracedExecution | None = None) -> list[Any]:
-        """Return the values of the fetches. `execution` runs the plan; None: per session settings."""
+        """Return the values of the fetches. `execution`, if given, runs the plan."""
         if execution is None and self.is_watched:
             execution = TracedExecution(bool(RUN_LISTENERS), self.limit_ms)
         cached = self.plans.exact.get(tuple(map(_shape, values)))

@@ -77,9 +77,7 @@ class DirectSession(SessionBackend):
         self.graph: Graph | None = None
         self.closed = False
         self._closing: dict[int, int] = {}  # {0: thread} while it closes the session
-        self._leaving: dict[
-            int, Plan
-        ] = {}  # dropped plans that may still be running while the session closes
+        self._leaving: dict[int, Plan] = {}  # dropped, may still be running
         self._has_devices = True
         self.is_of_parent = False  # inherited by a forked child, which can't use the devices
         self.has_gpu = any(device.has_kernels for device in self.devices)
@@ -89,9 +87,7 @@ class DirectSession(SessionBackend):
         self.runners: dict[Any, DirectRunner] = {}
         self._logged: set[str] = set()
         self.last_traced: Callable[[], StepReport] | None = None
-        self.unused_options: dict[
-            str, None
-        ] = {}  # fields of RunOptions without effect that runs have set
+        self.unused_options: dict[str, None] = {}  # ineffective RunOptions fields
         watch(self)
         install_handlers()
         SESSIONS.add(self)
@@ -185,7 +181,7 @@ class DirectSession(SessionBackend):
             raise invalid_argument("Session was not created with a graph before Run()!")
 
     def compile(self, request: RunRequest, memory: RunMemory) -> Plan:
-        """Return a new plan on the given run memory. If a device is full, idle plans are dropped."""
+        """Return a new plan on the given run memory. If a device is full, drop idle ones."""
         self.check_open()
         plan = compile_plan(self.target._replace(run_memory=memory), request)
         if self.options.config.log_device_placement:
@@ -229,7 +225,7 @@ class DirectSession(SessionBackend):
         return {device.name: memory_use(device) for device in self.devices}
 
     def release_memory(self) -> int:
-        """Drop idle plans and return free regions to the system; return the number of bytes freed."""
+        """Drop idle plans and free unused regions; return the number of bytes freed."""
         self.check_open()
         return given_back(self.devices, self.reclaim)
 

@@ -93,11 +93,11 @@ class Explanation:
         ]
 
     def device_of(self, name: str) -> str:
-        """Return the full name of the device of op `name`; KeyError if the run does not contain it."""
+        """Return the full name of the device of op `name`; KeyError if it is not in the run."""
         return self._placed(name).device
 
     def reason_of(self, name: str) -> str:
-        """Return the reason for the device of op `name`; KeyError if the run does not contain it."""
+        """Return the reason for the device of op `name`; KeyError if it is not in the run."""
         return self._placed(name).reason
 
     def _placed(self, name: str) -> Placement:
@@ -228,7 +228,7 @@ class Explanation:
         return placement_table(self.placed, width)
 
     def text(self, width: int | None = None) -> str:
-        """Return the whole explanation in lines of this width; None: unwrapped and not shortened."""
+        """Return the whole explanation in lines of this width; None: lines are unlimited."""
         transfers = "\n".join(
             wrapped(f"{copy.tensor}: {copy.source} -> {copy.target} ({_size(copy)})", width)
             for copy in self.transfers
@@ -262,7 +262,7 @@ class Explanation:
 
 
 def log_placements(plan: Plan, logged: set[str]) -> None:
-    """Write the devices of ops to the standard error, except for those in `logged`; add them to it."""
+    """Write the devices of ops that are not in `logged` to the standard error; add them to it."""
     for op in plan.placements:
         if op.name not in logged:
             logged.add(op.name)

@@ -203,7 +203,7 @@ def _nothing(_: Sequence[Any]) -> None:
 
 
 def key_of(fetches: Any) -> Any:
-    """Return nested lists, tuples and dicts as a key; equal structures of equal leaves are equal."""
+    """Return a key for nested lists, tuples and dicts, equal for equal structures of leaves."""
     kind = type(fetches)
     if kind is list or kind is tuple:
         return (kind, *map(key_of, fetches))

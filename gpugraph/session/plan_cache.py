@@ -212,7 +212,7 @@ class RunnerPlans:
         return None if cached is None or cached.plan.stale else cached
 
     def add(self, shapes: Shapes) -> CachedPlan:
-        """Return a new plan for shapes that `find` has none for; the open one once there are many."""
+        """Return a plan for shapes that `find` has none for; the open one once there are many."""
         for stale in [cached for cached in self.exact.values() if cached.plan.stale]:
             self._cache.drop(stale)
         if shapes not in self._exact_shapes and len(self._exact_shapes) >= EXACT_PLANS:

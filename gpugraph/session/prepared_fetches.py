@@ -66,7 +66,7 @@ class PreparedFetches:
 
 
 def _numpy_type(tensor: Tensor) -> Any:
-    """Return the dtype of arrays that are fed unchanged; None for strings, which must be checked."""
+    """Return the dtype of arrays that are fed unchanged; None for strings, which are checked."""
     dtype = tensor.dtype.base_dtype
     return None if dtype is string else np.dtype(dtype.as_numpy_dtype)
 

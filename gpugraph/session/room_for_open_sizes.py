@@ -27,9 +27,7 @@ class RoomForOpenSizes:
     def __init__(self, fullness: Callable[[Shapes], float]) -> None:
         self._fullness = fullness
         self._known: list[Shapes] = []
-        self._largest: tuple[int, float] | None = (
-            None  # number of elements, and the part of memory they need
-        )
+        self._largest: tuple[int, float] | None = None  # elements, and the part they need
 
     def check(self, shapes: Shapes) -> None:
         """Raise ResourceExhaustedError if a run of these shapes does not fit."""

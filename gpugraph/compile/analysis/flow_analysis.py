@@ -61,10 +61,7 @@ def flow_of(unit: Unit) -> Flow:
             raise _within(frames.at(node), node.input_edge(0))
     flow = Flow(frames, levels(unit.graph, frames, unit.send_recv_pairs))
     known = -1, -1
-    while known != (
-        len(flow.carried),
-        len(flow.leading),
-    ):  # notes of one walk change guards of the next
+    while known != (len(flow.carried), len(flow.leading)):  # guards depend on the notes
         if known[1] != len(flow.leading):
             flow.carried.clear()
         known = len(flow.carried), len(flow.leading)

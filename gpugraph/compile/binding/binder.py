@@ -241,7 +241,7 @@ class Binder(StepList):
 
     def _static_context(self, bound: BoundNode) -> KernelBinding:
         memory = self.holdings.memory
-        if bound.node.id in self.side_by_side:  # others run at the same time
+        if bound.node.id in self.side_by_side:  # other nodes run at the same time
             memory = memory._replace(pools={})
         return KernelBinding(
             bound,
