@@ -168,7 +168,7 @@ def _fitted(target: Target, request: RunRequest) -> Unit:
 
 
 def _recomputed(target: Target, request: RunRequest, limit: int) -> Unit:
-    """Return a unit with recomputation; with a limit, the first degree that fits, or the smallest."""
+    """Return a unit with recomputation; with a limit, of the first degree that fits it, if any."""
     if not limit:
         unit = _compiled(target, request, CHEAP)
         unit.amend("recompute", _time_of_recomputation(unit), ())
@@ -197,7 +197,7 @@ def _time_of_recomputation(unit: Unit) -> str:
 
 
 def _degrees_tried(units: Sequence[Unit], limit: int) -> list[str]:
-    """Return the memory and time of each degree of recomputation, and whether one fits the limit."""
+    """Return lines on the memory and time of each degree tried, and whether one fits the limit."""
     sizes = [sum(unit.arena_sizes.values()) for unit in units]
     lines = [
         f"{_DEGREES[unit.recomputation]}: arenas of {human_readable_bytes(size)}"
@@ -261,7 +261,7 @@ def _check(unit: Unit, name: str) -> None:
 
 @contextmanager
 def _without_collector() -> Iterator[None]:
-    """Pause the garbage collector, which would traverse the many records of a large graph in vain."""
+    """Pause the garbage collector, which would traverse many live records in vain."""
     was_on = gc.isenabled()
     gc.disable()
     try:

@@ -93,7 +93,7 @@ class GraphRecord(NamedTuple):
         return live
 
     def live(self, device: str, place: int) -> list[StorageRecord]:
-        """Return the storages that are live on a device at a position of the order and have bytes."""
+        """Return the storages with bytes that are live on a device at a position of the order."""
         return [
             storage
             for storage in self.storages

@@ -93,7 +93,7 @@ class StepGroup(ABC):
         return ()
 
     def codes(self) -> Iterator[tuple[Step, StepCode]]:
-        """Yield the single steps, without guards of variables, and the code that runs each of them."""
+        """Yield the single steps, without guards of variables, and the code that runs each."""
         return step_codes(self.steps)
 
     def unguarded(self) -> Run:
@@ -101,7 +101,7 @@ class StepGroup(ABC):
         return self.run
 
     def parts(self, traced: bool) -> Sequence[Step] | None:
-        """Return the steps that this run executes one by one, traced or not; None: runs as a whole."""
+        """Return the steps that this run executes one by one, traced or not; None if it has none."""
         return None
 
 
@@ -187,7 +187,7 @@ def all_steps(steps: Iterable[Step]) -> Iterator[Step]:
 
 
 def step_codes(steps: Iterable[Step]) -> Iterator[tuple[Step, StepCode]]:
-    """Yield the single steps, without guards of variables, and the code that currently runs each."""
+    """Yield the single steps, without guards of variables, and the code that runs each now."""
     for step in steps:
         if step.group is not None:
             yield from step.group.codes()

@@ -84,7 +84,7 @@ class Clock:
         self.stop[0] = 1
 
     def go_on(self) -> None:
-        """Clear the interruption: the handlers were called, or are left to the caller of the run."""
+        """Clear the interruption: handlers were called, or are left to the caller of the run."""
         self.interrupted = False
         self.armed = self._cancelled or self._limit is not None
         self.stop[0] = self._cancelled

@@ -36,7 +36,7 @@ def execute(plan: Plan, feeds: Sequence[Any]) -> list[Any]:
 
 @defers_signals(_interrupt)
 def execute_in_context(plan: Plan, feeds: Sequence[Any]) -> list[Any]:
-    """Run the plan as `execute` does; the caller runs this in `plan.context`, which saves a call."""
+    """Run the plan as `execute` does, for a caller in `plan.context`, which saves a call."""
     slot: FetchSlot | Step | None = None  # the source of an error without a note
     plan.running = True
     access = plan.access

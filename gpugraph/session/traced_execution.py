@@ -100,7 +100,7 @@ class CostModelRuns:
         self._count = 0
 
     def is_due(self, options: GraphOptions) -> bool:
-        """Count a run; return whether it has a graph: each `build_cost_model`-th after the first."""
+        """Count a run; return whether it has a cost graph: each `build_cost_model`-th does."""
         number = self._count - options.build_cost_model_after
         self._count += 1
         every = options.build_cost_model

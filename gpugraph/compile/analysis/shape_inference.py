@@ -88,7 +88,7 @@ class Inference:
         return changed
 
     def infer(self, node: Node, sources: list[TensorId]) -> Sequence[TensorShape]:
-        """Return the shapes of a node's outputs. InvalidArgumentError if the op refuses its inputs."""
+        """Return the shapes of a node's outputs. InvalidArgumentError for inputs that don't fit."""
         op_def = node.op_def
         if node.type == "VariableV2":
             return [_UNKNOWN if node.attrs.get("_resizable") else node.attrs["shape"]]
@@ -192,7 +192,7 @@ class Inference:
         return None if root is None else self.pushed.get(root.id)
 
     def array_size(self, node: Node) -> Any:
-        """Return the size of the TensorArray of a TensorArraySizeV3 if it is constant, else None."""
+        """Return the size of a TensorArraySizeV3's TensorArray if it is constant, else None."""
         root = container_of(node)
         if root is None or root.type != "TensorArrayV3" or root.attrs.get("dynamic_size"):
             return None

@@ -54,7 +54,7 @@ def _recomputation(
 def _smaller_batch(
     compiled: Compile, target: Target, request: RunRequest, device: str, available: int
 ) -> Iterator[str]:
-    """Yield the maximum number of rows with which the step fits, if all feeds have equal numbers."""
+    """Yield the maximum number of rows with which the step fits, if all feeds have equally many."""
     rows = _common_rows(request)
     if rows < 2:
         return

@@ -1,4 +1,4 @@
-"""The placement of each op of a plan, its reason, its loop, and the condition under which it runs."""
+"""The placement of each op of a plan, with its reason, its loop, and its condition."""
 
 from __future__ import annotations
 

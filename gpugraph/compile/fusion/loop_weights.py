@@ -1,16 +1,16 @@
-"""Weights: a product in a loop reads what stays the same as its tiles need it.
+"""Weights: loop-invariant transposes are hoisted, so that products read them in the order of tiles.
 
-  MatMul in a loop, whose second factor enters the loop once, transposed by the product
+  MatMul in a loop, whose second operand enters the loop once, transposed by the product
 
         W --> Enter --> MatMul(transpose_b)     becomes     W --> Transpose --> Enter --> MatMul
 
-Tiles read rows of the second factor side by side. Where few rows of the first one meet it, its
-panels are read where they are (`kernels/host/host_matmul.h`), but those of a transposed one are
-turned by each product. Transposed before the loop they are turned once, in memory of their own:
-that takes what some six iterations save.
+Tiles read adjacent rows of the second operand. If the first one has few rows, the panels of the
+second are read in place (`kernels/host/host_matmul.h`), but panels of a transposed operand are
+transposed by each product. With this pass they are transposed once, before the loop, into separate
+memory: this takes about the time that six iterations save.
 
-On the CPU, where there is native code, for products that go by tiles. Bits are the same: sums are
-in the order of k. `RewriterConfig.remapping`, as other such rules.
+On the CPU, if there is native code, for products that are computed by tiles. Results are bitwise
+equal: sums are in the order of k. Controlled by `RewriterConfig.remapping`, like other such rules.
 """
 
 from __future__ import annotations
@@ -29,12 +29,14 @@ from gpugraph.devices.native import pays_by_tiles
 from gpugraph.graph.nodes.runtime_graph import Node
 
 _MOST_ROWS = 140
-"""Of the first factor: of more the panels of the second one are packed in any case."""
+"""The maximum number of rows of the first operand: with more, the second one's panels are packed in
+any case.
+"""
 
 
 @compile_pass("remapping")
 def weights(unit: Unit) -> Outcome:
-    """Turns such factors before their loops."""
+    """Transpose such operands before their loops."""
     native = jit(unit.target.config)
     natives = kernels_on(unit, native.is_on)
     turned: dict[int, Node] = {}
@@ -58,7 +60,7 @@ def weights(unit: Unit) -> Outcome:
 
 
 def _enters_once(node: Node) -> bool:
-    """Whether it brings a tensor, not a variable to be read, that is the same in all iterations."""
+    """Return whether the node brings a tensor, not a reference, that is the same in all iterations."""
     return (
         node.is_enter
         and bool(node.attrs.get("is_constant"))
@@ -68,7 +70,7 @@ def _enters_once(node: Node) -> bool:
 
 
 def _reads_in_place(unit: Unit, node: Node) -> bool:
-    """Whether it goes by tiles that read the second factor where it is."""
+    """Return whether the product is computed by tiles that read the second operand in place."""
     signature = node_signature(unit, node)
     if signature is None or node.output_types[0] not in (float32, float64):
         return False
@@ -78,7 +80,7 @@ def _reads_in_place(unit: Unit, node: Node) -> bool:
 
 
 def _turned(unit: Unit, enter: Node) -> Node:
-    """An Enter of the transposed tensor."""
+    """Return an Enter of the transposed tensor."""
     edge = enter.input_edge(0)
     dtype = enter.output_types[0].base_dtype
     sizes = unit.shapes[enter.id][0].sizes

@@ -1,10 +1,10 @@
-"""Restores: what is read from a checkpoint for variables has their shapes.
+"""Restores: tensors that are read from a checkpoint for variables have their shapes.
 
   RestoreV2, whose every tensor goes to an Assign of a variable, becomes `_RestoreSized`
 
-A RestoreV2 finds the sizes of its tensors when it runs, so that each is read into memory of its own
+A RestoreV2 finds the sizes of its tensors when it runs, so that each is read into separate memory
 and copied, and each Assign is bound in each run. With the sizes of the variables, which an Assign
-would ask for anyway, all memory is planned: that of the variables (`memory/initial_values.py`).
+requires anyway, all memory is planned: it is that of the variables (`memory/initial_values.py`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gpugraph.graph.nodes.runtime_graph import Edge, Node, NodeClass
 
 @compile_pass()
 def restores(unit: Unit) -> Outcome:
-    """Replaces each RestoreV2 of which all tensors are assigned to variables on the host."""
+    """Replace each RestoreV2 whose tensors are all assigned to variables on the host."""
     roots = {node.id for node in unit.roots}
     lines = []
     for node in unit.graph.op_nodes():
@@ -33,7 +33,7 @@ def restores(unit: Unit) -> Outcome:
 
 
 def _way(unit: Unit, node: Node, slot: int, roots: set[int]) -> list[Node]:
-    """The nodes from a tensor to the Assign that alone takes it, the last; none for another way."""
+    """Return the nodes from a tensor to its only reader, an Assign; empty if the path differs."""
     way: list[Node] = []
     taken, dtype = node._out, node.output_types[slot]
     while True:
@@ -52,7 +52,7 @@ def _way(unit: Unit, node: Node, slot: int, roots: set[int]) -> list[Node]:
 
 
 def _is_whole(unit: Unit, assign: Node) -> bool:
-    """Whether an Assign sets all of a variable of a known shape, and to no other one."""
+    """Return whether an Assign sets the whole of a variable of a known shape, and keeps that shape."""
     edge = assign.input_edge(0)
     shape = unit.shapes[edge.src.id][edge.src_output]
     return (
@@ -65,7 +65,7 @@ def _is_whole(unit: Unit, assign: Node) -> bool:
 
 
 def _put(unit: Unit, node: Node, ways: Sequence[Sequence[Node]]) -> None:
-    """Puts a `_RestoreSized` in the place of `node`, and notes the shapes of what follows."""
+    """Replace `node` by a `_RestoreSized`, and record the shapes of the nodes after it."""
     assigns = [way[-1] for way in ways]
     edges = [assign.input_edge(0) for assign in assigns]
     shapes = [unit.shapes[edge.src.id][edge.src_output] for edge in edges]

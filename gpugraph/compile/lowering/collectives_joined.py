@@ -1,9 +1,9 @@
-r"""Collectives: each gets what follows from the inputs of all of its group.
+r"""Collectives: each member computes its result from the inputs of all members of its group.
 
-The members of a group are on one device each, in one run. Nothing has to meet: each member's input
-becomes a sum (or the like) of the inputs of all, on its own device, and the partition sends each
-input to each device once. Sums go in the order of devices, so that equal inputs give equal results
-everywhere.
+The members of a group are on one device each, in one run. No rendezvous is needed: each member's
+input becomes a sum (or the like) of the inputs of all, on its own device, and the partition sends
+each input to each device once. Sums are in the order of devices, so that equal inputs give equal
+results everywhere.
 
     gpu:0   x --> reduce            x ---> AddN --> reduce
                             becomes    \ /
@@ -33,7 +33,7 @@ _SENDS = "CollectiveBcastSend"
 
 @compile_pass()
 def collectives(unit: Unit) -> Outcome:
-    """Joins the members of each group; InvalidArgumentError where some are missing or don't fit."""
+    """Join the members of each group; InvalidArgumentError if some are missing or don't fit."""
     groups: dict[tuple[int, int], list[Node]] = defaultdict(list)
     for node in unit.graph.op_nodes():
         if node.node_class is NodeClass.COLLECTIVE:
@@ -58,10 +58,10 @@ def collectives(unit: Unit) -> Outcome:
 
 
 def _give(unit: Unit, members: Sequence[Node]) -> None:
-    """Puts in the place of each member what gives its input to the worker, which does the rest.
+    """Replace each member by an op that gives its input to the worker, which does the rest.
 
-    What reads the results is in later stages of the run (`cluster/run_stages.py`), but for members
-    in a branch or a loop: these wait for the result, as for a queue.
+    The readers of the results are in later stages of the run (`cluster/run_stages.py`), except for
+    members in a branch or a loop: these wait for the result, as for a queue.
     """
     for member in members:
         sources = [(edge.src, edge.src_output) for edge in member._in if not edge.is_control]
@@ -87,14 +87,14 @@ def _give(unit: Unit, members: Sequence[Node]) -> None:
 def _exchanged(
     unit: Unit, member: Node, sources: Sequence[Source], attrs: Mapping[str, Any]
 ) -> Node:
-    """What waits for the result; a receiver gives an empty value."""
+    """Return an op that waits for the result; for a receiver its input is an empty value."""
     dtype = attrs["T"]
     if not sources:
         value = np.zeros((), dtype.as_numpy_dtype)
         sources = [(unit.add_constant(member, "nothing", value, dtype), 0)]
     node = unit.add_op("_CollectiveExchange", member, sources, attrs=attrs, output_types=[dtype])
     if DeviceSpec.from_string(node.requested_device).device_type != "CPU":
-        node.requested_device = "/device:CPU:0"  # others are waited for there
+        node.requested_device = "/device:CPU:0"  # the CPU waits for other processes
     return node
 
 
@@ -160,7 +160,7 @@ def _gathered(unit: Unit, member: Node, sources: Sequence[Source]) -> Source:
 def _add(
     unit: Unit, member: Node, op_type: str, sources: Sequence[Source], suffix: str, **attrs: Any
 ) -> Source:
-    """Adds an op of one output, of the member's dtype and on its device."""
+    """Add an op of one output, of the member's dtype and on its device."""
     dtype = member.attrs["T"]
     attrs = {"T": dtype, **attrs}
     node = unit.add_op(op_type, member, sources, attrs=attrs, output_types=[dtype], suffix=suffix)
@@ -168,7 +168,7 @@ def _add(
 
 
 def _broadcast(unit: Unit, members: Sequence[Node]) -> None:
-    """Gives the sender's output to all that take a receiver's."""
+    """Redirect all readers of a receiver's output to the sender's output."""
     sender = next(node for node in members if node.type == _SENDS)
     for member in members:
         if member is sender:

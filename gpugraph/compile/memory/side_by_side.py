@@ -1,12 +1,12 @@
-"""Heavy matrix products that do not need each other, brought together to run at the same time.
+"""Large independent matrix products are brought together to run at the same time.
 
-    order      a@b  relu  Recv  c@d  add      of two devices, or of one
-    together   Recv  [a@b  c@d]  relu  add    one step, which has a thread for each product
+  order      a@b  relu  Recv  c@d  add      of two devices, or of one
+  together   Recv  [a@b  c@d]  relu  add    one step, which has a thread for each product
 
-NumPy computes a product without Python's lock, so that two of them take the time of one where
-there is a processor for each. What stands between goes before them, or behind if it needs one of
-them. Ops with a state and what touches variables keep their order, so that results do not depend on
-the number of processors. The products of a group are at one position of the order, since their
+NumPy computes a product without Python's lock, so that two of them take the time of one if
+there is a processor for each. The nodes between go before them, or after if they need one of
+them. Ops with a state and ops that touch variables keep their order, so that results do not depend
+on the number of processors. The products of a group are at one position of the order, since their
 inputs and outputs live at the same time (`Unit.positions`).
 
 `compile/steps/parallel_steps.py` makes the step.
@@ -27,10 +27,10 @@ from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 from gpugraph.kernel import reference
 
 HEAVY = 1 << 25
-"""Multiplications from which a product is worth a thread: about a millisecond."""
+"""The number of multiplications from which a product is worth a thread: about a millisecond."""
 
 WINDOW = 256
-"""Nodes behind a heavy product among which others are looked for."""
+"""The number of nodes after a large product among which others are searched."""
 
 _TURNED = {"MatMul": "transpose_a", "BatchMatMul": "adj_x", "BatchMatMulV2": "adj_x"}
 _BY_BLAS = (float32, float64, complex64, complex128)
@@ -39,7 +39,7 @@ _NO_KERNEL = (NodeClass.ARG, NodeClass.SEND, NodeClass.RECV, NodeClass.CONSTANT)
 
 
 def bring_together(unit: Unit) -> list[str]:
-    """Changes `unit.order` and fills `unit.parallel`. Lines that say what was done, and why."""
+    """Reorder `unit.order` and set `unit.parallel`; return lines about the groups, with reasons."""
     if unit.flow is not None:
         return []
     devices = {device.name for device in unit.target.devices if not device.has_kernels}
@@ -60,7 +60,7 @@ def bring_together(unit: Unit) -> list[str]:
 
 
 def parallel_lanes(unit: Unit) -> tuple[int, str]:
-    """How many products run at the same time, and why."""
+    """Return how many products run at the same time, and why."""
     wanted = unit.target.config.inter_op_parallelism_threads
     if wanted < 0 or wanted == 1:
         return 1, f"inter_op_parallelism_threads is {wanted}"
@@ -73,7 +73,7 @@ def parallel_lanes(unit: Unit) -> tuple[int, str]:
 
 
 def _work(unit: Unit, node: Node, devices: Collection[str]) -> int:
-    """The multiplications of a heavy product that NumPy's BLAS computes; 0 for other nodes."""
+    """Return the multiplications of a large product that NumPy's BLAS computes; 0 for other nodes."""
     turned = _TURNED.get(node.type)
     if turned is None or node.assigned_device not in devices or node.id in unit.failures:
         return 0
@@ -91,7 +91,7 @@ def _work(unit: Unit, node: Node, devices: Collection[str]) -> int:
 
 
 def _is_late(unit: Unit, edge: Edge) -> bool:
-    """Whether a tensor is a variable itself, or is sized during the run."""
+    """Return whether a tensor is a variable itself, or is sized during the run."""
     source = edge.src
     if source.output_types[edge.src_output].is_ref_dtype or source.node_class is NodeClass.MERGE:
         return True
@@ -105,7 +105,7 @@ def _is_late(unit: Unit, edge: Edge) -> bool:
 
 
 def _gather_all(unit: Unit, heavy: Collection[int], most: int) -> None:
-    """Brings heavy nodes together, from the first to the last of the order."""
+    """Bring large nodes together, from the first to the last of the order."""
     after, order = followers(unit), unit.order
     received = {recv.id: send for send, recv in unit.send_recv_pairs}
     fixed = {node.id for node in order if _keeps_order(received.get(node.id, node))}
@@ -127,7 +127,7 @@ def _gather_all(unit: Unit, heavy: Collection[int], most: int) -> None:
 
 
 class _Gathered:
-    """A group, and the nodes among it that go before it and behind it."""
+    """A group, with the nodes between its members that go before it and after it."""
 
     def __init__(
         self,
@@ -137,7 +137,7 @@ class _Gathered:
         most: int,
     ) -> None:
         self.group = [first]
-        self.settled: tuple[list[Node], list[Node]] = [], []  # when the last one joined
+        self.settled: tuple[list[Node], list[Node]] = [], []  # when the last member joined
         self._after = after
         self._fixed = fixed
         self._most = most
@@ -147,7 +147,7 @@ class _Gathered:
         self._behind_is_fixed = False
 
     def take(self, node: Node, is_heavy: bool) -> bool:
-        """Gives the next node of the order its side; False when no further one can join."""
+        """Assign the next node of the order to a side; return False when no further one can join."""
         needs_group = node.id in self._needing
         if needs_group:
             self._behind.append(node)
@@ -165,7 +165,7 @@ class _Gathered:
 
 
 def _keeps_order(node: Node) -> bool:
-    """Whether a node has a state or touches a variable. (A Recv reads it in its Send's place.)"""
+    """Return whether a node has a state or touches a variable. (A Recv counts as its Send.)"""
     if node.node_class is NodeClass.VARIABLE:
         return False
     return (node.op_def.is_stateful and node.node_class not in _NO_STATE) or any(
