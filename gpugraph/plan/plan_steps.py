@@ -101,7 +101,7 @@ class StepGroup(ABC):
         return self.run
 
     def parts(self, traced: bool) -> Sequence[Step] | None:
-        """Return the steps that this run executes one by one, traced or not; None if it has none."""
+        """Return the steps that this run executes one by one, traced or not, or None."""
         return None
 
 

@@ -58,7 +58,7 @@ class NativeLoop(StepGroup):
         self._spent = 0.0
 
     def codes(self) -> Iterator[tuple[Step, StepCode]]:
-        """Yield the single steps: Python moves the values that enter, the function does the rest."""
+        """Yield the single steps: Python moves entering values, the function does the rest."""
         code = self._code()
         yield from step_codes(self.loop.loop_steps.start)
         for step, _ in step_codes(self.steps[len(self.loop.loop_steps.start) :]):
@@ -88,7 +88,7 @@ class NativeLoop(StepGroup):
         return StepCode("waiting", "for the next run" if is_there else "for the compiler")
 
     def run(self) -> None:
-        """Run the loop by the function if there is one; by its steps if the run has a time limit."""
+        """Run the loop by the function if there is one and the run has no time limit."""
         run = self._run
         if self.loop.clock.armed or (run is None and (run := self._ready()) is None):
             start = perf_counter()

@@ -33,7 +33,7 @@ class _NextValue(NamedTuple):
 
 
 class WhileFrameBinding:
-    """Collects a frame's entries until its end. `outer_entries` is the list of the frame around it."""
+    """Collects a frame's entries until its end. `outer_entries` are those of the outer frame."""
 
     def __init__(self, conditions: Conditions, frame: Frame, outer_entries: list[Entry]) -> None:
         self.conditions = conditions
@@ -179,7 +179,7 @@ class WhileFrameBinding:
     # -- flags
 
     def _flags_at_start(self) -> list[Step]:
-        """Return the steps that set the flags of variables, of Enters, and of the first iteration."""
+        """Return the steps that set the flags of variables, Enters, and the first iteration."""
         guards: dict[Atom, Guard | None] = {}
         if self.frame in self.flow.carried:
             for merge in self.frame.merges:
@@ -277,7 +277,7 @@ class WhileFrameBinding:
         return self._ordered(moves) + index_steps
 
     def _ordered(self, moves: list[_NextValue]) -> list[Step]:
-        """Return the moves in an order in which none overwrites a value that another still reads."""
+        """Return the moves in an order in which none overwrites a value that is still read."""
         steps: list[Step] = []
         while moves:
             read = [move.source[1].storage for move in moves]
@@ -295,7 +295,7 @@ class WhileFrameBinding:
         return steps
 
     def _is_local(self, storage: Storage) -> bool:
-        """Return whether each iteration rewrites the storage and nothing reads it after the loop."""
+        """Return whether each iteration rewrites the storage and it is not read after the loop."""
         inside = self.begin <= storage.first and storage.last <= self.end
         return inside and storage not in self.entered
 

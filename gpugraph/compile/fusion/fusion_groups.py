@@ -65,7 +65,7 @@ def _is_off(unit: Unit) -> bool:
 
 
 def grouping(unit: Unit) -> Mapping[int, Group]:
-    """Return, by node id, the group that each op would be in if the graph did not change any more."""
+    """Return, by node id, the group that each op would be in if the graph stayed unchanged."""
     if _is_off(unit):
         return {}
     search = _Search(unit, kernels_on(unit, jit(unit.target.config).is_on))

@@ -60,7 +60,7 @@ def weights(unit: Unit) -> Outcome:
 
 
 def _enters_once(node: Node) -> bool:
-    """Return whether the node brings a tensor, not a reference, that is the same in all iterations."""
+    """Return whether the node enters a loop-invariant tensor, not a reference."""
     return (
         node.is_enter
         and bool(node.attrs.get("is_constant"))

@@ -119,7 +119,7 @@ class _Chain:
 
 
 class _Search:
-    """The search for chains. Ops that were added to the graph after the grouping are in no group."""
+    """The search for chains. Ops that were added after the grouping are in no group."""
 
     def __init__(self, unit: Unit, roots: set[int], groups: Mapping[int, Group]) -> None:
         self.unit = unit

@@ -52,7 +52,7 @@ def _way(unit: Unit, node: Node, slot: int, roots: set[int]) -> list[Node]:
 
 
 def _is_whole(unit: Unit, assign: Node) -> bool:
-    """Return whether an Assign sets the whole of a variable of a known shape, and keeps that shape."""
+    """Return whether an Assign sets the whole of a variable of a known shape and keeps it."""
     edge = assign.input_edge(0)
     shape = unit.shapes[edge.src.id][edge.src_output]
     return (

@@ -71,7 +71,7 @@ def _variable_behind(node: Node, slot: int) -> Node | None:
 
 @dataclass(eq=False)
 class _Variable:
-    """The writes of one variable, in order (of creation where the program has none), and its reads."""
+    """The reads of one variable, and its writes in order (of creation if the program has none)."""
 
     writes: list[Node] = field(default_factory=list)
     reads: list[Edge] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Memory as records: the buffers of each device's arena, its peak, and the memory that loops keep."""
+"""Memory as records: the buffers of each device's arena, its peak, and the memory of loops."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _buffer(unit: Unit, node: Node, slot: int, home: Home) -> BufferRecord:
 
 
 def _maker(unit: Unit, node: Node, slot: int) -> tuple[str, Any]:
-    """Return the op that computes an output, and the user's line; for a fused node, of one member."""
+    """Return the op (of a fused node, the member) that computes an output, and the user's line."""
     if node.node_class is NodeClass.ARG:
         return unit.feeds[node.attrs["index"]].name.partition(":")[0], node.origin
     if node.type != "_Fused":

@@ -59,7 +59,7 @@ def _in_place(node: Node, slot: int) -> list[int]:
 
 
 def _has_further_loops(members: Sequence[Member], number: int) -> bool:
-    """Return whether members may need a result of a reduction; `number` is the step's input count."""
+    """Return whether members may need a result of a reduction; `number` counts the inputs."""
     read = {source for member in members for source in member.sources}
     for member in members:
         outputs = range(number, number + len(member.output_types))

@@ -43,7 +43,7 @@ class LoopVariables:
         self.next_of[source.id, slot] = None if known else merge
 
     def free_at(self, position: int, node: Node, slot: int) -> Node | None:
-        """Return the variable whose next value the node computes, if its storage is free by then."""
+        """Return the variable whose next value the node computes, if its storage is free."""
         merge = self.next_of.get((node.id, slot))
         if merge is None or merge is node:
             return None

@@ -230,7 +230,7 @@ class _Planner:
         return following < len(writes) and writes[following] <= last_use
 
     def _merged(self, node: Node, slot: int, shape: StaticShape) -> Storage | None:
-        """Return the storage of the tensor's Merge; the first input that is computed allocates it."""
+        """Return the storage of the tensor's Merge, allocated for its first input."""
         is_made_merge = slot == 0 and node.id in self.of_merge  # by one of its inputs
         merge = node if is_made_merge else self.merge_of.get((node.id, slot))
         if merge is None:

@@ -73,7 +73,7 @@ def parallel_lanes(unit: Unit) -> tuple[int, str]:
 
 
 def _work(unit: Unit, node: Node, devices: Collection[str]) -> int:
-    """Return the multiplications of a large product that NumPy's BLAS computes; 0 for other nodes."""
+    """Return the multiplications of a large product by NumPy's BLAS; 0 for other nodes."""
     turned = _TURNED.get(node.type)
     if turned is None or node.assigned_device not in devices or node.id in unit.failures:
         return 0
@@ -147,7 +147,7 @@ class _Gathered:
         self._behind_is_fixed = False
 
     def take(self, node: Node, is_heavy: bool) -> bool:
-        """Assign the next node of the order to a side; return False when no further one can join."""
+        """Assign the next node of the order to a side; return whether further ones can join."""
         needs_group = node.id in self._needing
         if needs_group:
             self._behind.append(node)

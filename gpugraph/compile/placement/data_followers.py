@@ -40,7 +40,7 @@ def followed(group: Group, devices: list[str]) -> str | None:
 
 
 def _priority(node: Node) -> int:
-    """Return 0 for NextIterations, else 1: a value from the loop takes precedence over one outside."""
+    """Return the sort key of a node: values from the loop come before values from outside."""
     return 0 if node.node_class is NodeClass.NEXT_ITERATION else 1
 
 

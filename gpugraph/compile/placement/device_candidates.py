@@ -48,7 +48,7 @@ class Candidates:
         return self._choose(group, self._request(group), self._types_of(group))
 
     def check_home(self, group: Group, home: str) -> None:
-        """Raise InvalidArgumentError unless the whole group can run where a variable of it lives."""
+        """Raise InvalidArgumentError unless the whole group can run where its variable lives."""
         kind = next(device.device_type for device in self._devices if device.name == home)
         for node in group.nodes:
             if not _runs_on(node, kind):

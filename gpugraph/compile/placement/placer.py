@@ -147,7 +147,7 @@ def _place_group(unit: Unit, candidates: Candidates, group: Group, counting: set
 
 
 def _candidates_of(unit: Unit, candidates: Candidates, group: Group) -> tuple[list[str], str]:
-    """Return devices for the group, if possible such that other runs can use its variables there."""
+    """Return devices for the group, preferably usable by other runs of its variables."""
     kin = [other for node in group.nodes for other in unit.kin.get(node.id, ())]
     if kin:
         try:

@@ -238,7 +238,7 @@ class _Choice:
 
 
 def _cuts(live: Sequence[int], needed: Sequence[int]) -> list[int]:
-    """Return depths with few live bytes, relative to the bytes that gradients need of the segment."""
+    """Return depths with few live bytes, relative to those that gradients need of the segment."""
     cuts: list[int] = []
     segment = 0
     for depth in range(1, len(live) - 1):

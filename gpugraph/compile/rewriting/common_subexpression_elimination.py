@@ -75,7 +75,7 @@ class _Walk:
                 self._merge(node, first)
 
     def _key(self, node: Node) -> Key | None:
-        """Return the properties that must agree, except attrs; None for a node that is not merged."""
+        """Return the properties that must agree, without attrs; None if the node can't be merged."""
         sources: list[TensorId] = [(0, 0)] * len(node.input_types)
         control_inputs = set()
         for edge in node._in:

@@ -58,7 +58,7 @@ def fold(unit: Unit) -> Outcome:
 
 
 def _inputs_first(graph: RuntimeGraph) -> list[Node]:
-    """Return the order of the walk: the loop that pushes comes before the gradient's, which pops."""
+    """Return the order of the walk: a loop that pushes comes before the gradient's, which pops."""
     if any(node.node_class is NodeClass.ENTER for node in graph.op_nodes()):
         return loops_whole(graph)
     return topological_order(graph)

@@ -58,7 +58,7 @@ def _is_large(unit: Unit, node: Node) -> bool:
 
 
 def _in_turn(node: Node, depth: Mapping[int, int]) -> list[list[Source]]:
-    """Return the terms in groups of increasing depth; few groups if the depths are not ascending."""
+    """Return the terms in groups of increasing depth; few groups if depths don't ascend."""
     groups: list[list[Source]] = []
     latest = -1
     for edge in node.input_edges():

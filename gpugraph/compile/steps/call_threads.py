@@ -10,7 +10,7 @@ from typing import Any
 from gpugraph.base.errors import CancelledError
 from gpugraph.plan import RUN_CLOCK, Clock
 
-_SLICE_S = 0.05  # after which the run looks whether it was cancelled
+_SLICE_S = 0.05  # interval of checks for cancellation
 
 
 class CallClock(Clock):

@@ -18,7 +18,7 @@ from gpugraph.compile.steps.guarded_regions import Entry
 from gpugraph.plan import Step, StepGroup, WaitingRun, noting_step
 
 _HEAD_START_S = 0.01  # how long a function delays the call of the next one
-_SLICE_S = 0.05  # interval at which the run checks whether it was cancelled
+_SLICE_S = 0.05  # interval of checks for cancellation
 
 
 def with_concurrent_calls(entries: Sequence[Entry]) -> list[Entry]:
@@ -62,7 +62,7 @@ def _joined(calls: Sequence[Entry]) -> Sequence[Entry]:
 
 
 def wait_for_all(calls: Sequence[CallThread], check: Callable[[str], None]) -> None:
-    """Wait until all calls have returned; after an error, calls that wait for other runs give up."""
+    """Wait until all calls have returned; after an error, those that wait for runs give up."""
     waited = list(calls)
     while waited:
         waited[0].join(_SLICE_S)

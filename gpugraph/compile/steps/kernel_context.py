@@ -63,9 +63,9 @@ class Cell:
 class BoundNode:
     """A node with its kernel, its tensors, and the device that runs it.
 
-    refusals: where kernels of the plan on `runner` report bad input; None where they raise.
-    host: the inputs whose values the kernel takes on the host; it is late if it takes them at each
-    run. array_slots: the inputs of which the kernel takes the arrays.
+    refusals: receives reports of bad input from kernels of the plan on `runner`; None if they
+    raise. host: the inputs whose values the kernel takes on the host; it is late if it takes them
+    at each run. array_slots: the inputs of which the kernel takes the arrays.
     """
 
     node: Node

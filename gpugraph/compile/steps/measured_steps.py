@@ -28,7 +28,7 @@ _logger = logging.getLogger(__name__)
 
 
 def dynamic_step(arrays: Arrays, bound: BoundNode, report_lines: list[str]) -> Run:
-    """Return the step of a node with tensors sized at run time; add its device to `report_lines`."""
+    """Return the step of a node with tensors sized at run time; report where it runs."""
     reason = run_time_reason(bound)
     if isinstance(bound.kernel, Sized) and bound.runner.has_kernels:
         try:

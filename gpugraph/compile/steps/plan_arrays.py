@@ -177,7 +177,7 @@ class Arrays:
         return whole if tuple(whole.shape) == shape else whole.reshape(shape)
 
     def is_plain(self, home: Home) -> bool:
-        """Return whether a tensor has one address in the memory of a CPU for all runs of the plan."""
+        """Return whether a tensor has one address in a CPU's memory for all runs of the plan."""
         is_on_cpu = self.unit.device_types[home.storage.device] == "CPU"
         return is_on_cpu and home.storage.kind not in ("cell", "object")
 

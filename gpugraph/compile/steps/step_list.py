@@ -87,7 +87,7 @@ class StepList(Arrays):
         return Step(node.name, node.type, device, depth, run, node.origin, kind, size, part=part)
 
     def refs(self, node: Node) -> dict[int, VariableState]:
-        """Return the variables behind the node's inputs; add one guard per plan for those it reads."""
+        """Return the variables behind the node's inputs; guard those that it reads, once per plan."""
         states: dict[int, VariableState] = {}
         for edge in node._in:
             if edge.is_control or not edge.src.output_types[edge.src_output].is_ref_dtype:

@@ -92,7 +92,7 @@ class StepTier:
         self._decide("plain", reason)
 
     def status(self) -> StepCode:
-        """Return the code that runs the step now. The caller determines whether it is compiled yet."""
+        """Return the code that runs the step now. The caller checks whether it is compiled yet."""
         if self.entry.native is None:
             return self.entry.step.code()
         if self.is_decided:
@@ -227,7 +227,7 @@ class StepTier:
         return None
 
     def _check(self) -> float:
-        """Run the step by its code and compare that with NumPy; return the seconds that NumPy took."""
+        """Run the step by its code and compare it with NumPy; return the seconds NumPy took."""
         calls = self._bound()
         if calls is None:
             self._decide("plain", self.reason)

@@ -174,7 +174,7 @@ class TieredCode:
         return [*notes, *(tier.note for tier in self._tiers if tier.note)]
 
     def _by_code(self, codes: Mapping[str, StepCode]) -> str:
-        """Return the number of native steps, by libraries, and the names of waiting and plain ones."""
+        """Return the number of native steps, by library, and the names of the others."""
         by_state: dict[str, list[Entry]] = {"native": [], "waiting": [], "plain": []}
         for entry in self.entries:
             by_state[codes[entry.step.label].state].append(entry)
@@ -193,7 +193,7 @@ class TieredCode:
     # -- compiling
 
     def _has_begun(self) -> bool:
-        """Return whether code is being compiled or ready; begin to compile once it is worthwhile."""
+        """Return whether code is compiled or being compiled; begin once it is worthwhile."""
         if not self._is_worthwhile:
             return False
         if self._translated < len(self.entries):

@@ -161,7 +161,7 @@ class Home(NamedTuple):
 
 
 class Absorbed(NamedTuple):
-    """An op that was removed, since op `by` includes it; `relation` is the text before that name."""
+    """An op that was removed, since op `by` includes it; `relation` is the text before `by`."""
 
     op_type: str
     origin: Any
@@ -331,7 +331,7 @@ class Unit:
             self.folded.pop(node.id, None)
 
     def positions(self) -> dict[int, int]:
-        """Return the position of each node in the order; nodes that run at the same time share one."""
+        """Return the position of each node in the order; nodes that run in parallel share one."""
         positions = {node.id: index for index, node in enumerate(self.order)}
         for group in self.parallel:
             positions.update(dict.fromkeys((node.id for node in group), positions[group[0].id]))
@@ -374,7 +374,7 @@ class Unit:
         self.reports.append(PassReport(name, *outcome, perf_counter() - start))
 
     def amend(self, name: str, summary: str, lines: Sequence[str]) -> None:
-        """Add lines to the report of a pass, and replace its summary unless the new one is empty."""
+        """Add lines to the report of a pass, and replace its summary if a new one is given."""
         for index, known in enumerate(self.reports):
             if known.name == name:
                 self.reports[index] = known._replace(

@@ -39,7 +39,7 @@ class Level:
 def levels(
     graph: RuntimeGraph, frames: Frames, send_recv_pairs: Collection[tuple[Node, Node]]
 ) -> dict[Frame, Level]:
-    """Return the level of each frame. InvalidArgumentError on a cycle or a loop that needs itself."""
+    """Return the level of each frame. InvalidArgumentError for a cycle or a self-dependent loop."""
     level_of = {frame: Level(frame) for frame in (frames.root, *frames.loops())}
     for frame in frames.loops():
         assert frame.parent is not None
@@ -156,7 +156,7 @@ def loops_whole(graph: RuntimeGraph) -> list[Node]:
 
 
 def flattened(orders: Mapping[Frame, list[Item]], frame: Frame) -> list[Node]:
-    """Return all nodes, those of a loop at its position, followed by the node that marks its end."""
+    """Return all nodes, those of a loop at its position, followed by its end marker."""
     nodes: list[Node] = []
     for item in orders[frame]:
         if isinstance(item, Frame):
