@@ -181,7 +181,7 @@ def _recomputed(target: Target, request: RunRequest, limit: int) -> Unit:
     unit = min(units, key=lambda unit: sum(unit.arena_sizes.values()))
     lines = _degrees_tried(units, limit)
     if any(feed.shape is None or None in feed.shape for feed in request.feeds):
-        lines.append("sizes are left open: the limit does not count what is sized in the run")
+        lines.append("sizes are left open: the limit excludes tensors sized in the run")
     unit.amend("recompute", _time_of_recomputation(unit), lines)
     return unit
 
@@ -205,7 +205,7 @@ def _degrees_tried(units: Sequence[Unit], limit: int) -> list[str]:
         for unit, size in zip(units, sizes)
     ]
     if min(sizes) > limit:
-        lines.append(f"none fits recomputation_limit_mb = {limit >> 20}: the least is taken")
+        lines.append(f"none fits recomputation_limit_mb = {limit >> 20}: the smallest is used")
     return lines
 
 
@@ -250,8 +250,8 @@ def _report_unused(unit: Unit) -> None:
     """Report the settings that are set and have no effect, if there are any."""
     names = unused(unit.target.config)
     if names:
-        with unit.report("settings") as say:
-            say(f"{len(names)} settings have no effect here", names)
+        with unit.report("settings") as set_outcome:
+            set_outcome(f"{len(names)} settings have no effect here", names)
 
 
 def _check(unit: Unit, name: str) -> None:

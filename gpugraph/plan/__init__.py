@@ -41,7 +41,7 @@ from gpugraph.plan.run_clock import (
     INTERRUPTED as INTERRUPTED,
     RUN_CLOCK as RUN_CLOCK,
     Clock as Clock,
-    Place as Place,
+    FetchDestination as FetchDestination,
     Take as Take,
     TimeLimit as TimeLimit,
     check_run as check_run,

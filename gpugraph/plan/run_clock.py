@@ -40,7 +40,7 @@ Take = Callable[[str, Any], Any]
 keeps.
 """
 
-Place = Callable[[int, Any], Any]
+FetchDestination = Callable[[int, Any], Any]
 """Returns the destination of the fetched array with this number, or None."""
 
 
@@ -103,10 +103,10 @@ class Clock:
     def check(self, where: str) -> None:
         """Check as `check_ended` does, and also call pending signal handlers, which may raise."""
         if self.interrupted:
-            self._hear()
+            self._poll_signals()
         self.check_ended(where)
 
-    def _hear(self) -> None:
+    def _poll_signals(self) -> None:
         INTERRUPTED.append(self.access)
         try:
             poll_signals(at_once=self.waits)
@@ -134,5 +134,5 @@ def give_early(name: str, value: Any) -> Any:
     """
     clock = RUN_CLOCK.get()
     if clock is None or clock.take is None:
-        raise InternalError.of_no_node(f"Nobody takes the value of '{name}' from this run")
+        raise InternalError.of_no_node(f"No caller takes the value of '{name}' from this run")
     return clock.take(name, value)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.interruptions.signal_handlers import defers_signals, raised_by_handler
-from gpugraph.plan import FetchSlot, Place, Plan, Step, TimeLimit, failed_step
+from gpugraph.plan import FetchDestination, FetchSlot, Plan, Step, TimeLimit, failed_step
 from gpugraph.runtime.step_failure import as_op_error
 from gpugraph.runtime.step_times import StepTrace, timed
 
@@ -81,7 +81,7 @@ def execute_traced(
     feeds: Sequence[Any],
     trace: bool,
     limit: TimeLimit | None,
-    place: Place | None = None,
+    place: FetchDestination | None = None,
 ) -> tuple[list[Any], StepTrace | None]:
     """Run the plan as `execute` does, with the time of each step, or with a time limit.
 
@@ -102,7 +102,7 @@ def _execute_traced(
     feeds: Sequence[Any],
     stats: StepTrace | None,
     limit: TimeLimit | None,
-    place: Place | None,
+    place: FetchDestination | None,
 ) -> list[Any]:
     clock = plan.clock
     clock.start(limit)
@@ -158,7 +158,7 @@ def _run_traced(plan: Plan, step: Step, stats: StepTrace | None) -> None:
         raise as_op_error(error, failed_step(error) or step) from error
 
 
-def _read(slot: FetchSlot, number: int = 0, place: Place | None = None) -> Any:
+def _read(slot: FetchSlot, number: int = 0, place: FetchDestination | None = None) -> Any:
     try:
         if place is None or slot.array is None:
             return slot.read()

@@ -41,7 +41,7 @@ _LOG = logging.getLogger("gpugraph")
 LIVE: weakref.WeakSet[BaseSession] = weakref.WeakSet()
 """Sessions that are not closed, for `Session.reset`."""
 
-MOST_PREPARED = 1024
+MAX_PREPARED = 1024
 """The maximum number of combinations of fetches and fed tensors that a session keeps prepared."""
 
 
@@ -150,7 +150,7 @@ class BaseSession:
         keys, values = flatten_feeds(feed_dict)
         prepared = self._make(fetches, keys)
         if names_leaves(fetches) and all(map(is_leaf, feed_dict)):
-            if len(self._prepared) >= MOST_PREPARED:
+            if len(self._prepared) >= MAX_PREPARED:
                 self._prepared.clear()  # the backend keeps its runners
             self._prepared[key] = prepared
         return prepared, values
@@ -178,9 +178,9 @@ class BaseSession:
         self._ran = self._graph.version
         for op in dict.fromkeys(late):
             _LOG.warning(
-                "Operation '%s' (made at %s) was changed after it was run by a session. What the "
-                "session has run keeps the operation as it was. Change operations before they "
-                "run, or make a new session.",
+                "Operation '%s' (made at %s) was changed after it was run by a session. Plans of "
+                "this session keep the operation as it was. Change operations before they "
+                "run, or create a new session.",
                 op.name,
                 op.origin,
             )
@@ -236,7 +236,7 @@ class BaseSession:
                 raise TypeError(f"This callable takes no keyword arguments: {sorted(kwargs)}")
             if len(values) != count:
                 raise TypeError(
-                    f"This callable expects {count} positional arguments, but {len(values)} came."
+                    f"This callable expects {count} positional arguments, but got {len(values)}."
                 )
             arrays = prepared.arrays(values)
             if kwargs:

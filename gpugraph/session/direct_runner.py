@@ -32,14 +32,14 @@ from gpugraph.session.plan_cache import (
     OpenShape,
     PlanCache,
     RunnerPlans,
-    has_waited_for,
-    is_taken,
+    try_acquire,
+    wait_until_idle,
 )
 from gpugraph.session.room_for_open_sizes import RoomForOpenSizes, Shapes
 from gpugraph.session.session_backend import Runner, with_operation
 from gpugraph.session.traced_execution import RUN_LISTENERS, CostModelRuns, TracedExecution
 
-_RUNS_BETWEEN = 63
+_CHECK_MASK = 63
 """Mask of the run counter: every 64 runs, check for the program's handlers and for idle replicas.
 """
 
@@ -112,7 +112,7 @@ class DirectRunner(Runner):
                 plan.lock.release()
                 plan = self._idle_plan(values, execution).plan
             try:
-                if not plan.runs & _RUNS_BETWEEN:
+                if not plan.runs & _CHECK_MASK:
                     install_handlers()
                     self.plans.drop_idle_spares(plan)
                 if execution is None:
@@ -138,20 +138,20 @@ class DirectRunner(Runner):
             cached = self.plan_for(values, execution)
             spares = self.plans.spares.get(cached.plan.key, ())
             for candidate in (cached, *spares):
-                if is_taken(candidate.plan):
+                if try_acquire(candidate.plan):
                     return candidate
-            if self.plans.leaves_memory(cached, limit):
+            if self.plans.move_off_contended_memory(cached, limit):
                 continue
-            if not cached.plan.stale and not self._has_waited(cached.plan, limit):
+            if not cached.plan.stale and not self._wait_until_idle(cached.plan, limit):
                 with self.session.plans.locked(limit):
                     self.session.check_open()
                     spare = self.plans.add_spare(cached.plan.key)
-                if is_taken(spare.plan):
+                if try_acquire(spare.plan):
                     return spare
 
-    def _has_waited(self, plan: Plan, limit: TimeLimit | None) -> bool:
+    def _wait_until_idle(self, plan: Plan, limit: TimeLimit | None) -> bool:
         """Wait for the run of another thread; return False if it takes long."""
-        runs, is_over = plan.runs, has_waited_for(plan)
+        runs, is_over = plan.runs, wait_until_idle(plan)
         if is_over is not None:
             return is_over
         self.session.check_open()
@@ -169,7 +169,7 @@ class DirectRunner(Runner):
         limit, alone = chosen.timeout_in_ms or self.limit_ms, chosen.inter_op_thread_pool < 0
         if metadata is None:
             return self.run(values, TracedExecution(False, limit, alone))
-        costs = self.costs.is_due(self.session.options.config.graph_options)
+        costs = self.costs.count_run(self.session.options.config.graph_options)
         trace = costs or chosen.trace_level != RunOptions.NO_TRACE
         execution = TracedExecution(trace, limit, alone)
         results = self.run(values, execution)

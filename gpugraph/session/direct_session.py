@@ -56,7 +56,7 @@ program by them. Each returns a function to call with the explanation when the p
 SESSIONS: WeakSet[DirectSession] = WeakSet()
 """All live sessions, for forks."""
 
-IN_TURNS = "runs of the session have this memory in turns"
+TIME_SHARED = "runs of the session time-share this memory"
 """The description of the memory of most plans."""
 
 
@@ -83,7 +83,7 @@ class DirectSession(SessionBackend):
         self.has_gpu = any(device.has_kernels for device in self.devices)
         self.plans = PlanCache(MOST_PLANS)
         self.lock = self.plans.lock
-        self.run_memory = RunMemory(IN_TURNS, self.plans.drop_in)
+        self.run_memory = RunMemory(TIME_SHARED, self.plans.drop_in)
         self.runners: dict[Any, DirectRunner] = {}
         self._logged: set[str] = set()
         self.last_traced: Callable[[], StepReport] | None = None
@@ -209,8 +209,8 @@ class DirectSession(SessionBackend):
         """Return the report of the last traced run; ValueError if there is none."""
         if self.last_traced is None:
             raise ValueError(
-                "There is no traced run to report: give fetches, or run with "
-                "tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE) and run_metadata before"
+                "There is no traced run to report: pass fetches, or first run with "
+                "tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE) and run_metadata"
             )
         return self.last_traced()
 

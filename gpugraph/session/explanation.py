@@ -22,21 +22,21 @@ from gpugraph.plan import (
 )
 from gpugraph.session.fitted_columns import fitted_columns, wrapped
 
-MOST_REASONS = 3
+MAX_REASONS = 3
 """The maximum number of reasons for running on the host in the summary."""
 
 
-MOST_TENSORS = 5
+MAX_TENSORS = 5
 """The maximum number of tensors at the peak of an arena that are named."""
 
-MOST_HTML_ROWS = 300
+MAX_HTML_ROWS = 300
 """The maximum number of table rows that a notebook shows."""
 
 
-MOST_NAMES = 8
+MAX_NAMES = 8
 """The maximum number of steps of one kind of code that are named."""
 
-MOST_LETTERS = 120
+MAX_REASON_LENGTH = 120
 """The maximum length of a reason in the summary and in the lines of the steps."""
 
 _CODE_WORDS = {
@@ -77,8 +77,10 @@ class Explanation:
         self.transfers: Sequence[Transfer] = plan.transfers
         self.reports: Sequence[PassReport] = plan.current_reports(codes)
         if unused_options:
-            said = f"{len(unused_options)} fields of RunOptions that runs set have no effect here"
-            self.reports = [PassReport("run options", said, unused_options), *self.reports]
+            summary = (
+                f"{len(unused_options)} fields of RunOptions that runs set have no effect here"
+            )
+            self.reports = [PassReport("run options", summary, unused_options), *self.reports]
         self.arenas: dict[str, ArenaRecord] = plan.arenas
         self.arena_bytes: dict[str, int] = plan.arena_bytes
         self.sized_in_run: dict[str, tuple[int, int]] = plan.sized_in_run
@@ -129,7 +131,7 @@ class Explanation:
         for state, verb in (("waiting", "wait"), ("plain", "are not")):
             reasons = Counter(step.reason for step in self.codes if step.state == state)
             if reasons:
-                text += f"; {reasons.total()} {verb} ({_commonest(reasons)})"
+                text += f"; {reasons.total()} {verb} ({_most_common(reasons)})"
         return text
 
     def code_lines(self, width: int | None = None) -> str:
@@ -141,8 +143,8 @@ class Explanation:
         lines = []
         for (state, reason), names in sorted(groups.items()):
             head = _CODE_WORDS[state] + (f" ({_first_words(reason)})" if reason else "")
-            rest = " ..." if len(names) > MOST_NAMES else ""
-            line = f"{head}, {len(names)} steps: {', '.join(names[:MOST_NAMES])}{rest}"
+            rest = " ..." if len(names) > MAX_NAMES else ""
+            line = f"{head}, {len(names)} steps: {', '.join(names[:MAX_NAMES])}{rest}"
             lines.append(wrapped(line, width))
         return "\n".join(lines)
 
@@ -156,8 +158,8 @@ class Explanation:
         fallbacks = [
             line for line in self._report("bind").lines if " runs on the host for " in line
         ]
-        causes = fallbacks[:MOST_REASONS]
-        causes += [_commonest(reasons)] if reasons else []
+        causes = fallbacks[:MAX_REASONS]
+        causes += [_most_common(reasons)] if reasons else []
         count = reasons.total() + len(fallbacks)
         return f"{count} kernels" + (f" ({'; '.join(causes)})" if causes else "")
 
@@ -184,14 +186,16 @@ class Explanation:
         return "\n".join(lines)
 
     def memory(self) -> str:
-        """Return the memory of the step on each device: its peak, the node there and the tensors
-        that
-        hold most of it; who owns that memory, what each iteration of a loop keeps in addition, and
-        how many tensors are sized in the run."""
+        """Return the memory of the step on each device.
+
+        This is its peak, the node there and the tensors that hold most of it; the memory's owner,
+        the memory that iterations of loops keep in addition, and how many tensors are sized in the
+        run.
+        """
         lines = []
         for device, arena in sorted(self.arenas.items()):
             live = arena.at_peak()
-            largest = live[:MOST_TENSORS]
+            largest = live[:MAX_TENSORS]
             part = 100 * sum(tensor.num_bytes for tensor in largest) // max(arena.bound, 1)
             count = f"these {len(largest)} tensors hold" if len(largest) > 1 else "one tensor holds"
             lines.append(
@@ -210,7 +214,7 @@ class Explanation:
                 f"each iteration of {loop.loop} keeps {' and '.join(sizes)} on "
                 f"{_short(loop.device)}, beside the arena"
             )
-            lines += _tensor_lines(known[:MOST_TENSORS])
+            lines += _tensor_lines(known[:MAX_TENSORS])
         for device, (number, limit) in sorted(self.sized_in_run.items()):
             tensors, are = _tensors(number), "are" if number > 1 else "is"
             lines.append(
@@ -243,16 +247,16 @@ class Explanation:
         passes = "".join(
             folded(
                 f"{report.name}: {report.summary} ({report.seconds * 1e3:.2f} ms)",
-                html_table((), [(line,) for line in report.lines], MOST_HTML_ROWS),
+                html_table((), [(line,) for line in report.lines], MAX_HTML_ROWS),
             )
             for report in self.reports
         )
         rows = [(op.name, op.op_type, _short(op.device), op.mode, op.reason) for op in self.placed]
         head = ("operation", "op", "device", "how it is run", "why it is there")
-        table = html_table(head, rows, MOST_HTML_ROWS)
+        table = html_table(head, rows, MAX_HTML_ROWS)
         parts = [
             f"<pre>{escape(self.summary())}</pre>",
-            folded("What each pass did", passes),
+            folded("Report of each pass", passes),
             folded(f"{len(rows)} operations", table),
         ]
         return folded(f"Plan of {self.title}", "".join(parts), True)
@@ -293,9 +297,9 @@ def _tensor_lines(tensors: Iterable[BufferRecord]) -> list[str]:
     return [f"  {human_readable_bytes(tensor.num_bytes):>10}  {tensor.text}" for tensor in tensors]
 
 
-def _commonest(reasons: Counter[str]) -> str:
+def _most_common(reasons: Counter[str]) -> str:
     """Return the most common reasons, with the count of each."""
-    commonest = reasons.most_common(MOST_REASONS)
+    commonest = reasons.most_common(MAX_REASONS)
     rest = len(reasons) - len(commonest)
     texts = [f"{count}: {_first_words(reason)}" for reason, count in commonest]
     return "; ".join(texts + ([f"{rest} more reasons"] if rest else []))
@@ -304,7 +308,7 @@ def _commonest(reasons: Counter[str]) -> str:
 def _first_words(reason: str) -> str:
     """Return a reason shortened to a line, since a compiler's message may be long."""
     line = reason.partition("\n")[0]
-    return line if len(line) <= MOST_LETTERS else f"{line[:MOST_LETTERS]} ..."
+    return line if len(line) <= MAX_REASON_LENGTH else f"{line[:MAX_REASON_LENGTH]} ..."
 
 
 def _counts(devices: Iterable[str]) -> str:

@@ -39,7 +39,7 @@ def _flatten(key: Any, value: Any, keys: list[Any], values: list[Any]) -> None:
         values.append(value)
         return
     if not isinstance(value, (list, tuple)) or len(value) != len(key):
-        raise TypeError(f"The feed key {key!r} needs as many values, but it has {value!r}")
+        raise TypeError(f"The feed key {key!r} needs one value per element, but it has {value!r}")
     for inner, item in zip(key, value):
         _flatten(inner, item, keys, values)
 

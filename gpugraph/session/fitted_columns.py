@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
-LEAST = 10
+MIN_WIDTH = 10
 """The minimum width of a column in characters, however narrow the table is."""
 
 
@@ -21,14 +21,14 @@ def fitted_columns(rows: Sequence[Sequence[str]], width: int | None = None) -> s
 
 
 def _narrowed(widths: Sequence[int], total: int) -> list[int]:
-    """Return widths with a sum of at most `total`, narrowing the widest first, down to `LEAST`."""
+    """Return widths that sum up to at most `total`: the widest shrink first, to `MIN_WIDTH`."""
     narrow = list(widths)
     over = sum(narrow) - total
-    while over > 0 and max(narrow) > LEAST:
+    while over > 0 and max(narrow) > MIN_WIDTH:
         widest = max(narrow)
         places = [place for place, width in enumerate(narrow) if width == widest]
-        below = max((width for width in narrow if width < widest), default=LEAST)
-        step = min(widest - max(below, LEAST), max(over // len(places), 1))
+        below = max((width for width in narrow if width < widest), default=MIN_WIDTH)
+        step = min(widest - max(below, MIN_WIDTH), max(over // len(places), 1))
         for place in places:
             if over > 0:
                 narrow[place] -= step
@@ -50,7 +50,7 @@ def wrapped(line: str, width: int | None, indent: str = "") -> str:
         return indent + line
     return textwrap.fill(
         line,
-        max(width, 4 * LEAST),
+        max(width, 4 * MIN_WIDTH),
         initial_indent=indent,
         subsequent_indent=f"{indent}    ",
         break_on_hyphens=False,

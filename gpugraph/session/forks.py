@@ -2,7 +2,7 @@
 
 Before the process forks, no new run may begin. The fork waits until each run in another thread that
 writes variables ends or enters a function of the user's, during which nothing is written. It waits
-for at most `MOST_S`: a longer run (a loop of many iterations in one step) continues, and values
+for at most `MAX_WAIT_S`: a longer run (a loop of many iterations in one step) continues, and values
 that it is writing may be half-written in the child. This can't deadlock: such a run may itself wait
 for variables of another run, which ends as well, or for the user's functions, which the fork does
 not wait for.
@@ -17,7 +17,7 @@ from time import monotonic
 from gpugraph.base.interruptions.fork_gate import GATE
 from gpugraph.plan import Plan
 
-MOST_S = 1.0
+MAX_WAIT_S = 1.0
 """How long a fork waits for runs that write variables."""
 
 _SLICE_S = 0.01  # interval at which it checks whether the run is in a function of the user's
@@ -27,7 +27,7 @@ _held: list[Plan] = []
 def hold(plans: Iterable[Plan]) -> None:
     """Lock the plans that write variables, each as soon as its run is over."""
     GATE.close()
-    ends = monotonic() + MOST_S
+    ends = monotonic() + MAX_WAIT_S
     for plan in plans:
         while plan.writes and not plan.clock.waits:
             remaining = ends - monotonic()

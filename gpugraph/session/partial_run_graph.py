@@ -1,4 +1,4 @@
-"""The operations of a partial run, and the set of those that can run after some of the feeds.
+"""The operations of a partial run, and the subset that can run after some of the feeds.
 
 Operations that can't be separated run together, as one group:
 

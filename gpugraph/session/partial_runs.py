@@ -150,7 +150,7 @@ class PartialRun:
                     op._record,
                     op,
                     f"'{op.name}' (made at {op.origin}) would run twice in one partial run: "
-                    f"{tensor.name} shares a branch or loop with what waits for other feeds. Feed "
+                    f"{tensor.name} shares a branch or loop with ops that need other feeds. Feed "
                     "them first.",
                 )
         self._compute(part, [tensor], is_lasting=False)
@@ -249,8 +249,8 @@ class PartialRuns:
         plan = FetchPlan(self.graph, fetches)
         if plan.targets:
             raise RuntimeError(
-                "partial_run() requires empty target_list: operations run as soon as what they "
-                f"need has been fed. The fetches hold {plan.targets}"
+                "partial_run() requires empty target_list: operations run as soon as their "
+                f"inputs have been fed. The fetches hold {plan.targets}"
             )
         keys, values = flatten_feeds(feed_dict)
         kept = self.backend.kept_tensors

@@ -52,10 +52,8 @@ OpenShape = tuple[int | None, ...] | None
 """A feed's shape in a plan: None for sizes, or ranks, that are known at each run only."""
 
 
-_ITS_RUNNERS = (
-    "runs of these fetches have this memory in turns, since runs of others were at the same time"
-)
-_BESIDE = "the plan has this memory alone, since runs were at the same time"
+_ITS_RUNNERS = "runs of these fetches time-share this memory, since others ran at the same time"
+_BESIDE = "only this plan uses this memory, since runs overlapped"
 
 
 class CachedPlan(NamedTuple):
@@ -188,7 +186,7 @@ class RunnerPlans:
 
     `compile_plan` compiles a plan for shapes that may be open, on run memory. `memory` is that of
     the session. The caller must hold the cache's lock, except for `drop_idle_spares` and
-    `leaves_memory`.
+    `move_off_contended_memory`.
     """
 
     def __init__(
@@ -280,7 +278,7 @@ class RunnerPlans:
         finally:
             self._cache.lock.release()
 
-    def leaves_memory(self, cached: CachedPlan, limit: TimeLimit | None) -> bool:
+    def move_off_contended_memory(self, cached: CachedPlan, limit: TimeLimit | None) -> bool:
         """Drop a plan whose memory another plan's run is using; its successor gets other memory.
 
         Return False if the plan can run, or is running itself.
@@ -325,7 +323,7 @@ def _common_shape(shapes: Sequence[OpenShape]) -> OpenShape:
     return tuple(sizes[0] if len(set(sizes)) == 1 else None for sizes in zip(*known))
 
 
-def is_taken(plan: Plan) -> bool:
+def try_acquire(plan: Plan) -> bool:
     """Try to take a plan's lock and its memory; return whether the plan can run now."""
     if plan.lock.acquire(blocking=False):
         is_idle = not (plan.running or plan.stale or GATE.is_closed)
@@ -335,7 +333,7 @@ def is_taken(plan: Plan) -> bool:
     return False
 
 
-def has_waited_for(plan: Plan) -> bool | None:
+def wait_until_idle(plan: Plan) -> bool | None:
     """Wait a while for a plan's run; return whether it is over, or None if it still goes on.
 
     A run in this thread, whose kernel has come back to its plan, is not over.

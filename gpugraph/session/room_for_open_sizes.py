@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import prod
 
-MOST_KNOWN = 8
+MAX_KNOWN = 8
 """The maximum number of sets of shapes known to fit that are remembered."""
 
 SURE = 0.25
@@ -32,15 +32,15 @@ class RoomForOpenSizes:
     def check(self, shapes: Shapes) -> None:
         """Raise ResourceExhaustedError if a run of these shapes does not fit."""
         elements = sum(map(prod, shapes))
-        if self._is_surely_room(shapes, elements):
+        if self._surely_fits(shapes, elements):
             return
         part = self._fullness(shapes)
         if self._largest is None or elements >= self._largest[0]:
             self._largest = elements, part
         known = [other for other in self._known if not _covers(shapes, other)]
-        self._known = [*known[1 - MOST_KNOWN :], shapes]
+        self._known = [*known[1 - MAX_KNOWN :], shapes]
 
-    def _is_surely_room(self, shapes: Shapes, elements: int) -> bool:
+    def _surely_fits(self, shapes: Shapes, elements: int) -> bool:
         """Return whether larger shapes fit, or an estimate quadratic in the number of elements
         does.
         """

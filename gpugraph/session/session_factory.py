@@ -102,7 +102,7 @@ class SessionFactory:
         session: Any = factory.new_session(options)
         if not isinstance(session, SessionBackend):
             raise InternalError.of_no_node(
-                f"{type(factory).__name__}.new_session made no SessionBackend for the target "
+                f"{type(factory).__name__}.new_session returned no SessionBackend for the target "
                 f'"{options.target}", but {session!r}'
             )
         return session

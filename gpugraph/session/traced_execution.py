@@ -10,7 +10,7 @@ from gpugraph.config import ConfigProto, GraphOptions, RunMetadata, RunOptions
 from gpugraph.inspection.plain_messages import as_message
 from gpugraph.inspection.report.step_report import StepReport
 from gpugraph.inspection.step_statistics import cost_graph, partition_graphs, step_statistics
-from gpugraph.plan import GraphRecord, Place, Plan, Take, TimeLimit
+from gpugraph.plan import FetchDestination, GraphRecord, Plan, Take, TimeLimit
 from gpugraph.runtime import StepTrace, execute_traced
 
 RUN_LISTENERS: list[Callable[[Any, TracedExecution], None]] = []
@@ -35,7 +35,7 @@ class TracedExecution:
         self.times: StepTrace | None = None
         self.plan: Plan | None = None
         self.take: Take | None = None
-        self.place: Place | None = None
+        self.place: FetchDestination | None = None
 
     def __call__(self, plan: Plan, values: Sequence[Any], runner: Any) -> list[Any]:
         self.plan = plan
@@ -99,7 +99,7 @@ class CostModelRuns:
     def __init__(self) -> None:
         self._count = 0
 
-    def is_due(self, options: GraphOptions) -> bool:
+    def count_run(self, options: GraphOptions) -> bool:
         """Count a run; return whether it has a cost graph: each `build_cost_model`-th does."""
         number = self._count - options.build_cost_model_after
         self._count += 1

@@ -74,7 +74,7 @@ def _within(frame: Frame, fetched: Edge) -> InvalidArgumentError:
         fetched.src.node_def,
         None,
         f"'{fetched.src.name}:{fetched.src_output}' cannot be fetched: it is inside the loop "
-        f"'{frame.name}', where each iteration makes it anew. Fetch what leaves the loop by an "
+        f"'{frame.name}', where each iteration computes it again. Fetch the value of an "
         f"Exit{origins(fetched.src)}",
     )
 
@@ -91,7 +91,7 @@ def _lines(unit: Unit, flow: Flow) -> list[str]:
             under[guard] = under.get(guard, 0) + 1
     lines = [
         f"loop {frame.name}: {inside.get(frame, 0)} ops, {len(frame.merges)} loop variables"
-        + ("" if flow.go_on[frame] is not None else "; each ends on its own")
+        + ("" if flow.go_on[frame] is not None else "; each ends separately")
         for frame in flow.frames.loops()
     ]
     return lines + [f"{count} ops run {in_words(unit, guard)}" for guard, count in under.items()]

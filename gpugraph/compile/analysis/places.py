@@ -18,7 +18,7 @@ from gpugraph.graph.nodes.loop_frames import Frame
 from gpugraph.graph.nodes.runtime_graph import Node
 
 
-class Place(NamedTuple):
+class GuardedPlace(NamedTuple):
     """Its ops, inputs first; the depth of each op in it or in an inner loop, by id (for the latter,
     the depth of the loop); and the guard."""
 
@@ -27,11 +27,11 @@ class Place(NamedTuple):
     guard: Guard = ALWAYS
 
 
-def places(unit: Unit) -> list[Place]:
+def places(unit: Unit) -> list[GuardedPlace]:
     """Return the places of a graph. InvalidArgumentError for loops that are not well-formed."""
     order = [node for node in topological_order(unit.graph) if node.is_op]
     if not has_control_flow(unit):
-        return [Place(order, depths(unit.graph, []))]
+        return [GuardedPlace(order, depths(unit.graph, []))]
     flow = flow_of(unit)
     depth_of = {frame: _depths(flow, frame, order) for frame in flow.levels}
     nodes_of: dict[tuple[Frame, Guard], list[Node]] = {}
@@ -39,7 +39,9 @@ def places(unit: Unit) -> list[Place]:
         frame, guard = flow.frames.at(node), flow.guards[node.id]
         if frame not in flow.carried and not holds_never(guard):
             nodes_of.setdefault((frame, guard), []).append(node)
-    return [Place(nodes, depth_of[frame], guard) for (frame, guard), nodes in nodes_of.items()]
+    return [
+        GuardedPlace(nodes, depth_of[frame], guard) for (frame, guard), nodes in nodes_of.items()
+    ]
 
 
 def _depths(flow: Flow, frame: Frame, order: list[Node]) -> dict[int, int]:

@@ -47,17 +47,17 @@ class Inference:
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
-        self.settled = False
+        self.has_converged = False
         self.flow: Flow | None = None
         self.merges: dict[int, TensorShape] = {}
         self.elements: dict[int, TensorShape] = {}
         self.pushed: dict[int, Any] = {}  # the common value of all pushes to a stack, or None
         self.failing: set[int] = set()  # nodes that refuse their inputs, and their dependents
 
-    def settle(self, order: Sequence[Node], visit: Callable[[Node], Any]) -> None:
+    def converge(self, order: Sequence[Node], visit: Callable[[Node], Any]) -> None:
         """Walk until loops and containers don't change; `visit` records shapes and values."""
         if not any(is_loop_merge(node) or node.type in _PUTS for node in order):
-            self.settled = True
+            self.has_converged = True
             return
         while True:
             before = dict(self.elements), dict(self.pushed)
@@ -67,7 +67,7 @@ class Inference:
                 visit(node)
             if before == (self.elements, self.pushed) and not self._widen(order):
                 break
-        self.settled = True
+        self.has_converged = True
         self.unit.shapes.clear()
         self.unit.values.clear()
         self.failing.clear()
@@ -120,7 +120,7 @@ class Inference:
             shapes: Sequence[TensorShape] = op_def.infer(context)
         except (ValueError, TypeError, LookupError, ArithmeticError) as error:
             refusal = inference_error(node, context, error)
-            if self.settled:  # else a loop variable's shape may still change
+            if self.has_converged:  # else a loop variable's shape may still change
                 if not (_waits(node) or self._is_conditional(node)):
                     raise refusal from error
                 self.unit.failures[node.id] = refusal

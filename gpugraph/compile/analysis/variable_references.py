@@ -19,10 +19,10 @@ def references(order: Iterable[Node]) -> dict[TensorId, Node]:
     doubtful: set[int] = set()
     while True:
         variables = _walk(nodes, doubtful)
-        turning = {node.id for node in nodes if _turns(node, variables)}
-        if not turning:
+        changing = {node.id for node in nodes if _changes_variable(node, variables)}
+        if not changing:
             return variables
-        doubtful |= turning
+        doubtful |= changing
 
 
 def _walk(nodes: Iterable[Node], doubtful: set[int]) -> dict[TensorId, Node]:
@@ -49,7 +49,7 @@ def _walk(nodes: Iterable[Node], doubtful: set[int]) -> dict[TensorId, Node]:
     return variables
 
 
-def _turns(node: Node, variables: dict[TensorId, Node]) -> bool:
+def _changes_variable(node: Node, variables: dict[TensorId, Node]) -> bool:
     """Return whether a loop's Merge refers to another variable after an iteration."""
     variable = variables.get((node.id, 0))
     if node.node_class is not NodeClass.MERGE or variable is None:

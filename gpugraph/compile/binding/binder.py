@@ -53,7 +53,7 @@ def bind(unit: Unit) -> Plan:
 
 def _bound(unit: Unit, binder: Binder) -> Plan:
     holdings = binder.holdings
-    with unit.report("bind") as say:
+    with unit.report("bind") as set_outcome:
         binder.take_arenas()
         for node in unit.order:
             binder.visit(node)
@@ -62,7 +62,7 @@ def _bound(unit: Unit, binder: Binder) -> Plan:
         fetches = tuple(ends.fetch(node) for node in unit.retvals)
         steps = binder.steps()
         kinds = [step.kind for step in all_steps(steps)]
-        say(
+        set_outcome(
             f"{kinds.count('kernel')} kernels, {kinds.count('copy')} copies between devices, "
             f"{kinds.count('guard')} guards of variables",
             binder.report_lines,

@@ -13,7 +13,7 @@ from gpugraph.compile.rewriting.activation_recomputation import ALL, CHEAP
 from gpugraph.compile.unit.compile_unit import RunRequest, Target, Unit
 from gpugraph.memory import human_readable_bytes
 
-_MOST_TRIALS = 6
+_MAX_TRIALS = 6
 """The maximum number of batch sizes that are compiled."""
 
 _DEGREES = {CHEAP: "", ALL: " and recomputation_limit_mb = 1"}
@@ -60,7 +60,7 @@ def _smaller_batch(
         return
     fits, beyond, size = 0, rows, 0
     trial = rows // 2
-    for _ in range(_MOST_TRIALS):
+    for _ in range(_MAX_TRIALS):
         try:
             needed = compiled(target, _with_rows(request, trial)).arena_sizes.get(device, 0)
         except (OpError, ValueError):  # other parts of the program fix the number of rows

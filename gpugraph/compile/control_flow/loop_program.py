@@ -337,4 +337,4 @@ def _element_access(run: Access) -> ElementAccess:
 
 
 def _nothing_refused() -> Any:
-    raise InternalError.of_no_node("A native instruction that refuses nothing failed")
+    raise InternalError.of_no_node("A native instruction that can't fail failed")

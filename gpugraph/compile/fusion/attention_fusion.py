@@ -43,7 +43,7 @@ def attention(unit: Unit) -> Outcome:
     native = jit(unit.target.config)
     natives = kernels_on(unit, native.is_on)
     if not any(natives.values()):
-        return f"{NO_GPU}, the CPU no native code: {native.reason}", ()
+        return f"{NO_GPU}, the CPU has no native code: {native.reason}", ()
     roots = {node.id for node in unit.roots}
     replacing = Replacing(unit)
     for node in unit.graph.op_nodes():
@@ -51,7 +51,7 @@ def attention(unit: Unit) -> Outcome:
             group = _Search(unit, roots).around(node)
             if group is not None:
                 _put(replacing, group)
-    return replacing.finish("attentions keep their scores")
+    return replacing.finish("fused attentions")
 
 
 class _Group(NamedTuple):

@@ -46,7 +46,7 @@ def remap(unit: Unit) -> Outcome:
             group = _group(unit, node, roots)
             if group is not None:
                 _put(replacing, group)
-    return replacing.finish("convolutions add their biases themselves")
+    return replacing.finish("convolutions with fused biases")
 
 
 class _Group(NamedTuple):

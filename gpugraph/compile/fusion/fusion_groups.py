@@ -30,7 +30,7 @@ from gpugraph.graph.nodes.graph_walks import topological_order
 from gpugraph.graph.nodes.node_and_edge import Edge
 from gpugraph.graph.nodes.runtime_graph import Node
 
-MOST = 256
+MAX_WEIGHT = 256
 """The maximum weight of a group: a compiler's time grows faster than the source."""
 
 HEAVY = {"Sin": 16, "Cos": 16, "Tan": 16, "Pow": 8, "Erf": 4}
@@ -80,7 +80,7 @@ def _kernels(search: _Search, group: Group) -> Iterator[Record]:
         nodes = todo.pop()
         if len(nodes) < 2:
             continue
-        if sum(HEAVY.get(node.type, 1) for node in nodes) <= MOST:
+        if sum(HEAVY.get(node.type, 1) for node in nodes) <= MAX_WEIGHT:
             record = Record(search.unit, nodes, search.candidates, search.roots, search.kinds)
             if not search.native[nodes[0].assigned_device] or record.is_one_kernel():
                 yield record

@@ -28,7 +28,7 @@ from gpugraph.compile.unit.jit_settings import jit
 from gpugraph.devices.native import pays_by_tiles
 from gpugraph.graph.nodes.runtime_graph import Node
 
-_MOST_ROWS = 140
+_MAX_ROWS = 140
 """The maximum number of rows of the first operand: with more, the second one's panels are packed in
 any case.
 """
@@ -39,7 +39,7 @@ def weights(unit: Unit) -> Outcome:
     """Transpose such operands before their loops."""
     native = jit(unit.target.config)
     natives = kernels_on(unit, native.is_on)
-    turned: dict[int, Node] = {}
+    transposed: dict[int, Node] = {}
     lines = []
     for node in unit.graph.op_nodes():
         if node.type != "MatMul" or not node.attrs["transpose_b"]:
@@ -49,14 +49,14 @@ def weights(unit: Unit) -> Outcome:
             continue
         if not _enters_once(enter) or not _reads_in_place(unit, node):
             continue
-        if enter.id not in turned:
-            turned[enter.id] = _turned(unit, enter)
-        unit.graph.update_edge(turned[enter.id], 0, node, 1)
+        if enter.id not in transposed:
+            transposed[enter.id] = _transposed(unit, enter)
+        unit.graph.update_edge(transposed[enter.id], 0, node, 1)
         node.attrs = {**node.attrs, "transpose_b": False}
         lines.append(f"{node.name}: {enter.name} is transposed before the loop")
     if lines:
         drop_unneeded(unit)
-    return f"{len(lines)} products in loops do not turn their weights", lines
+    return f"{len(lines)} products in loops with hoisted transposes", lines
 
 
 def _enters_once(node: Node) -> bool:
@@ -76,10 +76,10 @@ def _reads_in_place(unit: Unit, node: Node) -> bool:
         return False
     [(rows, columns)] = signature.output_shapes
     inner = signature.input_shapes[1][1]
-    return rows <= _MOST_ROWS and pays_by_tiles(rows, columns, inner) and are_ours(unit, [node])
+    return rows <= _MAX_ROWS and pays_by_tiles(rows, columns, inner) and are_ours(unit, [node])
 
 
-def _turned(unit: Unit, enter: Node) -> Node:
+def _transposed(unit: Unit, enter: Node) -> Node:
     """Return an Enter of the transposed tensor."""
     edge = enter.input_edge(0)
     dtype = enter.output_types[0].base_dtype
@@ -91,7 +91,7 @@ def _turned(unit: Unit, enter: Node) -> Node:
         *("Transpose", enter, [(edge.src, edge.src_output), (order, 0)]),
         attrs={"T": dtype, "Tperm": as_dtype(np.int32)},
         output_types=[dtype],
-        suffix="turned",
+        suffix="transposed",
         shapes=shapes,
     )
     unit.add_control_inputs(transpose, enter.control_inputs)

@@ -56,7 +56,7 @@ def epilogues(unit: Unit) -> Outcome:
     native = jit(unit.target.config)
     natives = kernels_on(unit, native.is_on)
     if not any(natives.values()):
-        return f"{NO_GPU}, the CPU no native code: {native.reason}", ()
+        return f"{NO_GPU}, the CPU has no native code: {native.reason}", ()
     roots = {node.id for node in unit.roots}
     products = [
         node
@@ -70,7 +70,7 @@ def epilogues(unit: Unit) -> Outcome:
             chain = search.of(node)
             if chain is not None:
                 _put(replacing, chain)
-    return replacing.finish("products do what follows them")
+    return replacing.finish("products with fused epilogues")
 
 
 def _may_start(unit: Unit, node: Node, roots: set[int]) -> bool:
@@ -97,9 +97,9 @@ def _is_tiled(unit: Unit, node: Node) -> bool:
     (a, b), [sizes] = signature.input_shapes[:2], signature.output_shapes
     if 0 in (*a, *b):
         return False
-    is_turned = node.attrs.get("transpose_a") or node.attrs.get("adj_x")
-    rows = sizes[-2] if len(b) > 2 or is_turned else prod(sizes[:-1])
-    return pays_by_tiles(rows, sizes[-1], a[-2 if is_turned else -1])
+    is_transposed = node.attrs.get("transpose_a") or node.attrs.get("adj_x")
+    rows = sizes[-2] if len(b) > 2 or is_transposed else prod(sizes[:-1])
+    return pays_by_tiles(rows, sizes[-1], a[-2 if is_transposed else -1])
 
 
 @dataclass
@@ -133,7 +133,7 @@ class _Search:
         while edge is not None and self._is_view(edge):
             chain.views.append(edge.dst)
             edge = only_taker(edge.dst, self.roots)
-        while edge is not None and self._takes_in(chain, edge):
+        while edge is not None and self._try_append(chain, edge):
             edge = only_taker(edge.dst, self.roots)
         return chain if chain.ops and self._is_written(chain.last) else None
 
@@ -144,7 +144,7 @@ class _Search:
         before, after = (self._sizes(node, 0) for node in (edge.src, edge.dst))
         return bool(before) and bool(after) and before[-1] == after[-1]
 
-    def _takes_in(self, chain: _Chain, edge: Edge) -> bool:
+    def _try_append(self, chain: _Chain, edge: Edge) -> bool:
         """Append an op to the chain if it may come next; return whether it was appended."""
         node, done = edge.dst, chain.epilogue
         if "Relu" in done or not are_ours(self.unit, [node]):

@@ -38,12 +38,14 @@ def collectives(unit: Unit) -> Outcome:
     for node in unit.graph.op_nodes():
         if node.node_class is NodeClass.COLLECTIVE:
             groups[node.attrs["group_key"], node.attrs["instance_key"]].append(node)
-    given = []
+    exchanged = []
     for keys, members in list(groups.items()):
         members.sort(key=lambda node: (node.requested_device, node.name))
         if unit.target.task and len(members) < members[0].attrs["group_size"]:
-            _give(unit, members)
-            given.append(f"{members[0].type} over processes, {len(members)} devices of this one")
+            _exchange(unit, members)
+            exchanged.append(
+                f"{members[0].type} over processes, {len(members)} devices of this one"
+            )
             del groups[keys]
             continue
         _check(unit, members)
@@ -53,11 +55,11 @@ def collectives(unit: Unit) -> Outcome:
             join = _reduced if members[0].type == "CollectiveReduce" else _gathered
             _join(unit, members, join)
     sizes = [f"{members[0].type} of {len(members)} devices" for members in groups.values()]
-    note = f", {len(given)} go on over processes" if given else ""
-    return f"{len(groups)} groups of collectives were joined{note}", [*sizes, *given]
+    note = f", {len(exchanged)} are completed across processes" if exchanged else ""
+    return f"{len(groups)} groups of collectives were joined{note}", [*sizes, *exchanged]
 
 
-def _give(unit: Unit, members: Sequence[Node]) -> None:
+def _exchange(unit: Unit, members: Sequence[Node]) -> None:
     """Replace each member by an op that gives its input to the worker, which does the rest.
 
     The readers of the results are in later stages of the run (`cluster/run_stages.py`), except for
@@ -111,7 +113,7 @@ def _check(unit: Unit, members: Sequence[Node]) -> None:
             "one run",
         )
     if len({node.requested_device for node in members}) < size:
-        raise _refusal(first, "two members ask for the same device")
+        raise _refusal(first, "two members request the same device")
     if kinds == {"CollectiveBcast"} and senders != 1:
         raise _refusal(first, f"{senders} members send")
     for key in ("T", "group_size", "merge_op", "final_op"):

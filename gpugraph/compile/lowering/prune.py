@@ -49,7 +49,7 @@ def prune(target: Target, request: RunRequest) -> Unit:
     """
     graph, feeds, fetches, targets, connections, done = request
     unit = Unit(request.key, target, RuntimeGraph(), feeds)
-    with unit.report("prune") as say:
+    with unit.report("prune") as set_outcome:
         fed = {graph.get_tensor_by_name(feed.name): feed for feed in feeds}
         needed = _needed(fed, fetches, targets, connections, done)
         _refuse_unfed(needed)
@@ -69,7 +69,7 @@ def prune(target: Target, request: RunRequest) -> Unit:
             _add_retval(unit, index, tensor, nodes, fed_by)
         unit.roots = [*unit.retvals, *(nodes[op] for op in targets)]
         start_loops_early(unit.graph)
-        say(f"{len(needed)} of {graph.version} operations are needed", ())
+        set_outcome(f"{len(needed)} of {graph.version} operations are needed", ())
     return unit
 
 

@@ -40,7 +40,7 @@ def reread(unit: Unit) -> Outcome:
             paths = ReadPaths(unit)
             for read, key in walk.reads:
                 lines += _split(walk, read, key, paths)
-    return f"{len(lines)} reads of variables were made again after a write", lines
+    return f"{len(lines)} reads of variables were repeated after a write", lines
 
 
 class _Walk:
@@ -106,7 +106,7 @@ def _split(walk: _Walk, read: Node, key: Key, paths: ReadPaths) -> list[str]:
     those in a loop in which the variable is written."""
     bits = walk.bits_of[key]
     seen = walk.after[read.id] & bits
-    users: dict[_Place, list[Edge]] = {}
+    users: dict[_UserPosition, list[Edge]] = {}
     for edge, side in paths.users(read):
         if edge.dst.id not in walk.after:
             continue
@@ -114,7 +114,7 @@ def _split(walk: _Walk, read: Node, key: Key, paths: ReadPaths) -> list[str]:
         missed = walk.after[edge.dst.id] & bits & ~seen
         again = any(paths.repeats(frame, write) for write in walk.of(bits))
         if missed or again:
-            place = _Place(frame, side, missed, _anchors(walk, edge, missed))
+            place = _UserPosition(frame, side, missed, _anchors(walk, edge, missed))
             users.setdefault(place, []).append(edge)
     lines = []
     for place, edges in users.items():
@@ -125,7 +125,7 @@ def _split(walk: _Walk, read: Node, key: Key, paths: ReadPaths) -> list[str]:
     return lines
 
 
-class _Place(NamedTuple):
+class _UserPosition(NamedTuple):
     """The position of some users of a variable: a loop, the last branch before them, the writes
     before them, and their inputs that come after those writes."""
 
@@ -148,7 +148,7 @@ def _anchors(walk: _Walk, edge: Edge, missed: int) -> frozenset[Node]:
 
 
 def _read_again(
-    paths: ReadPaths, read: Node, place: _Place, edges: list[Edge], later: list[Node]
+    paths: ReadPaths, read: Node, place: _UserPosition, edges: list[Edge], later: list[Node]
 ) -> str:
     """Add one read for these users, after the writes before them and before the `later` ones."""
     frame, side, _, anchors = place

@@ -55,7 +55,7 @@ def order(unit: Unit) -> Outcome:
         )
     deepest = max(unit.depth.values(), default=0)
     deferred = later(unit)
-    note = f"; {deferred} updates of variables put off" if deferred else ""
+    note = f"; {deferred} updates of variables deferred" if deferred else ""
     return f"{len(unit.order)} nodes in {deepest + 1} levels{note}", bring_together(unit)
 
 

@@ -23,7 +23,7 @@ from gpugraph.memory import human_readable_bytes
 def swap(unit: Unit) -> Outcome:
     """Insert the transfers of `unit.swaps`."""
     if unit.swaps is None:
-        return "not asked for: memory_optimization", ()
+        return "not requested: memory_optimization", ()
     for choice in unit.swaps:
         _insert(unit, choice)
     total = human_readable_bytes(sum(choice.num_bytes for choice in unit.swaps))

@@ -32,7 +32,7 @@ HEAVY = 1 << 25
 WINDOW = 256
 """The number of nodes after a large product among which others are searched."""
 
-_TURNED = {"MatMul": "transpose_a", "BatchMatMul": "adj_x", "BatchMatMulV2": "adj_x"}
+_TRANSPOSE_FLAGS = {"MatMul": "transpose_a", "BatchMatMul": "adj_x", "BatchMatMulV2": "adj_x"}
 _BY_BLAS = (float32, float64, complex64, complex128)
 _NO_STATE = (NodeClass.ARG, NodeClass.RETVAL, NodeClass.SEND, NodeClass.RECV)
 _NO_KERNEL = (NodeClass.ARG, NodeClass.SEND, NodeClass.RECV, NodeClass.CONSTANT)
@@ -51,7 +51,7 @@ def bring_together(unit: Unit) -> list[str]:
         return [f"{len(heavy)} heavy products run one after the other: {reason}"]
     _gather_all(unit, heavy, 2 * lanes)
     if not unit.parallel:
-        return [f"{len(heavy)} heavy products run one after the other: each needs another"]
+        return [f"{len(heavy)} heavy products run one after the other: all depend on others"]
     return [
         f"at the same time: {', '.join(node.name for node in group)}, "
         f"{sum(heavy[node.id] for node in group) / 1e9:.2f} billion multiplications: {reason}"
@@ -74,8 +74,8 @@ def parallel_lanes(unit: Unit) -> tuple[int, str]:
 
 def _work(unit: Unit, node: Node, devices: Collection[str]) -> int:
     """Return the multiplications of a large product by NumPy's BLAS; 0 for other nodes."""
-    turned = _TURNED.get(node.type)
-    if turned is None or node.assigned_device not in devices or node.id in unit.failures:
+    flag = _TRANSPOSE_FLAGS.get(node.type)
+    if flag is None or node.assigned_device not in devices or node.id in unit.failures:
         return 0
     edges = node.input_edges()
     if node.output_types[0] not in _BY_BLAS:
@@ -85,7 +85,7 @@ def _work(unit: Unit, node: Node, devices: Collection[str]) -> int:
     if any(sizes is None or None in sizes for sizes in shapes):
         return 0
     result, left = shapes[:2]
-    inner = left[-2 if node.attrs[turned] else -1]  # type: ignore[index]
+    inner = left[-2 if node.attrs[flag] else -1]  # type: ignore[index]
     work = prod([*result, inner])  # type: ignore[misc, list-item]
     return 0 if work < HEAVY or any(_is_late(unit, edge) for edge in edges) else work
 
@@ -104,7 +104,7 @@ def _is_late(unit: Unit, edge: Edge) -> bool:
     return reference(unit.kernel(source)).dynamic
 
 
-def _gather_all(unit: Unit, heavy: Collection[int], most: int) -> None:
+def _gather_all(unit: Unit, heavy: Collection[int], max_size: int) -> None:
     """Bring large nodes together, from the first to the last of the order."""
     after, order = followers(unit), unit.order
     received = {recv.id: send for send, recv in unit.send_recv_pairs}
@@ -112,7 +112,7 @@ def _gather_all(unit: Unit, heavy: Collection[int], most: int) -> None:
     index = 0
     while index < len(order):
         if order[index].id in heavy:
-            gathered = _Gathered(order[index], after, fixed, most)
+            gathered = _Gathered(order[index], after, fixed, max_size)
             window = order[index + 1 : index + 1 + WINDOW]
             for node in window:
                 if not gathered.take(node, node.id in heavy):
@@ -134,13 +134,13 @@ class _Gathered:
         first: Node,
         after: Callable[[Node], Iterable[Node]],
         fixed: Collection[int],
-        most: int,
+        max_size: int,
     ) -> None:
         self.group = [first]
         self.settled: tuple[list[Node], list[Node]] = [], []  # when the last member joined
         self._after = after
         self._fixed = fixed
-        self._most = most
+        self._max_size = max_size
         self._before: list[Node] = []
         self._behind: list[Node] = []
         self._needing = {node.id for node in after(first)}
@@ -161,7 +161,7 @@ class _Gathered:
             self._before.append(node)
         if needs_group or is_heavy:
             self._needing.update(follower.id for follower in self._after(node))
-        return len(self.group) < self._most
+        return len(self.group) < self._max_size
 
 
 def _keeps_order(node: Node) -> bool:

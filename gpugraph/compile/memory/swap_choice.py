@@ -108,16 +108,16 @@ class _Choice:
             if tensor.is_hinted:
                 places = self._hidden(tensor) or self._anywhere(tensor)
                 if places is None:
-                    self.lines.append(f"{_name(tensor)} stays: nothing is between its uses")
+                    self.lines.append(f"{_name(tensor)} stays: no step is between its uses")
                 else:
-                    self._swap(tensor, places, f"{tensor.late[0].dst.name} asks for it")
+                    self._swap(tensor, places, f"requested by {tensor.late[0].dst.name}")
         self.tensors = [tensor for tensor in self.tensors if not tensor.is_hinted]
 
     def lower_peaks(self) -> None:
         """Swap tensors that live at a peak, while that can be hidden or the arena does not fit."""
         while self.tensors:
             peak = max(range(len(self.live)), key=self.live.__getitem__)
-            if not self._lower(peak, self._hidden, "hidden by what is computed meanwhile"):
+            if not self._lower(peak, self._hidden, "hidden by the computation"):
                 break
         while max(self.live) > self.limit:
             peak = max(range(len(self.live)), key=self.live.__getitem__)
@@ -142,7 +142,7 @@ class _Choice:
     def _why_staying(self, tensor: Idle) -> str:
         seconds, idle = copy_seconds(tensor.storage.size), self._seconds(tensor)
         if 2 * seconds < idle:
-            return "other copies, or the order of the ops, leave no time for its own"
+            return "other copies, or the order of the ops, leave no time for its copies"
         return f"copies of {_ms(seconds)} each way are not hidden by {_ms(idle)} of computation"
 
     def _seconds(self, tensor: Idle) -> float:

@@ -26,7 +26,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
 from gpugraph.base.dtypes import OBJECTS
-from gpugraph.compile.analysis.places import Place, places
+from gpugraph.compile.analysis.places import GuardedPlace, places
 from gpugraph.compile.analysis.purity import is_pure
 from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
 from gpugraph.compile.unit.compile_unit import RECOMPUTE_HINT, Unit
@@ -57,11 +57,11 @@ def recompute(unit: Unit) -> Outcome:
     """Add copies of forward ops for the gradients, by the unit's degree of recomputation."""
     is_marked = any(RECOMPUTES in node.attrs for node in unit.graph.op_nodes())
     if not unit.recomputation and not is_marked:
-        return "not asked for: memory_optimization", ()
+        return "not requested: memory_optimization", ()
     copies: list[Node] = []
     reasons: list[str] = []
     if is_marked:
-        reasons.append("as recompute_grad says")
+        reasons.append("by recompute_grad")
         for place in places(unit):
             copies += [node for call in _calls(place) for node in _recomputed(unit, call)]
     if unit.recomputation:
@@ -80,7 +80,7 @@ def _recomputed(unit: Unit, passes: _Passes) -> list[Node]:
     return _Copies(unit, passes, _Choice(unit, passes)).add()
 
 
-def _calls(place: Place) -> list[_Passes]:
+def _calls(place: GuardedPlace) -> list[_Passes]:
     """Return, for each call of a `recompute_grad` function, its ops and those of its gradient."""
     forward: dict[int, list[Node]] = {}
     late: dict[int, set[int]] = {}
@@ -116,7 +116,7 @@ def _named(unit: Unit, scope: str) -> set[int]:
     return {node.id for node in nodes if node.name.startswith(scope) or f"/{scope}" in node.name}
 
 
-def _end(unit: Unit, place: Place, named: set[int]) -> int:
+def _end(unit: Unit, place: GuardedPlace, named: set[int]) -> int:
     """Return the depth of the last op that gradients read from, in the loop of a place."""
     depth = place.depth
     taken = [
@@ -137,7 +137,12 @@ class _Passes:
     """
 
     def __init__(
-        self, place: Place, forward: list[Node], late: set[int], end: int, is_call: bool = False
+        self,
+        place: GuardedPlace,
+        forward: list[Node],
+        late: set[int],
+        end: int,
+        is_call: bool = False,
     ) -> None:
         self.order, self.depth, self.guard = place.nodes, place.depth, place.guard
         self.forward, self.late, self.end, self.is_call = forward, late, end, is_call

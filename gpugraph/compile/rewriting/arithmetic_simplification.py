@@ -54,7 +54,7 @@ def _visit_view(replacing: Replacing, node: Node) -> None:
     unit = replacing.unit
     passed: list[Node] = []
     edge = _inner(node, _VIEWS, passed)
-    if edge is None or not _is_settled(unit, passed[-1]) or not _is_settled(unit, node):
+    if edge is None or not _cant_fail(unit, passed[-1]) or not _cant_fail(unit, node):
         return
     source = edge.src, edge.src_output
     replacing.lines.append(f"{node.name}: {node.type} of {passed[-1].type} {passed[-1].name}")
@@ -64,7 +64,7 @@ def _visit_view(replacing: Replacing, node: Node) -> None:
         replacing.put_reshape(node, source, passed)
 
 
-def _is_settled(unit: Unit, node: Node) -> bool:
+def _cant_fail(unit: Unit, node: Node) -> bool:
     """Return whether a view can't fail in a run: its sizes are known, and given by constants."""
     edge, *others = node.input_edges()
     before, after = unit.shapes[edge.src.id][edge.src_output], unit.shapes[node.id][0]
@@ -109,7 +109,7 @@ def _holds(wide: DType, narrow: DType) -> bool:
     if narrow.is_bool:
         return wide.is_integer or wide.is_floating
     if wide.is_floating:
-        if narrow.is_floating and _least_exponent(narrow) < _least_exponent(wide):
+        if narrow.is_floating and _min_exponent(narrow) < _min_exponent(wide):
             return False  # bfloat16 has a larger range than float16, which has more bits
         return narrow.real_dtype is narrow and _bits(narrow) <= _bits(wide)
     if not (wide.is_integer and narrow.is_integer):
@@ -117,7 +117,7 @@ def _holds(wide: DType, narrow: DType) -> bool:
     return bool(wide.min <= narrow.min and narrow.max <= wide.max)
 
 
-def _least_exponent(dtype: DType) -> int:
+def _min_exponent(dtype: DType) -> int:
     return int(finfo(dtype.as_numpy_dtype).minexp)
 
 

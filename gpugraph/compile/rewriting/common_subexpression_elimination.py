@@ -43,7 +43,7 @@ def common(unit: Unit) -> Outcome:
         walk.visit(node)
     walk.finish()
     lines = [f"{name}: as {node.name}" for name, (_, node) in walk.merged.items()]
-    return f"{len(lines)} ops do what others do already", lines
+    return f"{len(lines)} ops merged into equal ones", lines
 
 
 class _Walk:
@@ -75,7 +75,7 @@ class _Walk:
                 self._merge(node, first)
 
     def _key(self, node: Node) -> Key | None:
-        """Return the properties that must agree, without attrs; None if the node can't be merged."""
+        """Return the properties that must agree, except attrs; None if it can't be merged."""
         sources: list[TensorId] = [(0, 0)] * len(node.input_types)
         control_inputs = set()
         for edge in node._in:

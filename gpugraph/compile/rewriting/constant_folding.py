@@ -45,7 +45,7 @@ def fold(unit: Unit) -> Outcome:
     off = why_off(unit, "constant_folding")
     folding = _Folding(unit)
     order = _inputs_first(unit.graph)
-    folding.inference.settle(order, folding.look)
+    folding.inference.converge(order, folding.look)
     for node in order:
         values = folding.look(node)
         if values is not None and not off:

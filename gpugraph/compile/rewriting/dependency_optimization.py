@@ -26,7 +26,7 @@ from gpugraph.graph.nodes.runtime_graph import Edge, Node, NodeClass
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
 _ALWAYS_THERE = {NodeClass.CONSTANT, NodeClass.ARG, NodeClass.VARIABLE}
-_MOST = 16
+_MAX_EDGES = 16
 """The maximum number of control edges that may replace one op."""
 
 
@@ -38,9 +38,9 @@ def dependencies(unit: Unit) -> Outcome:
     if any(node.id not in needed and _is_waited_for(node) for node in unit.graph.op_nodes()):
         for node in reversed(list(topological_order(unit.graph))):
             if node.id not in needed and _is_waited_for(node) and _is_idle(node):
-                lines.append(f"{node.name} ({node.type}) is only waited for")
+                lines.append(f"{node.name} ({node.type}) has only control outputs")
                 _pass_by(unit, node)
-    return f"{len(lines)} ops whose results are not taken are not run, or not waited for", lines
+    return f"{len(lines)} redundant ops or control dependencies were removed", lines
 
 
 def _is_waited_for(node: Node) -> bool:
@@ -66,7 +66,7 @@ def _is_idle(node: Node) -> bool:
     followers = [edge.dst for edge in node._out]
     if not all(follower.is_op for follower in followers):
         return False
-    return len(node._in) * len(followers) <= _MOST
+    return len(node._in) * len(followers) <= _MAX_EDGES
 
 
 def _pass_by(unit: Unit, node: Node) -> None:
@@ -107,7 +107,7 @@ def _open_barriers(unit: Unit, needed: set[int]) -> list[str]:
     for barrier in barriers:
         if flow.frames.at(barrier) in writing:
             continue
-        sources = [edge.src.name for edge in list(barrier._in) if _let_go(unit, flow, edge)]
+        sources = [edge.src.name for edge in list(barrier._in) if _try_remove(unit, flow, edge)]
         if sources:
             lines.append(f"{barrier.name} in a loop does not wait for {', '.join(sources)}")
         if not barrier._in:
@@ -124,7 +124,7 @@ def _writing(unit: Unit, flow: Flow) -> set[Frame]:
     return frames
 
 
-def _let_go(unit: Unit, flow: Flow, edge: Edge) -> bool:
+def _try_remove(unit: Unit, flow: Flow, edge: Edge) -> bool:
     """Remove an edge to a barrier if it comes from a pure op with other uses, and if without it the
     followers of the barrier are still in the loop, and alive under the same condition."""
     source, barrier = edge.src, edge.dst

@@ -32,7 +32,7 @@ LARGE_TERM = 1 << 14
 def sums(unit: Unit) -> Outcome:
     """Split such AddNs, each within its loop and condition."""
     if not any(_is_large(unit, node) for node in unit.graph.op_nodes()):
-        return "no large sum comes term by term", ()
+        return "no large sum gets its terms one after the other", ()
     lines = []
     for place in places(unit):
         for node in place.nodes:
@@ -40,8 +40,10 @@ def sums(unit: Unit) -> Outcome:
             if len(groups) > 2 and not all(source.is_constant for source, _ in groups[0]):
                 _split(unit, node, groups)
                 size = human_readable_bytes(_bytes(unit, node))
-                lines.append(f"{node.name}: {len(groups)} sums of terms of {size}, as they come")
-    return f"{len(lines)} large sums add each term when it comes", lines
+                lines.append(
+                    f"{node.name}: {len(groups)} sums of terms of {size}, as they are computed"
+                )
+    return f"{len(lines)} large sums add each term as soon as it is computed", lines
 
 
 def _bytes(unit: Unit, node: Node) -> int:

@@ -160,7 +160,7 @@ def _waits(node: Node, kept: set[int], passed: Sequence[Node]) -> dict[Node, Non
     return waits
 
 
-NO_GPU = "no GPU has kernels of its own"
+NO_GPU = "no GPU has kernels"
 """The reason why a pass for GPUs does nothing."""
 
 

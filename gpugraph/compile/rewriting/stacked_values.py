@@ -41,7 +41,7 @@ _HANDED_ON = {NodeClass.ENTER, NodeClass.IDENTITY, NodeClass.SWITCH}
 def stacks(unit: Unit) -> Outcome:
     """Remove pushes, pops and their stacks from the graph."""
     if not any(node.type == "StackPopV2" for node in unit.graph.op_nodes()):
-        return "no loop keeps values", ()
+        return "no loop stashes values", ()
     order = {node.id: index for index, node in enumerate(topological_order(unit.graph))}
     lines = []
     for group in _groups(unit):
@@ -49,7 +49,7 @@ def stacks(unit: Unit) -> Outcome:
         lines += _Group(unit).reduce(group)
     if lines:
         drop_unneeded(unit)
-    return f"{len(lines)} values are computed of others that a loop keeps", lines
+    return f"{len(lines)} values are computed from others instead of stashed", lines
 
 
 class _Kept(NamedTuple):

@@ -30,7 +30,7 @@ _FLAGS = {
 @compile_pass("arithmetic_optimization")
 def transposes(unit: Unit) -> Outcome:
     """Replace such nodes of the graph."""
-    return Replacing(unit).visit(_VISITS, "transposes were left to products or cancelled")
+    return Replacing(unit).visit(_VISITS, "transposes folded into products or cancelled")
 
 
 def _order(unit: Unit, node: Node) -> list[int] | None:

@@ -174,7 +174,7 @@ class DynamicStep:
             return block.array
         if tuple(result.shape) != shape:
             raise self._error(
-                f"'{self.node.name}' was to make a tensor of shape {list(result.shape)}, but it "
+                f"'{self.node.name}' must return a tensor of shape {list(result.shape)}, but it "
                 f"has shape {list(shape)}"
             )
         return result

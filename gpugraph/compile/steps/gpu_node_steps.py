@@ -37,8 +37,8 @@ from gpugraph.kernel import (
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 from gpugraph.ops.reductions.reduction_ops import reduced_axes
 
-_DYNAMIC = "the sizes of what it makes depend on values"
-_LATE = "it takes values of the host during a run"
+_DYNAMIC = "the sizes of its outputs depend on values"
+_LATE = "it reads values on the host during a run"
 
 
 def bind_on_device(
@@ -87,7 +87,7 @@ def _launches(bound: BoundNode, context: KernelBinding, arrays: Sequence[Any]) -
     if context.on_host:
         raise NotNativeError(_LATE)
     if not all(runner.has_array(array) for array in arrays):
-        raise NotNativeError("it takes or makes objects")
+        raise NotNativeError("its inputs or outputs are objects")
     launcher, count = runner.kernels, len(slots)
     inputs, results = arrays[:count], list(arrays[count:])
     optional = kernel.optional if isinstance(kernel, Source) else ()

@@ -155,7 +155,7 @@ class Flags:
         return [self.atom(other) for other in self.atoms(self.within[atom] - {atom})]
 
     def setter(self, atom: Is, value: Callable[[], Any], array: Any = None) -> SetPredicate:
-        """Return the setter of the true and false flags of a predicate. array: its array, if any."""
+        """Return the setter of a predicate's two flags. array: the predicate's array, if any."""
         flags = self.values
         yes, no = self.atom(Is(atom.pred, True)), self.atom(Is(atom.pred, False))
         base = self.base(atom)

@@ -141,7 +141,7 @@ class KernelBinding:
         """Return host input `index`; InternalError for an input that isn't one."""
         if index not in self._values:
             raise InternalError.of_no_node(
-                f"The kernel of '{self.name}' asks for input {index} on the host"
+                f"The kernel of '{self.name}' reads input {index} as a host input, which it is not"
             )
         return self._values[index]
 

@@ -88,7 +88,7 @@ class SizedStep(DynamicStep):
         context = self._context(inputs, [], owned)
         arrays = [array for slot, array in enumerate(inputs) if slot not in self.bound.host]
         if not all(self.bound.runner.has_array(array) for array in arrays):
-            raise NotNativeError("it takes objects")
+            raise NotNativeError("its inputs are objects")
         refused = self.bound.refusals.of(self.node.name, self.node.origin)
         return context, self.kernels.sized(self.sized, context, arrays, context.scratch, refused)
 

@@ -228,8 +228,8 @@ def _run_memory(unit: Unit) -> RunMemory:
     A plan that may wait for other runs, or for the user's functions, has separate memory.
     """
     if may_wait(unit):
-        return RunMemory("the plan has this memory alone, since a run may wait")
-    return unit.target.run_memory or RunMemory("the plan has this memory alone")
+        return RunMemory("only this plan uses this memory, since a run may wait")
+    return unit.target.run_memory or RunMemory("only this plan uses this memory")
 
 
 def is_cell(storage: Storage) -> bool:

@@ -51,8 +51,8 @@ def check_shape(state: VariableState, node: Node) -> None:
         )
     raise _refusal(
         node,
-        f"The variable {state.name} has shape {shape_text(held)}, as another graph says; this one "
-        f"says that it has shape {shape_text(declared)}",
+        f"The variable {state.name} has shape {shape_text(held)} in another graph, but "
+        f"shape {shape_text(declared)} in this one",
     )
 
 

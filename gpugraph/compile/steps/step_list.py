@@ -87,7 +87,7 @@ class StepList(Arrays):
         return Step(node.name, node.type, device, depth, run, node.origin, kind, size, part=part)
 
     def refs(self, node: Node) -> dict[int, VariableState]:
-        """Return the variables behind the node's inputs; guard those that it reads, once per plan."""
+        """Return the variables behind the node's inputs; guard the ones it reads, once per plan."""
         states: dict[int, VariableState] = {}
         for edge in node._in:
             if edge.is_control or not edge.src.output_types[edge.src_output].is_ref_dtype:
@@ -135,6 +135,6 @@ def _check_no_reference(node: Node, edge: Edge) -> None:
         raise UnimplementedError(
             node.node_def,
             None,
-            f"'{node.name}' needs to know the variable that it refers to, but "
-            f"'{edge.src.name}' may be one of several{origins(node)}",
+            f"'{node.name}' requires a reference to one variable, but "
+            f"'{edge.src.name}' may refer to one of several{origins(node)}",
         )

@@ -24,9 +24,9 @@ def compile_pass(
     def decorate(change: Callable[[Unit], Outcome]) -> Callable[[Unit], None]:
         @wraps(change)
         def run(unit: Unit) -> None:
-            with unit.report(change.__name__) as say:
+            with unit.report(change.__name__) as set_outcome:
                 why = why_off(unit, rewrite) if rewrite else ""
-                say(*((why, ()) if why else change(unit)))
+                set_outcome(*((why, ()) if why else change(unit)))
 
         return run
 

@@ -366,11 +366,11 @@ class Unit:
         start = perf_counter()
         outcome: tuple[str, Sequence[str]] = ("", ())
 
-        def say(summary: str, lines: Sequence[str]) -> None:
+        def set_outcome(summary: str, lines: Sequence[str]) -> None:
             nonlocal outcome
             outcome = summary, lines
 
-        yield say
+        yield set_outcome
         self.reports.append(PassReport(name, *outcome, perf_counter() - start))
 
     def amend(self, name: str, summary: str, lines: Sequence[str]) -> None:
