@@ -1,6 +1,5 @@
 """Records of the memory of a plan: the buffers of each arena with their lifetimes, its peak, and
-the
-memory that each iteration of a loop keeps in addition."""
+the memory that each iteration of a loop keeps in addition."""
 
 from __future__ import annotations
 
@@ -56,8 +55,7 @@ class ArenaRecord(NamedTuple):
 
 class LoopRecord(NamedTuple):
     """The memory on stacks and in TensorArrays that each iteration of a loop keeps on a device
-    until
-    its gradient, or the end of the run, releases it.
+    until its gradient, or the end of the run, releases it.
 
     tensors: all of these tensors, largest first; a tensor of open size has 0 bytes here.
     """

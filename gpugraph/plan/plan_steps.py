@@ -112,7 +112,7 @@ class Access(Protocol):
         """Wait until no other run conflicts; `check` raises to end the waiting."""
 
     def leave(self) -> None:
-        """Let other runs proceed; does nothing if the run has not entered."""
+        """Allow other runs to proceed; does nothing if the run has not entered."""
 
 
 class WaitingRun:

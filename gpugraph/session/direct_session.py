@@ -49,15 +49,15 @@ from gpugraph.session.session_backend import NO_CONNECTIONS, SessionBackend
 
 PLAN_LISTENERS: list[Callable[[Explanation], Callable[[Explanation], None] | None]] = []
 """Functions that are called with each new plan's explanation; the command line explains the plans
-of a
-program by them. Each returns a function to call with the explanation when the plan ends, or None.
+of a program by them. Each returns a function to call with the explanation when the plan ends, or
+None.
 """
 
 SESSIONS: WeakSet[DirectSession] = WeakSet()
 """All live sessions, for forks."""
 
 TIME_SHARED = "runs of the session time-share this memory"
-"""The description of the memory of most plans."""
+"""The usual description of a plan's memory."""
 
 
 class DirectSession(SessionBackend):

@@ -122,8 +122,7 @@ class Explanation:
 
     def native(self) -> str:
         """Return how many steps now run as native code or in CUDA graphs, how many wait for that
-        and
-        how many never will, with the most common reasons."""
+        and how many never will, with the most common reasons."""
         counts = Counter(step.state for step in self.codes)
         words = {"native": "in native calls", "graph": "in CUDA graphs"}
         parts = [f"{counts[state]} {word}" for state, word in words.items() if counts[state]]

@@ -58,8 +58,7 @@ class SessionFactory:
     @classmethod
     def get_factory(cls, options: SessionOptions) -> SupportsNewSession:
         """Return the one factory that accepts the options; NotFoundError for none, InternalError
-        for
-        more.
+        for more.
         """
         for prefix, module in DEFERRED.values():
             if options.target.startswith(prefix):

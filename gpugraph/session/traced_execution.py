@@ -14,9 +14,9 @@ from gpugraph.plan import FetchDestination, GraphRecord, Plan, Take, TimeLimit
 from gpugraph.runtime import StepTrace, execute_traced
 
 RUN_LISTENERS: list[Callable[[Any, TracedExecution], None]] = []
-"""Functions that are called with the runner and the execution of each run. They apply to runners
-that
-were prepared while there were any; all runs of these are traced."""
+"""Functions that are called with the runner and the execution of each run.
+
+They apply to runners that were prepared while there were any; all runs of these are traced."""
 
 
 class TracedExecution:

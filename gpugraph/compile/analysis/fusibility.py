@@ -45,9 +45,10 @@ Shape = tuple[int, ...]
 
 
 class Space(NamedTuple):
-    """The iteration space of a kernel that contains this op. `inside`: for each output, whether
-    other
-    members of the kernel may read it (not if it is complete only after all rows)."""
+    """The iteration space of a kernel that contains this op.
+
+    `inside`: for each output, whether other members of the kernel may read it (not if it is
+    complete only after all rows)."""
 
     sizes: Shape
     inside: tuple[bool, ...]
@@ -106,8 +107,7 @@ def _signature_over(unit: Unit, node: Node, edges: Sequence[Edge]) -> NodeSignat
 
 def kernels_on(unit: Unit, native: bool) -> dict[str, bool]:
     """Return, for each device on which ops are fused, whether groups become kernels there: on the
-    CPU
-    if there is native code, and on GPUs that have kernels."""
+    CPU if there is native code, and on GPUs that have kernels."""
     return {
         device.name: native or device.device_type != "CPU"
         for device in unit.target.devices
@@ -116,9 +116,9 @@ def kernels_on(unit: Unit, native: bool) -> dict[str, bool]:
 
 
 class FusibleOps:
-    """The ops of a unit that may be in groups. Of ops that differ only in their names, such as
-    those
-    of repeated layers, one is examined."""
+    """The ops of a unit that may be in groups.
+
+    Of ops that differ only in their names, such as those of repeated layers, one is examined."""
 
     def __init__(self, unit: Unit, natives: Mapping[str, bool]) -> None:
         self._unit = unit
@@ -134,8 +134,7 @@ class FusibleOps:
 
     def find(self, node: Node, edges: Sequence[Edge]) -> Fusible | None:
         """Return the properties of an op that `may_be` in a group, shared by all ops like it; None
-        if
-        it can't be in one. edges: the edges into its data inputs."""
+        if it can't be in one. edges: the edges into its data inputs."""
         key = self._key(node, edges)
         if key is None:
             return self._look(node, edges)

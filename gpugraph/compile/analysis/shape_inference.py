@@ -36,8 +36,7 @@ _PUTS = {
     "TensorArraySplitV3": 1,
 }
 """The index of the input that is written to the container; its elements are Scatter's rows, and
-parts
-of Split's.
+parts of Split's.
 """
 _TAKES = {"StackPopV2", "TensorArrayReadV3", "TensorArrayGatherV3"}
 

@@ -80,9 +80,9 @@ class FeedsAndFetches:
         return ((lambda: read()[()]) if home.shape == () else read), None
 
     def _array_reader(self, node: Node, device: Device, array: Any, source: Node) -> _Read:
-        """Return the reader of a fetched array. If its device copies asynchronously, add a step
-        after
-        all others that starts the copy."""
+        """Return the reader of a fetched array.
+
+        If its device copies asynchronously, add a step after all others that starts the copy."""
         steps = self.step_list
         fetch = device.fetching(array)
         if fetch is None:

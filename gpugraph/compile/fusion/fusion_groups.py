@@ -192,8 +192,7 @@ def _join(
     groups: Sequence[Group | None], barred: int, key: Hashable, sizes: Shape, is_native: bool
 ) -> tuple[Group | None, bool]:
     """Return the group that merges the groups of a node's inputs that stay convex with it, and
-    whether
-    it merged more than one. sizes: the node's."""
+    whether it merged more than one. sizes: the node's."""
     joined: Group | None = None
     has_taken_in = False
     for group in groups:

@@ -5,7 +5,7 @@ Between two calls of `Dependencies.put` these invariants hold:
 
   - `above` of a group that is not part of another is the set of all groups that it depends on, over
     any path, without itself.
-  - A node depends on the groups in its note, and on those that these depend on. If its note is of
+  - A node depends on the groups in its note, and on their dependencies. If its note is of
     the current time, the note has them all.
   - The time advances whenever a group gets more dependencies, if a node or a group depends on it
     (`_depended_on` has one of its bits). So a note of the current time is complete.

@@ -4,7 +4,7 @@
 
 A RestoreV2 finds the sizes of its tensors when it runs, so that each is read into separate memory
 and copied, and each Assign is bound in each run. With the sizes of the variables, which an Assign
-requires anyway, all memory is planned: it is that of the variables (`memory/initial_values.py`).
+requires anyway, all memory is planned, as the variables' own (`memory/initial_values.py`).
 """
 
 from __future__ import annotations

@@ -2,11 +2,11 @@
 
 TensorFlow starts a loop variable as soon as its first value is available, even after the others
 have finished. A gradient that is built under `tf.control_dependencies` on the result of a loop
-relies on
-that: the counter that its forward loop gets waits for that result. Here a loop is one step, which
-starts with all its variables. So the counter starts at once, and the readers of its last value
-wait instead. Only ops whose results do not depend on time lose their control inputs: the constant
-that the counter starts with, and ops in the loop that read no variable and have no state.
+relies on that: the counter that its forward loop gets waits for that result. Here a loop is one
+step, which starts with all its variables. So the counter starts at once, and the readers of its
+last value wait instead. Only ops whose results do not depend on time lose their control inputs:
+the constant that the counter starts with, and ops in the loop that read no variable and have no
+state.
 
     Exit --> [assign] - - -> count: a constant --> Enter          cut, and instead
                   |                                  ...

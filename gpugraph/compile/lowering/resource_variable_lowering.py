@@ -30,8 +30,7 @@ from gpugraph.ops.state.resource_variable_ops import LOWERED, Lowering
 
 _MAY_TAKE_HANDLES = {*HANDLE_MOVES, "GuaranteeConst", "IdentityN"}
 """Types of ops, in addition to those of `LOWERED` (which grows as op families load), that may
-handle
-resource variables."""
+handle resource variables."""
 
 
 class Lowered(NamedTuple):

@@ -132,7 +132,7 @@ class _Serializer:
         return repeated
 
     def _by_creation(self, writes: list[Node]) -> list[Node]:
-        """Return writes in the order of their creation, each after those that it waits for."""
+        """Return writes in the order of their creation, each after the writes that it waits for."""
         writes = sorted(writes, key=lambda node: node.id)
         if self.in_order:
             return writes

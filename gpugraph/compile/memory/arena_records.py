@@ -90,8 +90,7 @@ def _record(unit: Unit, device: str, buffers: list[BufferRecord]) -> ArenaRecord
 
 def first_beyond(arena: ArenaRecord, available: int) -> tuple[int, BufferRecord]:
     """Return the first position at which the tensors of an arena exceed some bytes, and the one
-    that
-    does.
+    that does.
 
     If none does (fragmentation is the reason), return the peak and its largest tensor.
     """

@@ -83,9 +83,10 @@ class _Planner:
         self.with_kernels = {device.name for device in unit.target.devices if device.has_kernels}
 
     def _views(self, node: Node) -> Mapping[int, int]:
-        """Return, by output, the input whose bytes it may share. A tensor sized at run time is
-        passed
-        on whole or not at all; a value that exits a loop conditionally is not its final value.
+        """Return, by output, the input whose bytes it may share.
+
+        A tensor sized at run time is passed on whole or not at all; a value that exits a loop
+        conditionally is not its final value.
         """
         decl = DECLARATIONS.get(node.type)
         if decl is None or not decl.view:

@@ -4,7 +4,7 @@
   late       dy -> [f(x) -> g(a)]' -> their gradients         x lives, a and b only briefly
 
 By `RewriterConfig.memory_optimization`, in two degrees. Cheap: elementwise ops, reductions, slices
-and the like, whose inputs are available in any case; most are fused with the gradient that needs
+and the like, whose inputs are available in any case; usually they are fused with the gradient that needs
 them. All: matrix products and convolutions too, from checkpoints. A checkpoint is a position in the
 order of the forward pass with few bytes that are live across it; these bytes are
 kept, and all between two checkpoints is computed again as one segment.
@@ -243,7 +243,7 @@ class _Choice:
 
 
 def _cuts(live: Sequence[int], needed: Sequence[int]) -> list[int]:
-    """Return depths with few live bytes, relative to those that gradients need of the segment."""
+    """Return depths with few live bytes, relative to the needs of the segment's gradients."""
     cuts: list[int] = []
     segment = 0
     for depth in range(1, len(live) - 1):

@@ -172,7 +172,7 @@ def _content(node: Node) -> Key | None:
 
 
 def _attrs(node: Node) -> Key:
-    """Return a node's attrs as a key, without those that are in a constant's key already."""
+    """Return a node's attrs as a key, without the ones in a constant's key."""
     attrs = node.attrs
     names = sorted(attrs)
     if node.is_constant:

@@ -22,8 +22,7 @@ def drop_unneeded(unit: Unit) -> int:
 
 def _all_are_taken(unit: Unit) -> bool:
     """Return whether each node except the roots leads to another, which in a graph without loops
-    leads
-    to a root. This is usually true, and cheaper than a walk."""
+    leads to a root. This is usually true, and cheaper than a walk."""
     ends = {node.id for node in (*unit.roots, *unit.args)}
     for node in unit.graph.op_nodes():
         if node.node_class is NodeClass.ENTER or not (node._out or node.id in ends):

@@ -170,14 +170,13 @@ def gpus_with_kernels(unit: Unit) -> set[str]:
 
 
 def public_attrs(node: Node) -> dict[str, Any]:
-    """Return a node's attrs except those that begin with `_`, which belong to this node alone."""
+    """Return a node's attrs except names that begin with `_`, which belong to this node alone."""
     return {key: value for key, value in node.attrs.items() if not key.startswith("_")}
 
 
 def are_ours(unit: Unit, nodes: Iterable[Node]) -> bool:
     """Return whether an op of gpugraph may replace these: kernels that others registered must run,
-    and
-    a hint on an op's inputs applies to that op."""
+    and a hint on an op's inputs applies to that op."""
     types = unit.device_types
     return all(
         SWAP_HINT not in node.attrs and is_ours(node.type, types[node.assigned_device], node.attrs)

@@ -1,4 +1,4 @@
-"""Transposes: fold transposes into matrix products, and remove those that cancel.
+"""Transposes: fold transposes into matrix products, and remove cancelling ones.
 
   MatMul, BatchMatMulV2 of a Transpose of the last two axes    the product's own flag
   Transpose of a Transpose                                     one Transpose, or an Identity

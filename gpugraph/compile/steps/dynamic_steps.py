@@ -183,9 +183,9 @@ class DynamicStep:
 class CallingStep(DynamicStep):
     """Calls a function of the user's, in three parts of which the second touches no memory of ours.
 
-    So several can run concurrently, in separate threads, and an abandoned one
-    does no harm (`concurrent_calls.py`). With a time limit a single call has a
-    separate thread too, unless it gives up by itself.
+    So several can run concurrently, in separate threads, and an abandoned one does no harm
+    (`concurrent_calls.py`). With a time limit a single call has a separate thread too, unless it
+    gives up by itself.
     """
 
     def __init__(self, arrays: Arrays, bound: BoundNode, clock: Clock) -> None:

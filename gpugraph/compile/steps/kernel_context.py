@@ -224,8 +224,7 @@ class KernelBinding:
 
     def compiled(self, file: str, dtype: str = "float32") -> Callable[[float], CompiledFile | None]:
         """Return a function that returns a C file of `kernels/` if it is compiled within some
-        seconds;
-        None without jit."""
+        seconds; None without jit."""
         if not self._jit.is_on:
             return lambda seconds: None
         prepared = prepare_source(file, dtype)

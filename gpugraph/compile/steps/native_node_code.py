@@ -88,9 +88,8 @@ class Candidate(NamedTuple):
         self, isolated: bool = False, changed: Callable[[Any], Any] | None = None
     ) -> Candidate:
         """Return the same step over copies of the arrays that it writes; with `isolated` of
-        variables
-        too, so that no other run changes its inputs. changed: returns the replacement of each input
-        array."""
+        variables too, so that no other run changes its inputs. changed: returns the replacement
+        of each input array."""
         written = {_span(array) for array in self.written}
         copies: dict[tuple[int, int], Any] = {}
         for index, array in enumerate(self.arrays):
@@ -150,8 +149,7 @@ class FileOf(NamedTuple):
 
 class Piece(NamedTuple):
     """Native code before it is compiled: `source` is a program, a file, or None if there is nothing
-    to
-    compile; `bind` turns the compiled function into calls.
+    to compile; `bind` turns the compiled function into calls.
 
     mark: the part of the code that runs, as text: a function of a file, the layout of products.
     details: further numbers on which the time depends. is_exact: its numbers are those of NumPy.

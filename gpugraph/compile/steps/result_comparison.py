@@ -43,8 +43,7 @@ def are_equal(
     spread: Callable[[], Sequence[Any]] | None = None,
 ) -> bool:
     """Return whether arrays have the expected contents: `exactly`, except for signs of zeros and
-    bits
-    of NaN; else except for rounding.
+    bits of NaN; else except for rounding.
 
     spread: returns the tolerance of each element of each array, used where they aren't near.
     """
@@ -116,8 +115,7 @@ _ALLOWED = 8
 
 _TERMS = 64
 """The roundings of a sum, relative to the sum of the magnitudes of its terms; the square root of
-the
-number of terms is added, since roundings are as often up as down."""
+the number of terms is added, since roundings are as often up as down."""
 
 _TRIALS = 4
 

@@ -44,8 +44,7 @@ _CHECKED_LATER = StepCode("waiting", "for a check")
 
 _MARGIN, _NOISE_S, _MOST_SLOWER = 1.2, 1e-3, 3
 """Native code is rejected if it exceeds NumPy's time by this factor and by this many seconds, in
-this
-many checks.
+this many checks.
 """
 
 

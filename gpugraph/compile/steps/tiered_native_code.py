@@ -45,8 +45,7 @@ WORTHWHILE_S = 0.01
 
 WORTHWHILE_BYTES = 8 << 20
 """The size in bytes of the arrays of steps that take about as long: such steps are compiled from
-the
-first run on.
+the first run on.
 """
 
 PORTION_S = 0.5
@@ -163,8 +162,7 @@ class TieredCode:
 
     def notes(self, codes: Mapping[str, StepCode]) -> Sequence[str]:
         """Return the steps by the code that runs them; how many share generated kernels; and the
-        steps
-        that stay with NumPy although they have native code, with the reason."""
+        steps that stay with NumPy although they have native code, with the reason."""
         kernels = Counter(filter(None, (tier.generated_kernel for tier in self._tiers)))
         num_steps, num_kernels = kernels.total(), len(kernels)
         first, last = self.entries[0].step.name, self.entries[-1].step.name

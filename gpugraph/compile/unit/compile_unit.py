@@ -170,7 +170,7 @@ class Absorbed(NamedTuple):
 
 
 class Swap(NamedTuple):
-    """A tensor of a GPU that is on the host between two uses. Nodes are given by name, since the
+    """A tensor of a GPU that is on the host between two uses. Nodes are identified by name, since the
     choice is made in one unit and applied in the next one of the same run.
 
     source, slot: the tensor. uses: the inputs (node, index) that read the copy, directly
@@ -374,7 +374,7 @@ class Unit:
         self.reports.append(PassReport(name, *outcome, perf_counter() - start))
 
     def amend(self, name: str, summary: str, lines: Sequence[str]) -> None:
-        """Add lines to the report of a pass, and replace its summary if a new one is given."""
+        """Add lines to the report of a pass, and replace its summary unless `summary` is empty."""
         for index, known in enumerate(self.reports):
             if known.name == name:
                 self.reports[index] = known._replace(

@@ -1,7 +1,7 @@
 """Guards: the conditions under which an op is alive.
 
 A guard is a set of atoms that must all hold; the empty guard always holds. Ops whose guards are
-equal are always dead or alive together, so a plan runs or skips them as one. Most atoms are
+equal are always dead or alive together, so a plan runs or skips them as one. Usually atoms are
 literals, "this predicate is true"; conditions that no set of literals expresses (a Merge whose
 inputs have nothing in common, the Exit of a loop that may end without it) are atoms that a
 separate step determines.

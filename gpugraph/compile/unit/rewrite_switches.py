@@ -1,6 +1,6 @@
 """Switches: the rewrites of the graph that a session's settings turn on.
 
-`OptimizerOptions.opt_level` L1, the default, turns on all of them, L0 only those that another
+`OptimizerOptions.opt_level` L1, the default, turns on all of them, L0 only the ones that another
 setting turns on: `OptimizerOptions.do_...`, or a rewrite that is ON in `RewriterConfig`. A rewrite
 that is OFF there is not done, whatever else is set, and with `disable_meta_optimizer` none is.
 
