@@ -1,7 +1,7 @@
 """Partial runs: steps that run in parts, as their feeds arrive and their fetches are requested.
 
-Each part runs all operations of the step that its feeds permit and that no earlier part has run.
-So each operation runs once, including operations that change a variable or draw random numbers. A part
+Each part runs all operations of the step that its feeds permit and that no earlier part has run. So
+each operation runs once, including operations that change a variable or draw random numbers. A part
 is compiled and kept like any run. Between two parts, the values that later parts need are kept on
 the host, and fed to them.
 """

@@ -4,10 +4,10 @@
   late       dy -> [f(x) -> g(a)]' -> their gradients         x lives, a and b only briefly
 
 By `RewriterConfig.memory_optimization`, in two degrees. Cheap: elementwise ops, reductions, slices
-and the like, whose inputs are available in any case; usually they are fused with the gradient that needs
-them. All: matrix products and convolutions too, from checkpoints. A checkpoint is a position in the
-order of the forward pass with few bytes that are live across it; these bytes are
-kept, and all between two checkpoints is computed again as one segment.
+and the like, whose inputs are available in any case; usually they are fused with the gradient that
+needs them. All: matrix products and convolutions too, from checkpoints. A checkpoint is a position
+in the order of the forward pass with few bytes that are live across it; these bytes are kept, and
+all between two checkpoints is computed again as one segment.
 
 A late node is deeper than all forward nodes that gradients use, and has the name of a
 gradient (`memory_optimizer_target_node_name_scope`, `gradients/` by default, as in Grappler). A

@@ -170,8 +170,10 @@ class Absorbed(NamedTuple):
 
 
 class Swap(NamedTuple):
-    """A tensor of a GPU that is on the host between two uses. Nodes are identified by name, since the
-    choice is made in one unit and applied in the next one of the same run.
+    """A tensor of a GPU that is on the host between two uses.
+
+    Nodes are identified by name, since the choice is made in one unit and applied in the next one
+    of the same run.
 
     source, slot: the tensor. uses: the inputs (node, index) that read the copy, directly
     or by a view. leaves: the node after which it is on the host. begins, ends: the nodes between
