@@ -1,7 +1,7 @@
 """Compilation: from the client's graph, fetches and feeds to a plan, pass by pass.
 
     prune      keep the ancestors of the fetches and targets
-    collectives  replace each member of a collective by ops over the inputs of all members
+    collectives  compute each member of a collective from the inputs of all members
     serial     order the updates of a variable that a run writes several times
     reread     read a variable again after a write
     fold       infer exact shapes; fold constants

@@ -285,7 +285,7 @@ class Binder(StepList):
         )
 
     def _plain_reason(self, bound: BoundNode, run: Run) -> str:
-        """Return the reason why a step is not native outside of stretches."""
+        """Return the reason why a step outside of stretches is not native."""
         if bound.runner.has_kernels:
             return "launched by itself" if isinstance(run, Enqueued) else "it runs on the host"
         return plain_reason(bound, self.jit, "a small step alone is as fast by NumPy")

@@ -30,7 +30,7 @@ class _Wait(NamedTuple):
     source: Node
     """The operation to wait for, outside of the loop."""
     enter: Node
-    """The Enter of the constant, or of the operation that the op waits for."""
+    """The Enter of the constant, or of the value that the op waits for."""
 
 
 def start_loops_early(graph: RuntimeGraph) -> None:

@@ -165,7 +165,7 @@ class _Passes:
 
 
 class _Choice:
-    """The forward nodes that are computed again where a late node needs them."""
+    """The choice of the forward nodes that are computed again where a late node needs them."""
 
     def __init__(self, unit: Unit, passes: _Passes) -> None:
         self.unit = unit

@@ -153,7 +153,7 @@ class _Folding:
         return outputs
 
     def replace(self, node: Node, values: list[Any]) -> None:
-        """Replace each output that is used by a constant."""
+        """Replace each used output by a constant."""
         unit, graph = self.unit, self.unit.graph
         waits = self._waits(node)
         why = f"{node.type} of constants or known shapes"

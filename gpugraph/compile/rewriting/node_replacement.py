@@ -1,4 +1,4 @@
-"""Replacements: another op in the place of a node, under its name.
+"""Replacements: an op that replaces a node, under its name.
 
 The new op has all control dependencies of the old one, and is alive when it was: it gets the
 control inputs, also those of constants that it no longer takes and of nodes that it bypasses. The

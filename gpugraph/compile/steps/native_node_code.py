@@ -375,7 +375,7 @@ def _likeness(step: Candidate) -> Hashable | None:
 
 
 def compile_pieces(pieces: Sequence[Piece]) -> list[Prepared[Any] | None]:
-    """Compile each piece in the background: files first, whose ops take longest by
+    """Return the code of each piece, compiled in the background: files first, whose ops take longest by
     NumPy, then the programs, those with most work first. A later process finds it as one file."""
     sources = [piece.source for piece in pieces]
     by_work = sorted(pieces, key=lambda piece: -piece.work)

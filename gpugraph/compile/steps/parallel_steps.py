@@ -75,7 +75,7 @@ class ParallelSteps(StepGroup):
     def _started(
         self, waiting: deque[Step], errors: dict[Step, BaseException]
     ) -> list[threading.Thread]:
-        """Start threads that take waiting steps; fewer if the system has none left."""
+        """Start and return threads that take waiting steps; fewer if the system has none left."""
         threads: list[threading.Thread] = []
         for _ in range(0 if self.clock.one_thread else self.helpers):
             context = contextvars.copy_context()

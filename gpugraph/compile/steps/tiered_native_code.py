@@ -74,7 +74,7 @@ class _MixedRun:
         self._seconds += self._tiers[number].run(may_check, may_try=self._compiled)
 
     def part(self, number: int, step: Step) -> Step:
-        """Return one step, between which and the next others may run."""
+        """Return one step of the run; other steps may run before the next."""
         tier = self._tiers[number]
 
         def run() -> None:
