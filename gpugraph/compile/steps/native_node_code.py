@@ -375,8 +375,10 @@ def _likeness(step: Candidate) -> Hashable | None:
 
 
 def compile_pieces(pieces: Sequence[Piece]) -> list[Prepared[Any] | None]:
-    """Return the code of each piece, compiled in the background: files first, whose ops take longest by
-    NumPy, then the programs, those with most work first. A later process finds it as one file."""
+    """Return the code of each piece, compiled in the background.
+
+    Files come first, whose ops take longest by NumPy, then the programs, in order of decreasing
+    work. A later process finds it as one file."""
     sources = [piece.source for piece in pieces]
     by_work = sorted(pieces, key=lambda piece: -piece.work)
     programs = {
