@@ -24,7 +24,7 @@ from gpugraph.cluster.wire_values import INLINE_BYTES
 from gpugraph.cluster.worker_sessions import CLIENT, CompiledStage, Part, WorkerSession
 from gpugraph.config import ConfigProto
 from gpugraph.devices import KeptTensors, MemoryUse, memory_use
-from gpugraph.plan import Place
+from gpugraph.plan import FetchDestination
 from gpugraph.session.feed_conversion import feed_array, refuse_shape
 from gpugraph.session.traced_execution import TracedExecution
 
@@ -259,7 +259,7 @@ class Worker:
         limit: StepLimit | None,
         collectives: CollectiveStep | None = None,
         options: StepOptions = _PLAIN,
-        place: Place | None = None,
+        place: FetchDestination | None = None,
     ) -> None:
         if stage.runner is None:
             return
@@ -292,7 +292,7 @@ class Worker:
             ):
                 stage.large.add(position)
 
-    def _placing(self, stage: CompiledStage, shared: _SharedMemory) -> Place | None:
+    def _placing(self, stage: CompiledStage, shared: _SharedMemory) -> FetchDestination | None:
         """What gives shared memory for large tensors that leave this process only."""
         wanted = set()
         for position in stage.large:

@@ -1,33 +1,33 @@
 """Compilation: from the client's graph, fetches and feeds to a plan, pass by pass.
 
-    prune      what the fetches and targets need
-    collectives  ops on several devices get what follows from the inputs of all
-    serial     updates of one variable take effect one after the other
-    reread     what runs after a write of a variable reads what was written
-    fold       exact shapes; what follows from them becomes constant
-    simplify   ops that change nothing are views
-    transposes what a matrix product can do itself
-    cancel     ops that undo each other are views
-    common     ops that compute the same are done once
-    dependencies  ops that are only waited for are not run
-    place      a device for every op, with its reason
-    remap      a convolution does its bias and activation itself
-    attention  products around a softmax are one kernel
-    weights    products in loops do not turn what stays the same
-    epilogues  a matrix product does its bias, addition and activation itself
-    restores   a checkpoint is read into the memory of variables
-    stacks     loops do not keep what their gradients can compute of what else they keep
-    recompute  what gradients need of the forward pass is computed again, where that is asked for
-    sums       large sums add each term when it comes
-    fuse       groups of ops that run as one kernel
-    partition  Send and Recv between devices
-    swap       tensors of GPUs are on the host between two uses, where that is asked for
-    flow       which loop each op is in, and under which condition it runs
-    order      one sequence for all devices, by depth
-    memory     lifetimes to offsets in one arena a device
-    bind       kernels to callables, offsets to arrays: the plan
+    prune      keep the ancestors of the fetches and targets
+    collectives  compute each member of a collective from the inputs of all members
+    serial     order the updates of a variable that a run writes several times
+    reread     read a variable again after a write
+    fold       infer exact shapes; fold constants
+    simplify   turn ops without effect into views
+    transposes fold transposes into matrix products
+    cancel     turn ops that undo each other into views
+    common     merge ops that compute the same
+    dependencies  remove redundant control dependencies
+    place      assign a device to every op, with the reason
+    remap      fuse bias and activation into convolutions
+    attention  fuse the products around a softmax into one kernel
+    weights    hoist loop-invariant transposes
+    epilogues  fuse bias, addition and activation into matrix products
+    restores   read a checkpoint directly into the memory of variables
+    stacks     rematerialize values instead of stashing them on the stacks of loops
+    recompute  recompute forward values for gradients, if requested
+    sums       split large sums so that each term is added as soon as it is computed
+    fuse       form groups of ops that run as one kernel
+    partition  insert Send and Recv between devices
+    swap       move tensors of GPUs to the host between two uses, if requested
+    flow       find the loop of each op, and the condition under which it runs
+    order      create one sequence for all devices, by depth
+    memory     assign offsets in one arena per device, from lifetimes
+    bind       bind kernels to callables and offsets to arrays, and create the plan
 
-`verify` checks the unit between any two of them.
+`verify` checks the unit after each of them.
 """
 
 from __future__ import annotations
@@ -108,7 +108,8 @@ PASSES: tuple[Callable[[Unit], None], ...] = (
     order,
     memory,
 )
-"""The passes between `prune`, which makes the unit, and `bind`, which makes the plan of it."""
+"""The passes between `prune`, which creates the unit, and `bind`, which creates the plan from it.
+"""
 
 
 _RECOMPUTING = (RewriterConfig.HEURISTICS, RewriterConfig.RECOMPUTATION_HEURISTICS)
@@ -116,10 +117,11 @@ _SWAPPING = (RewriterConfig.HEURISTICS, RewriterConfig.SWAPPING_HEURISTICS)
 
 
 def compile_plan(target: Target, request: RunRequest) -> Plan:
-    """The plan that computes the fetches and runs the targets when the feeds are fed.
+    """Return the plan that computes the fetches and runs the targets for these feeds.
 
-    Raises what the passes raise: InvalidArgumentError for an unfed placeholder, shapes that don't
-    fit, a cycle or a device that isn't there; ResourceExhaustedError for too little memory.
+    Raises the errors of the passes: InvalidArgumentError for an unfed placeholder, shapes that
+    don't fit, a cycle or a device that does not exist; ResourceExhaustedError for too little
+    memory.
     """
     with _without_collector():
         unit = _fitted(target, request)
@@ -130,9 +132,11 @@ def compile_plan(target: Target, request: RunRequest) -> Plan:
 
 
 def part_of_memory(target: Target, request: RunRequest) -> float:
-    """The part that the arena of such a run has of what a GPU has left, the most of all GPUs.
+    """Return the arena size of such a run as a part of a GPU's free memory; the maximum of all
+    GPUs.
 
-    ResourceExhaustedError where it has not enough left, also without the session's idle plans.
+    ResourceExhaustedError if the free memory does not suffice even without the session's idle
+    plans.
     """
     gpus = [device for device in target.devices if device.device_type == "GPU"]
     with _without_collector():
@@ -142,13 +146,13 @@ def part_of_memory(target: Target, request: RunRequest) -> float:
 
 
 def compile_record(target: Target, request: RunRequest) -> GraphRecord:
-    """Each device's part of the graph of such a run, and the memory of its tensors."""
+    """Return each device's part of the graph of such a run, and the memory of its tensors."""
     with _without_collector():
         return graph_record(_fitted(target, request))
 
 
 def _fitted(target: Target, request: RunRequest) -> Unit:
-    """The unit with as much recomputation and swapping as its settings ask for."""
+    """Return the unit with as much recomputation and swapping as its settings require."""
     rewrites = target.config.graph_options.rewrite_options
     optimization = rewrites.memory_optimization
     if rewrites.disable_meta_optimizer:
@@ -164,7 +168,7 @@ def _fitted(target: Target, request: RunRequest) -> Unit:
 
 
 def _recomputed(target: Target, request: RunRequest, limit: int) -> Unit:
-    """With a limit, no more recomputation than fits it, or what needs least."""
+    """Return a unit with recomputation; with a limit, of the first degree that fits it, if any."""
     if not limit:
         unit = _compiled(target, request, CHEAP)
         unit.amend("recompute", _time_of_recomputation(unit), ())
@@ -177,7 +181,7 @@ def _recomputed(target: Target, request: RunRequest, limit: int) -> Unit:
     unit = min(units, key=lambda unit: sum(unit.arena_sizes.values()))
     lines = _degrees_tried(units, limit)
     if any(feed.shape is None or None in feed.shape for feed in request.feeds):
-        lines.append("sizes are left open: the limit does not count what is sized in the run")
+        lines.append("sizes are left open: the limit excludes tensors sized in the run")
     unit.amend("recompute", _time_of_recomputation(unit), lines)
     return unit
 
@@ -186,14 +190,14 @@ _DEGREES = {0: "nothing", CHEAP: "cheap ones", ALL: "all between checkpoints"}
 
 
 def _time_of_recomputation(unit: Unit) -> str:
-    """What the pass has reported, and what that costs by a model; nothing where it did nothing."""
+    """Return the report of the pass with the estimated cost by a model; empty if it did nothing."""
     (summary,) = [report.summary for report in unit.reports if report.name == "recompute"]
     part = recomputed_part(unit)
     return f"{summary}; about {100 * part:.0f} % more time, by a model" if part else ""
 
 
 def _degrees_tried(units: Sequence[Unit], limit: int) -> list[str]:
-    """The memory and time of each degree of recomputation, and whether one fits the limit."""
+    """Return lines on the memory and time of each degree tried, and whether one fits the limit."""
     sizes = [sum(unit.arena_sizes.values()) for unit in units]
     lines = [
         f"{_DEGREES[unit.recomputation]}: arenas of {human_readable_bytes(size)}"
@@ -201,12 +205,12 @@ def _degrees_tried(units: Sequence[Unit], limit: int) -> list[str]:
         for unit, size in zip(units, sizes)
     ]
     if min(sizes) > limit:
-        lines.append(f"none fits recomputation_limit_mb = {limit >> 20}: the least is taken")
+        lines.append(f"none fits recomputation_limit_mb = {limit >> 20}: the smallest is used")
     return lines
 
 
 def _swapped(target: Target, request: RunRequest, unit: Unit, by_heuristics: bool) -> Unit:
-    """The unit with tensors on the host meanwhile, if GPUs need less memory with that."""
+    """Return the unit with some tensors swapped to the host, if that reduces the memory of GPUs."""
     if "GPU" not in unit.device_types.values():
         unit.amend("swap", f"nothing: no GPU. {target.no_gpu}", ())
         return unit
@@ -223,7 +227,7 @@ def _swapped(target: Target, request: RunRequest, unit: Unit, by_heuristics: boo
 
 
 def _gpu_bytes(unit: Unit) -> int:
-    """The bytes of all arenas on GPUs."""
+    """Return the total size of the arenas on GPUs."""
     types = unit.device_types
     return sum(size for device, size in unit.arena_sizes.items() if types[device] == "GPU")
 
@@ -231,7 +235,7 @@ def _gpu_bytes(unit: Unit) -> int:
 def _compiled(
     target: Target, request: RunRequest, recomputation: int = 0, swaps: Sequence[Swap] | None = None
 ) -> Unit:
-    """The unit that all passes have changed."""
+    """Return the unit after all passes."""
     unit = prune(target, request)
     unit.recomputation, unit.swaps = recomputation, swaps
     _report_unused(unit)
@@ -243,11 +247,11 @@ def _compiled(
 
 
 def _report_unused(unit: Unit) -> None:
-    """Reports the settings that are set and have no effect, where there are such."""
+    """Report the settings that are set and have no effect, if there are any."""
     names = unused(unit.target.config)
     if names:
-        with unit.report("settings") as say:
-            say(f"{len(names)} settings have no effect here", names)
+        with unit.report("settings") as set_outcome:
+            set_outcome(f"{len(names)} settings have no effect here", names)
 
 
 def _check(unit: Unit) -> None:
@@ -257,7 +261,7 @@ def _check(unit: Unit) -> None:
 
 @contextmanager
 def _without_collector() -> Iterator[None]:
-    """Pauses the garbage collector: it would walk the many records of a large graph in vain."""
+    """Pause the garbage collector, which would traverse many live records in vain."""
     was_on = gc.isenabled()
     gc.disable()
     try:

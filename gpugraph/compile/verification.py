@@ -1,4 +1,4 @@
-"""Verify: what must hold of a unit after each pass. A breach is a bug of ours: InternalError."""
+"""Verify: the invariants of a unit after each pass. A violation is a bug of ours: InternalError."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _fail(node: Node, what: str) -> InternalError:
 
 
 def _check_edges(unit: Unit) -> None:
-    """Each data input has its one edge, of its dtype."""
+    """Check that each data input has one edge, of its dtype."""
     for node in unit.graph.op_nodes():
         edges = node.input_edges()
         for edge, dtype in zip(edges, node.input_types):
@@ -37,7 +37,7 @@ def _check_edges(unit: Unit) -> None:
 
 
 def _check_shapes(unit: Unit) -> None:
-    """Each output has a shape, and constants have that of their value."""
+    """Check that each output has a shape, and constants have that of their value."""
     for node in unit.graph.op_nodes():
         shapes = unit.shapes.get(node.id)
         if shapes is None or len(shapes) != len(node.output_types):
@@ -49,7 +49,7 @@ def _check_shapes(unit: Unit) -> None:
 
 
 def _check_placement(unit: Unit) -> None:
-    """Each node is on a device of the session, with a reason; references stay on one device."""
+    """Check that each node has a device and a reason, and references stay on one device."""
     names = {device.name for device in unit.target.devices}
     for node in unit.graph.op_nodes():
         if node.assigned_device not in names:
@@ -65,7 +65,7 @@ def _check_placement(unit: Unit) -> None:
 
 
 def _check_partition(unit: Unit) -> None:
-    """No data edge leads from one memory to another, and no tensor is sent to a device twice."""
+    """Check that no data edge crosses memories, and no tensor is sent to a device twice."""
     for node in unit.graph.op_nodes():
         for edge in node.input_edges():
             if is_crossing(unit, edge):
@@ -73,7 +73,7 @@ def _check_partition(unit: Unit) -> None:
     sent = set()
     for send, recv in unit.send_recv_pairs:
         edge = send.input_edge(0)
-        # What is read from a variable before an assignment and after it are two tensors.
+        # Reads of a variable before and after an assignment are two tensors.
         is_ref = edge.src.output_types[edge.src_output].is_ref_dtype
         control_inputs = frozenset(send.control_inputs) if is_ref else frozenset()
         transfer = edge.src, edge.src_output, recv.assigned_device, control_inputs
@@ -85,7 +85,7 @@ def _check_partition(unit: Unit) -> None:
 
 
 def _check_order(unit: Unit) -> None:
-    """Each node comes once, after all that it needs."""
+    """Check that each node comes once, after all its inputs."""
     position = {node.id: index for index, node in enumerate(unit.order)}
     if len(position) != len(unit.graph.op_nodes()) or len(unit.order) != len(position):
         raise _fail(unit.graph.source, "the order does not hold each node once")
@@ -101,7 +101,7 @@ def _check_order(unit: Unit) -> None:
 
 
 def _check_homes(unit: Unit) -> None:
-    """Each output has a home in its device's memory; what lives at once shares no bytes."""
+    """Check that each output has a home in its device's memory, and live ones share no bytes."""
     arenas: dict[str, dict[Storage, None]] = {}
     for node in unit.order:
         for slot in range(len(node.output_types)):
@@ -124,7 +124,7 @@ def _check_memory(unit: Unit) -> None:
 
 
 def _check_loop_inputs(unit: Unit) -> None:
-    """What a loop's ops take from outside of it lasts until the loop is over."""
+    """Check that inputs of a loop's ops from outside live until the loop is over."""
     if unit.flow is None:
         return
     frames = unit.flow.frames
@@ -141,10 +141,10 @@ def _check_loop_inputs(unit: Unit) -> None:
 
 
 def _check_contents(unit: Unit) -> None:
-    """Whenever a tensor is read, its memory holds what was written as that tensor.
+    """Check that whenever a tensor is read, its memory holds the value written as that tensor.
 
-    The order is replayed: `held` is what each piece of memory holds, `content` what each tensor
-    is. Reading a reference reads what is there now. A Recv reads in its Send's place, and
+    The order is replayed: `held` is the content of each piece of memory, `content` that of each
+    tensor. Reading a reference reads the current content. A Recv reads in its Send's place, and
     fetches are read at the end.
     """
     replay = _Replay(unit)
@@ -164,7 +164,7 @@ def _check_contents(unit: Unit) -> None:
 
 
 class _Replay:
-    """What memory holds at a point of the order: several contents, under guards that exclude each
+    """The contents of memory at a point of the order: several, under guards that exclude each
     other."""
 
     def __init__(self, unit: Unit) -> None:
@@ -189,7 +189,7 @@ class _Replay:
         self._held[_bytes(storage)] = [*left, (frame, guard, content)]
 
     def _reading(self, edge: Edge) -> tuple[Frame | None, Guard]:
-        """Where and under which guard the tensor of an edge is read."""
+        """Return the frame and the guard in which the tensor of an edge is read."""
         source, user, flow = edge.src, edge.dst, self.unit.flow
         if flow is None:
             return None, ALWAYS
@@ -202,7 +202,7 @@ class _Replay:
         return frame, flow.of_output(source, edge.src_output)
 
     def held(self, storage: Storage, frame: Frame | None, guard: Guard) -> object:
-        """What the memory holds for a read there, under that guard."""
+        """Return the content of the memory for a read in that frame, under that guard."""
         for other, written, content in reversed(self._held.get(_bytes(storage), ())):
             if not self._are_apart(frame, guard, other, written):
                 return content
@@ -211,7 +211,7 @@ class _Replay:
     def _are_apart(
         self, one: Frame | None, guard: Guard, other: Frame | None, written: Guard
     ) -> bool:
-        """Whether two guards, each of its frame, never hold at once."""
+        """Return whether two guards, each of its frame, never hold at once."""
         flow = self.unit.flow
         if flow is None or one is None or other is None:
             return False
@@ -222,7 +222,7 @@ class _Replay:
         return apart(guard, written)
 
     def read(self, edge: Edge, position: int) -> None:
-        """Checks that the tensor of an edge, read at this position, is there."""
+        """Check that memory holds the tensor of an edge, read at this position."""
         source, slot = edge.src, edge.src_output
         storage = self.unit.homes[source.id, slot].storage
         if source.output_types[slot].is_ref_dtype or storage.kind == "constant":
@@ -237,12 +237,12 @@ class _Replay:
         if self._is_never(*place):
             return
         if self._entered(storage, *place):
-            return  # it was read by the Enter, and what is outside waits until the loop is over
+            return  # the Enter has read it, and outer writes wait until the loop is over
         if self.held(storage, *place) not in self.content[source.id, slot]:
             raise _fail(edge.dst, f"'{source.name}' was overwritten before it is read")
 
     def _entered(self, storage: Storage, frame: Frame | None, guard: Guard) -> bool:
-        """Whether the memory was last written outside of the loop in which it is read."""
+        """Return whether the memory was last written outside of the loop in which it is read."""
         if frame is None or frame.parent is None:
             return False
         above = list(frame.parent.up())
@@ -252,13 +252,13 @@ class _Replay:
         return False
 
     def _is_never(self, frame: Frame | None, guard: Guard) -> bool:
-        """Whether nothing of that frame, under that guard, ever runs."""
+        """Return whether no op of that frame, under that guard, ever runs."""
         loops = [loop for loop in frame.up() if loop.parent is not None] if frame else []
         outer = self.unit.flow.outer if self.unit.flow is not None else {}
         return holds_never(guard) or any(holds_never(outer[loop]) for loop in loops)
 
     def end_iteration(self, end: Node, position: int) -> None:
-        """An iteration is over: what leads back is read; the variables have their places."""
+        """End an iteration: read the values that lead back, and update the loop variables."""
         unit, content = self.unit, self.content
         assert unit.flow is not None
         frame = next(loop for loop in unit.flow.frames.loops() if loop.end is end)
@@ -276,7 +276,7 @@ class _Replay:
                 content[node.id, 0] = content[edge.src.id, edge.src_output]
 
     def write(self, node: Node) -> None:
-        """Notes what a node writes."""
+        """Record the memory that a node writes."""
         unit = self.unit
         decl = DECLARATIONS.get(node.type)
         for slot in decl.writes if decl is not None else ():
@@ -298,7 +298,7 @@ class _Replay:
                 self.content[node.id, slot] = self.content[edge.src.id, edge.src_output]
 
     def _merge(self, node: Node) -> None:
-        """A Merge is what the branches made in its place, or what is moved there from elsewhere."""
+        """Set a Merge's content: values computed in its place, or moved there from elsewhere."""
         unit, flow = self.unit, self.unit.flow
         assert flow is not None
         storage = unit.homes[node.id, 0].storage
@@ -320,7 +320,7 @@ def _bytes(storage: Storage) -> object:
 
 
 def _leaves(unit: Unit, node: Node) -> bool:
-    """Whether the node is an Exit that is the very bytes which the loop left."""
+    """Return whether the node is an Exit that shares the final bytes of the loop."""
     is_view = unit.modes.get(node.id, "").startswith("view")
     return node.node_class is NodeClass.EXIT and is_view
 

@@ -1,4 +1,4 @@
-"""The frozen record between compilation and runtime: what a run does, step by step."""
+"""The interface between compilation and runtime: the frozen, step-by-step record of a run."""
 
 from gpugraph.plan.arena_record import (
     ArenaRecord as ArenaRecord,
@@ -41,7 +41,7 @@ from gpugraph.plan.run_clock import (
     INTERRUPTED as INTERRUPTED,
     RUN_CLOCK as RUN_CLOCK,
     Clock as Clock,
-    Place as Place,
+    FetchDestination as FetchDestination,
     Take as Take,
     TimeLimit as TimeLimit,
     check_run as check_run,

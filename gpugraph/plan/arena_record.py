@@ -1,5 +1,5 @@
-"""The memory of a plan, as records: which buffers an arena has, when, and at its peak; and what
-each iteration of a loop keeps beside it."""
+"""Records of the memory of a plan: the buffers of each arena with their lifetimes, its peak, and
+the memory that each iteration of a loop keeps in addition."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from gpugraph.base.shapes import shape_text
 
 
 class BufferRecord(NamedTuple):
-    """A tensor in memory: its op, bytes, first and last place in the order of the plan.
+    """A tensor in memory: its op, bytes, and first and last position in the order of the plan.
 
-    `shape` and `dtype` are those of the tensor that is there first; others may be in its place.
+    `shape` and `dtype` are those of the first tensor in the buffer; others may replace it.
     """
 
     op: str
@@ -34,8 +34,9 @@ class BufferRecord(NamedTuple):
 class ArenaRecord(NamedTuple):
     """The arena on a device.
 
-    num_bytes: its size. bound: the most bytes that live at a time, at `place` of the order, where
-    `node` is: no arena for this order is smaller. buffers: all that are in it.
+    num_bytes: its size. bound: the maximum of simultaneously live bytes, reached at position
+    `place` of the order, at `node`: no arena for this order is smaller. buffers: all buffers in the
+    arena.
     """
 
     device: str
@@ -47,16 +48,16 @@ class ArenaRecord(NamedTuple):
     buffers: Sequence[BufferRecord]
 
     def at_peak(self) -> list[BufferRecord]:
-        """The buffers that live at the peak, the largest first."""
+        """Return the buffers that live at the peak, largest first."""
         live = [buffer for buffer in self.buffers if buffer.first <= self.place <= buffer.last]
         return sorted(live, key=lambda buffer: -buffer.num_bytes)
 
 
 class LoopRecord(NamedTuple):
-    """What each iteration of a loop keeps on a device, on stacks and in TensorArrays, until its
-    gradient or the end of the run takes it back.
+    """The memory on stacks and in TensorArrays that each iteration of a loop keeps on a device
+    until its gradient, or the end of the run, releases it.
 
-    tensors: all of it, the largest first; where a size is open, it has no bytes here.
+    tensors: all of these tensors, largest first; a tensor of open size has 0 bytes here.
     """
 
     loop: str
@@ -65,5 +66,5 @@ class LoopRecord(NamedTuple):
 
     @property
     def num_bytes(self) -> int:
-        """The bytes that are known."""
+        """The sum of the known sizes, in bytes."""
         return sum(tensor.num_bytes for tensor in self.tensors)

@@ -1,6 +1,6 @@
-"""The compiled graph of a plan as plain records: for statistics and for pages about a step.
+"""The compiled graph of a plan as plain records, for statistics and for pages about a step.
 
-A plan does not hold them: a run that is to be looked into compiles them, once a plan.
+A plan does not hold them: they are compiled once per plan, for the first run that is inspected.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from gpugraph.base.dtypes import DType
 from gpugraph.graph.op_def import NodeDef
 
 LASTING = frozenset({"variable", "constant"})
-"""Kinds of storage that are there before a run and after it."""
+"""Kinds of storage that exist before and after a run."""
 
 
 class StorageRecord(NamedTuple):
-    """Memory that tensors share: live in the places of `span`, both included."""
+    """Memory that tensors share; it is live at the positions of `span`, both ends included."""
 
     kind: str
     device: str
@@ -27,7 +27,7 @@ class StorageRecord(NamedTuple):
 
 
 class TensorRecord(NamedTuple):
-    """One output: dtype, shape (None: known in a run) and the place of its storage, or -1."""
+    """One output: dtype, shape (None: known in a run) and the index of its storage, or -1."""
 
     dtype: DType
     shape: tuple[int, ...] | None
@@ -38,7 +38,7 @@ class NodeRecord(NamedTuple):
     """One node of a device's part of the graph.
 
     `members` are the operations that a fused node computes.
-    `received` is, of a `_Recv`, the tensor and the device from which it comes.
+    `received` is, for a `_Recv`, the tensor and the device that sends it.
     """
 
     node_def: NodeDef
@@ -54,12 +54,12 @@ class NodeRecord(NamedTuple):
 
     @property
     def device(self) -> str:
-        """The full name of its device."""
+        """The full name of the node's device."""
         return self.node_def.device
 
     @property
     def inputs(self) -> list[str]:
-        """Its inputs as in a NodeDef."""
+        """The node's inputs as in a NodeDef."""
         return self.node_def.input
 
 
@@ -70,13 +70,14 @@ class GraphRecord(NamedTuple):
     storages: Sequence[StorageRecord]
 
     def by_name(self) -> Mapping[str, tuple[int, NodeRecord]]:
-        """The nodes and their places, by name."""
+        """Return the nodes and their positions, by name."""
         return {node.name: (place, node) for place, node in enumerate(self.nodes)}
 
     def live_bytes(self, device: str) -> list[int]:
-        """The known bytes of a device that are live at each place of the order.
+        """Return the number of known bytes of a device that are live at each position of the order.
 
-        What the plan's arena holds then, and variables and constants, which are there throughout.
+        Includes the live part of the plan's arena, and variables and constants, which are always
+        live.
         """
         changes = [0] * (len(self.nodes) + 1)
         for storage in self.storages:
@@ -92,7 +93,7 @@ class GraphRecord(NamedTuple):
         return live
 
     def live(self, device: str, place: int) -> list[StorageRecord]:
-        """What is live on a device at a place of the order, and has bytes."""
+        """Return the storages with bytes that are live on a device at a position of the order."""
         return [
             storage
             for storage in self.storages
@@ -104,7 +105,7 @@ class GraphRecord(NamedTuple):
         return first <= place <= last
 
     def _life(self, storage: StorageRecord) -> tuple[int, int]:
-        """The first and the last place where a storage is live."""
+        """Return the first and the last position where a storage is live."""
         end = len(self.nodes) - 1
         if storage.kind in LASTING:
             return 0, end

@@ -1,14 +1,14 @@
-"""The frozen record between compilation and runtime: what a run does, step by step.
+"""The interface between compilation and runtime: the frozen, step-by-step record of a run.
 
-`compile/` creates a `Plan` and `runtime/` runs it, and neither knows the other. All names, devices,
+`compile/` creates a `Plan` and `runtime/` runs it; neither imports the other. All names, devices,
 memory and kernels are fixed: a step is a callable without arguments, a feed a callable that takes
 an array, a fetch a callable that returns one. The names of the graph remain as labels, for messages
 and statistics.
 
 A well-formed plan (see `compile/verification.py`):
   - steps are in an order in which every step's inputs were written before it;
-  - a step reads and writes only memory of its own device, but for the copies of a Recv;
-  - nothing outlives a run but variables.
+  - a step reads and writes only memory of its own device, except for the copies of a Recv;
+  - nothing outlives a run except variables.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from gpugraph.plan.step_code import StepCode
 
 
 class PlanKey(NamedTuple):
-    """What a plan is for: fed tensors with their (partly open) shapes, fetches, targets."""
+    """The identity of a plan: fed tensors with their (partly open) shapes, fetches, targets."""
 
     feeds: tuple[tuple[str, tuple[int | None, ...] | None], ...]
     fetches: tuple[str, ...]
@@ -39,22 +39,22 @@ class PlanKey(NamedTuple):
 
 
 class Mailbox(Protocol):
-    """Where one step leaves a tensor for another, by rendezvous key."""
+    """A buffer through which one step passes a tensor to another, by rendezvous key."""
 
     def send(self, key: str, value: Any, is_dead: bool = False) -> None:
-        """Leaves a value."""
+        """Store a value."""
 
     def recv(self, key: str) -> tuple[Any, bool]:
-        """Takes a value, and whether it is dead."""
+        """Remove and return a value, and whether it is dead."""
 
     def clear(self) -> None:
-        """Drops all values."""
+        """Drop all values."""
 
 
 def rendezvous_key(
     source: str, incarnation: int, target: str, edge: str, frame: int = 0, iteration: int = 0
 ) -> str:
-    """`source;incarnation in hex;target;edge;frame:iteration`: one tensor's transfer in a step."""
+    """Return `source;incarnation in hex;target;edge;frame:iteration`, the key of one transfer."""
     return f"{source};{incarnation:016x};{target};{edge};{frame}:{iteration}"
 
 
@@ -70,7 +70,7 @@ class FeedSlot(NamedTuple):
 class FetchSlot(NamedTuple):
     """A fetched tensor: `read()` returns a copy of its value on the host.
 
-    array: what `read` copies, where that is an array of the host that is there in each run.
+    array: the array that `read` copies, if it is a host array that exists in each run.
     """
 
     name: str
@@ -80,7 +80,7 @@ class FetchSlot(NamedTuple):
 
 
 class Transfer(NamedTuple):
-    """One tensor that goes to another device."""
+    """The transfer of one tensor to another device."""
 
     tensor: str
     source: str
@@ -89,7 +89,7 @@ class Transfer(NamedTuple):
 
 
 class PassReport(NamedTuple):
-    """What one compile pass did, and why: a heading and lines."""
+    """The actions of one compile pass, and their reasons: a heading and lines."""
 
     name: str
     summary: str
@@ -98,7 +98,9 @@ class PassReport(NamedTuple):
 
 
 class Placement(NamedTuple):
-    """Where one op of the plan is, why, and how it is run (`kernel`, `view`, `folded`, ...)."""
+    """The device of one op of the plan, the reason, and how it is run (`kernel`, `view`, `folded`,
+    ...).
+    """
 
     name: str
     op_type: str
@@ -110,32 +112,31 @@ class Placement(NamedTuple):
 
 @dataclass(slots=True)
 class Plan:
-    """A compiled run. Whoever runs or releases it holds `lock`: its memory serves one at a time.
-    Whoever runs it has also taken its `memory`, to which other plans may be bound: `holder` is
-    `{0: plan}` while the run of a plan has it, and `setdefault(0, plan) is plan` takes it.
-    `has_arena_in` says whether the arena is in a block.
+    """A compiled run. Its memory serves one run at a time: to run or release it, hold `lock`.
+    To run it, a caller must also take its `memory`, which other plans may share: `holder` is
+    `{0: plan}` while a run of a plan uses it; taking it is `setdefault(0, plan) is plan`.
+    `has_arena_in` returns whether the arena is in a given block.
 
     `ends` are read after a run's fetches: they raise the errors that devices reported. `waits`,
-    by device: what waits until it has computed all that was enqueued; `in_use`, by device: the
-    bytes its allocator has given out. `variables` are all that the
-    plan uses, whether it `writes` some of them or not, `watched` those to whose memory steps are
-    bound; if one has `moved`, the plan is stale. The lock is reentrant: a kernel that comes back to
-    the plan that runs it finds it `running` instead of waiting for itself.
+    by device: a function that waits until the device has computed all enqueued work; `in_use`, by
+    device: the bytes that its allocator has handed out. `variables` are all that the plan uses,
+    whether or not it `writes` some of them; `watched` are those whose memory is bound to steps: if
+    one has `moved`, the plan is stale. The lock is reentrant: a kernel that comes back to the plan
+    that runs it finds it `running` instead of deadlocking.
 
     A run `enters` the session's table of variables before its first step, and leaves it at its end.
-    `runs` counts runs: whether the lock's holder goes on with one run or has begun another. A plan
-    that `runs_once` is stale once it has begun, and its memory is given back when its run ends.
+    `runs` counts runs: it shows whether the lock's holder is still in the same run. A plan
+    that `runs_once` is stale once it has begun, and its memory is freed when its run ends.
 
     `sized_in_run`: by device, how many tensors have no place in the arena, and the device's bytes.
-    `loops`: what their iterations keep beside it.
-
+    `loops`: the memory that iterations keep in addition to the arena.
     `at_end` is called once, when the plan's memory is released.
 
-    `graph_record` is there once a run was traced (`graph_record.py`).
+    `graph_record` is set once a run was traced (`graph_record.py`).
 
-    Runs have the context `context`, where NumPy's floating point warnings are off (setting that
-    costs a run a microsecond) and the clock is that of `check_run`. A single step is called as it
-    is, and is to blame for its errors, as `alone`.
+    Runs use the context `context`, where NumPy's floating point warnings are off (setting that
+    takes a microsecond per run) and the clock is that of `check_run`. A single step is called
+    directly, and errors are attributed to it, as `alone`.
     """
 
     key: PlanKey
@@ -186,7 +187,7 @@ class Plan:
         return {device: arena.num_bytes for device, arena in self.arenas.items()}
 
     def current_reports(self, step_codes: Iterable[tuple[Step, StepCode]]) -> Sequence[PassReport]:
-        """The reports, that of `bind` with notes on the code that runs the steps: `step_codes`."""
+        """Return the reports; that of `bind` has notes on the code of the steps (`step_codes`)."""
         codes = {step.label: code for step, code in step_codes}
         groups = [step.group for step in all_steps(self.steps) if step.group is not None]
         notes = [note for group in groups for note in group.notes(codes)]
@@ -207,13 +208,13 @@ class Plan:
             (self.run_unguarded,), (self.alone,) = self.unguarded.runs, self.unguarded.steps
 
     def release(self) -> None:
-        """Releases the plan's memory; it is stale from now on."""
+        """Release the plan's memory; the plan becomes stale."""
         self.stale = True
         self.end()
         self.release_memory()
 
     def end(self) -> None:
-        """Calls `at_end`, unless it was called."""
+        """Call `at_end`, unless it was called already."""
         at_end, self.at_end = self.at_end, None
         if at_end is not None:
             at_end()

@@ -1,7 +1,7 @@
 """Steps of a plan, groups of steps that run as one, and the order in which they are called.
 
-An error leaves the steps with a note of the innermost step that raised it, which `failed_step`
-reads (see `runtime/step_failure.py`).
+An error that leaves the steps carries a note of the innermost step that raised it, which
+`failed_step` reads (see `runtime/step_failure.py`).
 """
 
 from __future__ import annotations
@@ -27,19 +27,21 @@ StepKind = Literal[
     "flag",  # sets whether a condition holds
     "measure",  # counts the sizes of a kernel's outputs
     "fetch",  # starts the copy of a fetched tensor to the host
-    "region",  # the last five are groups of steps: under a condition,
+    "region",  # this and the next four are groups of steps: under a condition,
     "stretch",  # that may become native calls or one CUDA graph,
     "loop",
-    "concurrent",  # calls of the user's functions, or heavy products, at the same time,
+    "concurrent",  # concurrent calls of the user's functions, or large products,
     "joined",  # launches that a GPU gets as one
 ]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Step:
-    """One thing that a run does, and the name of its node. `group` holds the steps of which it
-    consists; `code` returns the code that runs a single step at the moment. `part` tells the steps
-    of one node apart: empty for its kernel."""
+    """One action of a run, with the name of its node.
+
+    `group` holds the steps that it consists of; `code` returns the code that currently runs a
+    single step. `part` distinguishes the steps of one node: empty for its kernel.
+    """
 
     name: str
     op_type: str
@@ -55,12 +57,12 @@ class Step:
 
     @property
     def label(self) -> str:
-        """The name by which reports list the step: that of no other step of its plan."""
+        """The name that reports use for the step; unique within its plan."""
         return f"{self.name}/{self.part}" if self.part else self.name
 
     @classmethod
     def of(cls, group: StepGroup, kind: StepKind, name: str = "", op_type: str = "") -> Step:
-        """A group as one step, at the place of its first step."""
+        """Return a group as one step, with the device and depth of its first step."""
         first = group.steps[0]
         return cls(
             name or first.name,
@@ -76,46 +78,49 @@ class Step:
 
 
 class StepGroup(ABC):
-    """Steps that run as one. `run` runs them."""
+    """Steps that run as one, by `run`."""
 
     steps: Sequence[Step]
 
     @abstractmethod
     def run(self) -> Any:
-        """Runs the steps."""
+        """Run the steps."""
 
     def notes(self, codes: Mapping[str, StepCode]) -> Sequence[str]:
-        """Lines about the steps at the moment. codes: the code of each step of the plan."""
+        """Return lines about the current state of the steps. codes: the code of each step of the
+        plan.
+        """
         return ()
 
     def codes(self) -> Iterator[tuple[Step, StepCode]]:
-        """The single steps, without guards of variables, and the code that runs each of them."""
+        """Yield the single steps, without guards of variables, and the code that runs each."""
         return step_codes(self.steps)
 
     def unguarded(self) -> Run:
-        """What runs them without the guards of variables; `run` itself where there are none."""
+        """Return a callable that skips the guards of variables; `run` itself if there are none."""
         return self.run
 
     def parts(self, traced: bool) -> Sequence[Step] | None:
-        """The steps that this run does one by one, in a trace or not; None: it runs as a whole."""
+        """Return the steps that this run executes one by one, traced or not, or None."""
         return None
 
 
 class Access(Protocol):
-    """The variables that a run touches, and a session's table of such runs."""
+    """The variables that a run accesses, registered in a session's table of such runs."""
 
     def enter(self, check: Callable[[str], None]) -> None:
-        """Waits until no other run is in the way; `check` raises to end the waiting."""
+        """Wait until no other run conflicts; `check` raises to end the waiting."""
 
     def leave(self) -> None:
-        """Lets others go on; nothing where it has not entered."""
+        """Allow other runs to proceed; does nothing if the run has not entered."""
 
 
 class WaitingRun:
-    """Runs a step that may wait for other runs, or for ever: what calls the user's functions.
+    """Runs a step that may wait for other runs, possibly forever: one that calls the user's
+    functions.
 
-    Meanwhile others may use the variables of its run, handlers of signals are called where it
-    looks, and forks don't wait.
+    During the wait, other runs may use the variables of its run, handlers of signals are called
+    where it polls, and forks don't wait.
     """
 
     __slots__ = ("access", "clock", "step_run")
@@ -136,7 +141,7 @@ class WaitingRun:
 
     def _go_on(self) -> None:
         clock = self.clock
-        clock.waits = False  # before it looks: a fork closes the gate before it looks at this
+        clock.waits = False  # before it checks the gate: a fork closes the gate, then checks this
         while GATE.is_closed:
             clock.waits = True
             GATE.wait()
@@ -157,7 +162,7 @@ class StepSequence:
         )
 
     def run(self) -> None:
-        """Runs the steps. An error names the step that raised it."""
+        """Run the steps. An error is annotated with the step that raised it."""
         current: Run | None = None
         try:
             for current in self.runs:
@@ -167,14 +172,14 @@ class StepSequence:
             raise
 
     def note(self, error: BaseException, failed: Run | None) -> None:
-        """Notes on an error the step of this callable, which raised it."""
+        """Annotate an error with the step of this callable, which raised it."""
         for step, run in zip(self.steps, self.runs):
             if run is failed:
                 note_step(error, step)
 
 
 def all_steps(steps: Iterable[Step]) -> Iterator[Step]:
-    """The steps and those of their groups."""
+    """Yield the steps and those of their groups."""
     for step in steps:
         yield step
         if step.group is not None:
@@ -182,7 +187,7 @@ def all_steps(steps: Iterable[Step]) -> Iterator[Step]:
 
 
 def step_codes(steps: Iterable[Step]) -> Iterator[tuple[Step, StepCode]]:
-    """The single steps of steps, without guards of variables, and the code that runs each now."""
+    """Yield the single steps, without guards of variables, and the code that runs each now."""
     for step in steps:
         if step.group is not None:
             yield from step.group.codes()
@@ -191,18 +196,18 @@ def step_codes(steps: Iterable[Step]) -> Iterator[tuple[Step, StepCode]]:
 
 
 def note_step(error: BaseException, step: Step) -> None:
-    """Notes on an error the step that raised it, unless a step inside of that has."""
+    """Annotate an error with the step that raised it, unless an inner step has done so."""
     error.__dict__.setdefault("_failed_step", step)
 
 
 def failed_step(error: BaseException) -> Step | None:
-    """Takes the note of the step that raised an error; None where no step has."""
+    """Remove and return the note of the step that raised an error; None if there is none."""
     return error.__dict__.pop("_failed_step", None)
 
 
 @contextmanager
 def noting_step(step: Step) -> Iterator[None]:
-    """Errors inside name this step."""
+    """Annotate errors inside with this step."""
     try:
         yield
     except Exception as error:

@@ -1,4 +1,4 @@
-"""What ends a run before its end: a time limit, a session that closes, a signal's handler."""
+"""Conditions that end a run early: a time limit, a closed session, a signal handler."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpugraph.base.errors import CancelledError, DeadlineExceededError, Internal
 from gpugraph.base.interruptions.signal_handlers import PENDING, poll_signals
 
 INTERRUPTED: list[Any] = []
-"""The accesses (`plan_steps.Access`) of runs in whose midst a handler is being called."""
+"""The accesses (`plan_steps.Access`) of runs during which a handler is being called."""
 
 
 class TimeLimit(NamedTuple):
@@ -24,11 +24,11 @@ class TimeLimit(NamedTuple):
 
     @classmethod
     def of(cls, seconds: float) -> TimeLimit:
-        """A limit that starts now."""
+        """Return a limit that starts now."""
         return cls(seconds, monotonic() + seconds)
 
     def check(self, where: str) -> None:
-        """DeadlineExceededError when the time is over."""
+        """Raise DeadlineExceededError if the time is over."""
         if monotonic() > self.ends:
             raise DeadlineExceededError(
                 None, None, f"Timed out waiting for notification: {where} after {self.seconds} s"
@@ -36,14 +36,16 @@ class TimeLimit(NamedTuple):
 
 
 Take = Callable[[str, Any], Any]
-"""Takes a value of a run in progress, by a name; it copies what it keeps. May give another."""
+"""Receives a value of a run in progress, by a name, and may return another; it copies what it
+keeps.
+"""
 
-Place = Callable[[int, Any], Any]
-"""Gives the array that a fetched array is copied to, which has this number; or None."""
+FetchDestination = Callable[[int, Any], Any]
+"""Returns the destination of the fetched array with this number, or None."""
 
 
 class Clock:
-    """Whether the run of a plan goes on, which long steps `check` while it is `armed`."""
+    """Decides whether the run of a plan continues; long steps call `check` while it is `armed`."""
 
     __slots__ = (
         *("_cancelled", "_limit", "access", "armed", "interrupted", "one_thread", "stop", "take"),
@@ -52,12 +54,12 @@ class Clock:
 
     def __init__(self) -> None:
         self.armed = False
-        self.stop = np.zeros(1, np.int64)  # not 0 once it ends: native code looks at it
-        self.interrupted = False  # by a signal, whose handler waits
-        self.access: Any = None  # of the run, to variables
-        self.one_thread = False  # whether the run does all in the calling thread
-        self.waits = False  # while the run calls a function of the user's
-        self.take: Take | None = None  # takes what the run gives before its end
+        self.stop = np.zeros(1, np.int64)  # nonzero once the run must end: polled by native code
+        self.interrupted = False  # by a signal whose handler is pending
+        self.access: Any = None  # the run's access to variables
+        self.one_thread = False  # whether the run does all work in the calling thread
+        self.waits = False  # whether the run is in a function of the user's
+        self.take: Take | None = None  # receives values that the run gives before its end
         self._cancelled = False
         self._limit: TimeLimit | None = None
 
@@ -67,44 +69,44 @@ class Clock:
         return self._limit is not None
 
     def start(self, limit: TimeLimit | None) -> None:
-        """A run starts, or ends, with this limit (None: it may take for ever)."""
+        """Set the limit at the start of a run (None: unlimited), or clear it at the end."""
         self._limit = limit
         self.armed = self._cancelled or limit is not None or self.interrupted
 
     def cancel(self) -> None:
-        """Ends the run, and all to come, at the next check. Any thread may call this."""
+        """End this run, and all later ones, at the next check. Any thread may call this."""
         self._cancelled = self.armed = True
         self.stop[0] = 1
 
     def interrupt(self) -> None:
-        """A signal has come, whose handler waits: the next check may call it."""
+        """Record that a signal with a pending handler has come: the next check may call it."""
         self.interrupted = self.armed = True
         self.stop[0] = 1
 
     def go_on(self) -> None:
-        """The handlers that waited are called, or are now left to who started the run."""
+        """Clear the interruption: handlers were called, or are left to the caller of the run."""
         self.interrupted = False
         self.armed = self._cancelled or self._limit is not None
         self.stop[0] = self._cancelled
 
     def check_cancelled(self, where: str) -> None:
-        """Raises CancelledError where the run was cancelled, and nothing else."""
+        """Raise CancelledError if the run was cancelled; ignore all other reasons to end."""
         if self._cancelled:
             raise CancelledError(None, None, f"Run call was cancelled {where}")
 
     def check_ended(self, where: str) -> None:
-        """Raises CancelledError or DeadlineExceededError where the run is to end."""
+        """Raise CancelledError or DeadlineExceededError if the run must end."""
         self.check_cancelled(where)
         if self._limit is not None:
             self._limit.check(where)
 
     def check(self, where: str) -> None:
-        """As `check_ended`, where a run may end by what the handler of a signal raises, too."""
+        """Check as `check_ended` does, and also call pending signal handlers, which may raise."""
         if self.interrupted:
-            self._hear()
+            self._poll_signals()
         self.check_ended(where)
 
-    def _hear(self) -> None:
+    def _poll_signals(self) -> None:
         INTERRUPTED.append(self.access)
         try:
             poll_signals(at_once=self.waits)
@@ -119,18 +121,18 @@ RUN_CLOCK: ContextVar[Clock | None] = ContextVar("RUN_CLOCK", default=None)
 
 
 def check_run(where: str) -> None:
-    """Raises what ends the run in progress, as `Clock.check`: for kernels that take long."""
+    """Call `Clock.check` for the run in progress, if any; for kernels that take long."""
     clock = RUN_CLOCK.get()
     if clock is not None and clock.armed:
         clock.check(where)
 
 
 def give_early(name: str, value: Any) -> Any:
-    """Gives a value to whoever started the run in progress, before its end: what that answers.
+    """Pass a value to the caller of the run in progress before its end; return the caller's answer.
 
-    InternalError where nobody takes it.
+    InternalError if no caller takes it.
     """
     clock = RUN_CLOCK.get()
     if clock is None or clock.take is None:
-        raise InternalError.of_no_node(f"Nobody takes the value of '{name}' from this run")
+        raise InternalError.of_no_node(f"No caller takes the value of '{name}' from this run")
     return clock.take(name, value)

@@ -1,4 +1,6 @@
-"""The code by which a step runs at the moment: how reports know what is native, and why not."""
+"""The code that currently runs a step: for reports on which steps are native and why others are
+not.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +10,11 @@ CodeState = Literal["native", "graph", "waiting", "plain"]
 
 
 class StepCode(NamedTuple):
-    """The code that runs a step, or that its next run would take.
+    """The code that runs a step, or that its next run would use.
 
     state: "native", native code of the CPU; "graph", part of a CUDA graph; "waiting", its kernel,
-    until its native code or graph is there; "plain", its kernel for good. reason: why it waits, or
-    is plain.
+    until its native code or graph is ready; "plain", its kernel permanently. reason: why it waits,
+    or is plain.
     """
 
     state: CodeState
@@ -25,5 +27,5 @@ PLAIN = StepCode("plain", "it moves tensors or flags")
 
 
 def plain_code() -> StepCode:
-    """The code of steps that move tensors and flags."""
+    """Return the code of steps that move tensors and flags."""
     return PLAIN

@@ -1,4 +1,4 @@
-"""The runtime: runs plans. It knows neither graphs nor ops nor the compiler."""
+"""The runtime: executes plans. It does not depend on graphs, ops or the compiler."""
 
 from __future__ import annotations
 

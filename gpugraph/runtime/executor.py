@@ -1,8 +1,8 @@
 """The executor: runs a plan, one step after the other, in one thread.
 
-A run loads the feeds, calls the steps and reads the fetches. A step that fails ends the run with an
-error that names the step. The memory of the run is freed, variables keep what steps before have
-written, and the plan can run again.
+A run loads the feeds, calls the steps and reads the fetches. A failing step ends the run with an
+error that names the step. The memory of the run is freed, variables keep the values that earlier
+steps have written, and the plan can run again.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.interruptions.signal_handlers import defers_signals, raised_by_handler
-from gpugraph.plan import FetchSlot, Place, Plan, Step, TimeLimit, failed_step
+from gpugraph.plan import FetchDestination, FetchSlot, Plan, Step, TimeLimit, failed_step
 from gpugraph.runtime.step_failure import as_op_error
 from gpugraph.runtime.step_times import StepTrace, timed
 
 
 def _interrupt(frame: FrameType) -> None:
-    """Tells the run of a frame that a signal has come."""
+    """Interrupt the run of a frame because a signal has come."""
     frame.f_locals["plan"].clock.interrupt()
 
 
 def execute(plan: Plan, feeds: Sequence[Any]) -> list[Any]:
-    """Runs the plan with these arrays, in the order of `plan.feeds`. Returns the fetches' values.
+    """Run the plan with these arrays, in the order of `plan.feeds`; return the fetches' values.
 
-    The caller holds `plan.lock` and has taken the plan's memory. An error that a step raises
+    The caller must hold `plan.lock` and have taken the plan's memory. An error that a step raises
     becomes TensorFlow's `OpError`, with the step's node and line.
     """
     return plan.context.run(execute_in_context, plan, feeds)
@@ -36,8 +36,8 @@ def execute(plan: Plan, feeds: Sequence[Any]) -> list[Any]:
 
 @defers_signals(_interrupt)
 def execute_in_context(plan: Plan, feeds: Sequence[Any]) -> list[Any]:
-    """As `execute`, for a caller that runs it in `plan.context`: a call less."""
-    slot: FetchSlot | Step | None = None  # what raises an error without a note
+    """Run the plan as `execute` does, for a caller in `plan.context`, which saves a call."""
+    slot: FetchSlot | Step | None = None  # the source of an error without a note
     plan.running = True
     access = plan.access
     try:
@@ -72,7 +72,7 @@ def execute_in_context(plan: Plan, feeds: Sequence[Any]) -> list[Any]:
                 access.leave()
             plan.running = False
             plan.runs += 1
-            if plan.stale:  # since it began: nobody else releases it
+            if plan.stale:  # became stale during the run: no other caller releases it
                 plan.release()
 
 
@@ -81,12 +81,11 @@ def execute_traced(
     feeds: Sequence[Any],
     trace: bool,
     limit: TimeLimit | None,
-    place: Place | None = None,
+    place: FetchDestination | None = None,
 ) -> tuple[list[Any], StepTrace | None]:
-    """As `execute`, with the time of each step, or with a time limit for the run.
+    """Run the plan as `execute` does, with the time of each step, or with a time limit.
 
-    place: where fetched arrays are copied to.
-
+    place: returns destinations for fetched arrays.
     In a trace, each step ends when its device has computed it.
     DeadlineExceededError between two steps once the limit is over.
     """
@@ -103,7 +102,7 @@ def _execute_traced(
     feeds: Sequence[Any],
     stats: StepTrace | None,
     limit: TimeLimit | None,
-    place: Place | None,
+    place: FetchDestination | None,
 ) -> list[Any]:
     clock = plan.clock
     clock.start(limit)
@@ -140,7 +139,7 @@ def _execute_traced(
 
 
 def _run_traced(plan: Plan, step: Step, stats: StepTrace | None) -> None:
-    """Runs one step, or those of which it consists, one by one."""
+    """Run one step, or the steps that it consists of, one by one."""
     begun = perf_counter_ns()
     plan.clock.check_ended(f"before '{step.name}'")
     parts = step.group.parts(stats is not None) if step.group is not None else None
@@ -159,7 +158,7 @@ def _run_traced(plan: Plan, step: Step, stats: StepTrace | None) -> None:
         raise as_op_error(error, failed_step(error) or step) from error
 
 
-def _read(slot: FetchSlot, number: int = 0, place: Place | None = None) -> Any:
+def _read(slot: FetchSlot, number: int = 0, place: FetchDestination | None = None) -> Any:
     try:
         if place is None or slot.array is None:
             return slot.read()

@@ -1,9 +1,9 @@
-"""Rendezvous: where the sender and the receiver of a tensor meet, by key.
+"""Rendezvous: passes tensors from senders to receivers, by key.
 
 A key names one transfer of a step: "source;incarnation;target;edge;frame:iteration". `send` never
 blocks; values of one key are received in the order in which they were sent. A receiver waits until
-a value comes, the rendezvous is aborted, or its time is up. Dead tensors (of a branch not taken)
-are sent with a mark. After core/framework/rendezvous.h.
+a value comes, the rendezvous is aborted, or its timeout expires. Dead tensors (of a branch not
+taken) are sent with a mark. After core/framework/rendezvous.h.
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ from gpugraph.base.errors import DeadlineExceededError, OpError, invalid_argumen
 
 
 def parse_key(key: str) -> tuple[str, int, str, str, tuple[int, int]]:
-    """(source, incarnation, target, edge, (frame, iteration)); InvalidArgumentError otherwise."""
+    """Return (source, incarnation, target, edge, (frame, iteration)).
+
+    Raise InvalidArgumentError if the key has another form.
+    """
     parts = key.split(";")
     try:
         source, incarnation, target, edge, frame = parts
@@ -27,7 +30,7 @@ def parse_key(key: str) -> tuple[str, int, str, str, tuple[int, int]]:
 
 
 class Rendezvous:
-    """Values between senders and receivers of one process."""
+    """Values in transit between senders and receivers of one process."""
 
     def __init__(self) -> None:
         self._arrived = threading.Condition()
@@ -35,7 +38,7 @@ class Rendezvous:
         self._aborted: OpError | None = None
 
     def send(self, key: str, value: Any, is_dead: bool = False) -> None:
-        """Leaves a value; raises the abort's error after an abort."""
+        """Store a value; raise the abort's error after an abort."""
         with self._arrived:
             if self._aborted is not None:
                 raise self._aborted
@@ -43,9 +46,10 @@ class Rendezvous:
             self._arrived.notify_all()
 
     def recv(self, key: str, timeout_s: float | None = 0.0) -> tuple[Any, bool]:
-        """The next value of `key` and whether it is dead, waiting up to `timeout_s` (None: ever).
+        """Return the next value of `key` and whether it is dead, within `timeout_s` (None: no
+        limit).
 
-        DeadlineExceededError when none came, the abort's error after an abort.
+        DeadlineExceededError if none came, the abort's error after an abort.
         """
         with self._arrived:
             ready = self._arrived.wait_for(
@@ -64,7 +68,7 @@ class Rendezvous:
             return value
 
     def start_abort(self, error: OpError) -> None:
-        """Fails all waiting receivers, and every later call, with `error`."""
+        """Fail all waiting receivers, and every later call, with `error`."""
         with self._arrived:
             if self._aborted is None:
                 self._aborted = error
@@ -72,6 +76,6 @@ class Rendezvous:
             self._arrived.notify_all()
 
     def clear(self) -> None:
-        """Drops the values that were not received, for the next step."""
+        """Drop the values that were not received, before the next step."""
         with self._arrived:
             self._values.clear()

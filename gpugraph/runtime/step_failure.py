@@ -2,16 +2,15 @@
 
 1. A kernel raises on the CPU: a Python exception or an `OpError`. A GPU's kernel sets an error flag
    instead, and the step that reads the flags (a fetch, or the end of the run) raises. `noted_op`
-   then holds the node that the flag belongs to; fused kernels note their member in the same way.
-2. `StepSequence.run` notes the step on the error, unless a sequence inside of it (of a region, a
+   then returns the node that the flag belongs to; fused kernels note their member in the same way.
+2. `StepSequence.run` notes the step on the error, unless an inner sequence (of a region, a
    loop, a stretch) has done so: the note is that of the innermost step (`plan/plan_steps.py`). A
    native call that refuses its input runs the plain step, which raises in its place.
 3. The executor ends the run, takes the note (`failed_step`) and raises `as_op_error` from the
    kernel's exception: TensorFlow's class, with the node, its line and its device in the message.
 4. The session finds the operation of that name in the client's graph and raises `same_kind` with it
    (`session/direct_runner.py`): `error.op` and `error.node_def` are set.
-
-An error of a fed value, before the first step, goes to the user as it is.
+An error of a fed value, before the first step, reaches the user unchanged.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ _CLASSES: tuple[tuple[type[Exception], type[OpError]], ...] = (
 
 
 def as_op_error(error: Exception, step: Step | FetchSlot) -> OpError:
-    """`error` as TensorFlow's class. Its message names the step, its line and its device."""
+    """Return `error` as TensorFlow's class. Its message names the step, its line and its device."""
     name, origin = noted_op(error) or (step.name, step.origin)
     if type(error) in (Misfit, ValueError):
         misfit = misfit_of(error)
@@ -58,7 +57,7 @@ def as_op_error(error: Exception, step: Step | FetchSlot) -> OpError:
 
 
 def _message(error: Exception) -> str:
-    """What a kernel says; with the class of what no kernel raises on purpose."""
+    """Return the message of a kernel's error; unusual classes are named."""
     if isinstance(error, OpError):
         return error.message
     text = str(error)
@@ -66,10 +65,10 @@ def _message(error: Exception) -> str:
 
 
 def same_kind(error: Exception, node_def: Any, op: Any, message: str) -> OpError:
-    """An error of TensorFlow's class for `error`, with this node, operation and message.
+    """Return an error of TensorFlow's class for `error`, with this node, operation and message.
 
-    An OpError keeps its code, and so its class; one of a class of the user's own becomes
-    TensorFlow's of that code.
+    An OpError keeps its code, and so its class; a user-defined subclass becomes TensorFlow's class
+    of that code.
     """
     if isinstance(error, OpError):
         code = error.error_code

@@ -14,9 +14,10 @@ from gpugraph.plan import Step, StepCode
 class StepTime(NamedTuple):
     """One step: nanoseconds since the run's start, and the thread that ran it.
 
-    `sized` is how many more bytes its device had given out after it than before the run: what is
-    sized in the run. `begun` is when the executor took it up, `started` and `returned` are around
-    its call, `ended` is when its device had computed it. `code` is the code that ran a single step.
+    `sized` is how many more bytes its device had handed out after it than before the run: tensors
+    sized in the run. `begun` is when the executor began with it, `started` and `returned` are
+    around its call, `ended` is when its device had computed it. `code` is the code that ran a
+    single step.
     """
 
     step: Step
@@ -31,7 +32,7 @@ class StepTime(NamedTuple):
 
 @dataclass(slots=True)
 class StepTrace:
-    """The times of a run's steps in the order in which they ran; `started_ns` is of the epoch."""
+    """The times of a run's steps in execution order; `started_ns` counts from the epoch."""
 
     start_ns: int = field(default_factory=perf_counter_ns)
     started_ns: int = field(default_factory=time_ns)
@@ -44,19 +45,19 @@ class StepTrace:
         self.before = {device: count() for device, count in self.in_use.items()}
 
     def sized(self, device: str) -> int:
-        """The bytes that a device has given out since the run began."""
+        """Return the number of bytes that a device has handed out since the run began."""
         count = self.in_use.get(device)
         return max(count() - self.before[device], 0) if count is not None else 0
 
     def finish(self) -> None:
-        """Notes the run's end."""
+        """Record the end of the run."""
         self.end_ns = perf_counter_ns() - self.start_ns
 
 
 def timed(trace: StepTrace, step: Step, begun: int, wait: Callable[[], Any] | None = None) -> None:
-    """Runs a step and records it; its end is when `wait` returns.
+    """Run a step and record its times; it ends when `wait` returns.
 
-    begun: the time of `perf_counter_ns` when the executor took the step up.
+    begun: the time of `perf_counter_ns` when the executor began with the step.
     """
     started = perf_counter_ns()
     step.run()

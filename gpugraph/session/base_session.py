@@ -1,8 +1,8 @@
-"""BaseSession: what a user's session does before and after the runtime runs.
+"""BaseSession: the client side of a session, before and after the runtime executes a run.
 
-It turns fetches and feeds into tensors and arrays, asks the backend (made by the registered
-factory that accepts the target) for a runner, once for each combination of fetches and fed
-tensors, and puts values into the structure of the fetches.
+It turns fetches and feeds into tensors and arrays. For each combination of fetches and fed tensors
+it obtains a runner once, from the backend that the factory of the target created. It puts the
+fetched values into the structure of the fetches.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ _LOG = logging.getLogger("gpugraph")
 LIVE: weakref.WeakSet[BaseSession] = weakref.WeakSet()
 """Sessions that are not closed, for `Session.reset`."""
 
-MOST_PREPARED = 1024
-"""Combinations of fetches and fed tensors that a session remembers by what was written."""
+MAX_PREPARED = 1024
+"""The maximum number of combinations of fetches and fed tensors that a session keeps prepared."""
 
 
 class BaseSession:
-    """Runs parts of a graph. Holds variables' values and plans until it is closed."""
+    """Runs parts of a graph. Holds the values of variables, and plans, until it is closed."""
 
     def __init__(
         self,
@@ -54,9 +54,11 @@ class BaseSession:
         graph: Graph | None = None,
         config: ConfigProto | None = None,
     ) -> None:
-        """TypeError for wrong arguments; NotFoundError when no factory accepts `target`.
+        """Create the backend of the session for `target`.
 
-        Without a config, the process's settings are followed (`config/process_settings.py`).
+        Without a config, the process's settings apply (`config/process_settings.py`).
+
+        Raises TypeError for wrong arguments, NotFoundError if no factory accepts `target`.
         """
         if isinstance(target, bytes):
             target = target.decode()
@@ -72,7 +74,7 @@ class BaseSession:
         self._closed = False
         self._has_backend = True
         self._prepared: dict[Any, PreparedFetches] = {}
-        self._ran = 0  # operations that the graph had when it was last prepared
+        self._ran = 0  # number of operations in the graph when it was last prepared
         self._changes = len(self._graph._changed)
         self._barred = self._graph._barred
         self._backend = SessionFactory.new_session(SessionOptions(self._target, self._config))
@@ -87,12 +89,12 @@ class BaseSession:
 
     @property
     def graph_def(self) -> Any:
-        """The graph as a GraphDef, with shapes where `graph_options.infer_shapes` asks for them."""
+        """The graph as a GraphDef, with shapes if `graph_options.infer_shapes` is set."""
         return self._graph.as_graph_def(add_shapes=self._config.graph_options.infer_shapes)
 
     @property
     def sess_str(self) -> str:
-        """The target that was connected to."""
+        """The session's target."""
         return self._target
 
     def run(
@@ -102,34 +104,34 @@ class BaseSession:
         options: RunOptions | None = None,
         run_metadata: RunMetadata | None = None,
     ) -> Any:
-        """Computes `fetches`, in their structure, with `feed_dict` in place of computed values.
+        """Run the graph and return the values of `fetches`, in their structure.
 
         fetches: a tensor, operation (its value is None), variable or name, or any nesting of
-          lists, tuples and dicts of them. Values are NumPy arrays, or NumPy scalars of rank 0.
-        feed_dict: any tensors (or their names) to the values they have in this run.
-        options, run_metadata: a time limit; step statistics of the run.
+          lists, tuples and dicts of them. Values are NumPy arrays, or NumPy scalars for rank 0.
+        feed_dict: maps tensors (or their names) to the values that replace theirs in this run.
+        options, run_metadata: a time limit; receives the step statistics of the run.
 
-        Raises RuntimeError when the session is closed or the graph empty, TypeError and
+        Raises RuntimeError if the session is closed or the graph is empty, TypeError and
         ValueError for fetches and feeds that don't fit, and TensorFlow's errors (`tf.errors`)
-        for what fails in the run, naming the operation and the line that made it.
+        for failures during the run, which name the operation and the line that created it.
         """
         prepared, values = self._prepare(fetches, feed_dict)
         arrays = prepared.arrays(values)
         if options is None and run_metadata is None:
             results = prepared.runner.run(arrays)
-            if prepared.simple:  # as `answer` has it
+            if prepared.simple:  # the same shortcut as in `answer`
                 return prepared.plan.rebuild(results)
             return prepared.answer(arrays, results)
         return run_with(prepared, arrays, options, run_metadata)
 
     def _prepare(self, fetches: Any, feed_dict: Any) -> tuple[PreparedFetches, Iterable[Any]]:
-        """What runs these fetches with these tensors fed, and the fed values."""
+        """Return the prepared fetches for these feeds, and the fed values."""
         kind = type(fetches)
         head = (kind, *fetches) if kind is list or kind is tuple else fetches
         fed = feed_dict if type(feed_dict) is dict else _feeds(feed_dict)
         key = (head, *fed)
         graph = self._graph
-        if self._barred != graph._barred:  # what was prepared may be allowed no more
+        if self._barred != graph._barred:  # prepared fetches may no longer be permitted
             self._barred = graph._barred
             self._prepared.clear()
         try:
@@ -148,8 +150,8 @@ class BaseSession:
         keys, values = flatten_feeds(feed_dict)
         prepared = self._make(fetches, keys)
         if names_leaves(fetches) and all(map(is_leaf, feed_dict)):
-            if len(self._prepared) >= MOST_PREPARED:
-                self._prepared.clear()  # the backend remembers its runners
+            if len(self._prepared) >= MAX_PREPARED:
+                self._prepared.clear()  # the backend keeps its runners
             self._prepared[key] = prepared
         return prepared, values
 
@@ -169,41 +171,43 @@ class BaseSession:
         return PreparedFetches(plan, tensors, runner, self._backend.kept_tensors)
 
     def _warn_of_changes(self) -> None:
-        """Warns once of operations that were changed after this session ran the graph."""
+        """Warn once of operations that were changed after this session ran the graph."""
         changed = self._graph._changed
         late = [op for op in changed[self._changes :] if op._id < self._ran]
         self._changes = len(changed)
         self._ran = self._graph.version
         for op in dict.fromkeys(late):
             _LOG.warning(
-                "Operation '%s' (made at %s) was changed after it was run by a session. What the "
-                "session has run keeps the operation as it was. Change operations before they "
-                "run, or make a new session.",
+                "Operation '%s' (made at %s) was changed after it was run by a session. Plans of "
+                "this session keep the operation as it was. Change operations before they "
+                "run, or create a new session.",
                 op.name,
                 op.origin,
             )
 
     def partial_run_setup(self, fetches: Any, feeds: Any = None) -> str:
-        """Begins a step that `partial_run` does in parts: its handle.
+        """Begin a step that `partial_run` executes in parts, and return its handle.
 
-        fetches: what the parts may fetch, and operations that run once their feeds have come.
-        feeds: a tensor, or a list of tensors, that the parts feed; each once.
-
-        Raises as `run`; InvalidArgumentError where there is nothing to compute, or a tensor is both
-        fed and fetched.
+        fetches: the tensors that the parts may fetch, and operations that run once their feeds are
+        there.
+        feeds: a tensor, or a list of tensors, that the parts feed; each once. Raises the errors of
+        `run`; InvalidArgumentError if there is nothing to compute, or a tensor is both fed and
+        fetched.
         """
         self._check_runnable()
         return self._partial_runs.setup(fetches, () if feeds is None else feeds)
 
     def partial_run(self, handle: str | None, fetches: Any, feed_dict: Any = None) -> Any:
-        """One part of a step: as `run`, with all that its parts before have fed and computed.
+        """Run one part of a step and return the values of `fetches`.
 
-        All that can be computed by now is: each operation of the step runs once. Steps with other
-        handles, and runs, go on beside it. After the last feed and fetch the handle is forgotten. A
-        part that fails ends the step; later ones raise the same error. Without a handle: `run`.
+        A part can use everything that earlier parts have fed and computed. It runs all operations
+        of the step that can run by now; each runs once. Steps with other handles, and runs, may be
+        interleaved. The handle expires after the last feed and fetch. A part that fails ends the
+        step; later parts raise the same error. Without a handle this is `run`.
 
-        Raises as `run`; RuntimeError for operations among the fetches; InvalidArgumentError for
-        what was not set up, was fed or fetched before, can't be computed yet, or is no handle.
+        Raises the errors of `run`; RuntimeError for operations among the fetches;
+        InvalidArgumentError for tensors that were not set up, were fed or fetched before or can't
+        be computed yet, and for an invalid handle.
         """
         if handle is None:
             return self.run(fetches, feed_dict)
@@ -213,9 +217,10 @@ class BaseSession:
     def make_callable(
         self, fetches: Any, feed_list: Sequence[Any] | None = None, accept_options: bool = False
     ) -> Callable[..., Any]:
-        """A function of the values of `feed_list`, in order, that runs `fetches`.
+        """Return a function of the values of `feed_list`, in order, that runs `fetches`.
 
-        With `accept_options` it takes `options` and `run_metadata` too. Raises as `run`.
+        With `accept_options` it also takes `options` and `run_metadata`. Raises the errors of
+        `run`.
         """
         if feed_list is not None and not isinstance(feed_list, (list, tuple)):
             raise TypeError("`feed_list` must be a list or tuple.")
@@ -231,7 +236,7 @@ class BaseSession:
                 raise TypeError(f"This callable takes no keyword arguments: {sorted(kwargs)}")
             if len(values) != count:
                 raise TypeError(
-                    f"This callable expects {count} positional arguments, but {len(values)} came."
+                    f"This callable expects {count} positional arguments, but got {len(values)}."
                 )
             arrays = prepared.arrays(values)
             if kwargs:
@@ -241,10 +246,11 @@ class BaseSession:
         return call
 
     def _make_callable_from_options(self, callable_options: CallableOptions) -> Callable[..., Any]:
-        """As `make_callable`, of names, and with tensors of the graph fed to others.
+        """Return a callable, as `make_callable` does, for names; tensors may be fed from other
+        tensors.
 
         The callable takes the values of `feed` and `run_metadata`, and returns those of `fetch`.
-        Raises as `run`; TypeError for tensors that are connected and differ in dtype,
+        Raises the errors of `run`; TypeError for connected tensors of different dtypes,
         UnimplementedError for values that stay on devices.
         """
         wanted = callable_options
@@ -263,9 +269,10 @@ class BaseSession:
         return lambda *values, **kwargs: call(*values, options=options, **kwargs)[fetched]
 
     def explain(self, fetches: Any, feed_dict: Any = None) -> Any:
-        """How `run` with these arguments is done: devices with their reasons, memory, passes.
+        """Return how `run` would execute these arguments: devices with reasons, memory, passes.
 
-        Compiles the plan if there is none yet, runs nothing. Print it, or see `Explanation`.
+        Compiles the plan if there is none yet, but runs nothing. Print the result, or see
+        `Explanation`.
         """
         prepared, values = self._prepare(fetches, feed_dict)
         return prepared.runner.explain(prepared.arrays(values))
@@ -273,16 +280,16 @@ class BaseSession:
     def report(
         self, path: str | os.PathLike[str] | None, fetches: Any = None, feed_dict: Any = None
     ) -> Any:
-        """Runs `fetches` once, as `run` does, and writes a page about that step to `path`.
+        """Run `fetches` once, as `run` does, and write a page about that step to `path`.
 
-        The page is HTML that needs no network: graph, time line, memory, dearest steps, fusion and
-        placement with reasons. Without fetches it is of the last run that was traced
+        The page is HTML that needs no network: graph, time line, memory, most expensive steps,
+        fusion and placement with reasons. Without fetches it reports the last traced run
         (`tf.RunOptions.FULL_TRACE`, with metadata).
 
-        path: the file; None to write none. Returns the `StepReport`, which notebooks show.
+        path: the file, or None to write none. Returns the `StepReport`, which notebooks display.
 
-        Raises as `run`; OSError where the file can't be written; ValueError without fetches where
-        no run was traced.
+        Raises the errors of `run`; OSError if the file can't be written; ValueError without fetches
+        if no run was traced.
         """
         if fetches is None:
             self._check_open()
@@ -295,33 +302,33 @@ class BaseSession:
         return report
 
     def list_devices(self) -> list[DeviceAttributes]:
-        """The session's devices: name, type, memory limit in bytes, incarnation."""
+        """Return the session's devices: name, type, memory limit in bytes, incarnation."""
         self._check_open()
         return self._backend.list_devices()
 
     def memory_stats(self) -> dict[str, Any]:
-        """Each device's `AllocatorStats` (bytes in use, peak, ...) by full device name, with
-        `owners`: who has how many bytes, the most first."""
+        """Return each device's `AllocatorStats` (bytes in use, peak, ...) by full device name, with
+        `owners`: the bytes of each owner, largest first."""
         self._check_open()
         return self._backend.memory_stats()
 
     def release_memory(self) -> int:
-        """Gives back what is kept for later runs, to the system where whole regions are free.
+        """Free the memory that is kept for later runs, and return free regions to the system.
 
-        Variables stay; later runs are compiled again. The bytes given back.
+        Variables stay; later runs are compiled again. Returns the number of bytes freed.
         """
         self._check_open()
         return self._backend.release_memory()
 
     def as_default(self) -> AbstractContextManager[Any]:
-        """Makes this the default session of the thread inside a `with` block."""
+        """Return a context manager that makes this the default session of the thread."""
         return session_stack.using(self)
 
     def close(self) -> None:
-        """Gives variables, plans and devices back. Any later use raises RuntimeError.
+        """Release variables, plans and devices. Any later use raises RuntimeError.
 
-        The handler of a signal may end it midway; another call, or the end of the session, gives
-        back the rest.
+        A signal handler may interrupt it; another call, or the end of the session, releases the
+        rest.
         """
         self._closed = True
         if self._has_backend:
@@ -347,7 +354,7 @@ class BaseSession:
             raise RuntimeError("Attempted to use a closed Session.")
 
     _is_finalizing = staticmethod(sys.is_finalizing)
-    """Kept by the class: at the end of the interpreter a module's names may be gone."""
+    """Held by the class because a module's globals may be gone at interpreter exit."""
 
     def __del__(self) -> None:
         backend = getattr(self, "_backend", None)
@@ -356,7 +363,7 @@ class BaseSession:
 
 
 def _wrong_type(rule: str, value: Any) -> TypeError:
-    """A TypeError, with a hint where the value fits another argument."""
+    """Return a TypeError, with a hint if the value fits another argument."""
     keyword = {ConfigProto: "config", Graph: "graph"}.get(type(value))
     hint = f' Did you do "Session({keyword})" instead of "Session({keyword}={keyword})"?'
     return TypeError(f"{rule}, but got {type(value)}.{hint if keyword else ''}")
@@ -366,7 +373,7 @@ _NOTHING_FED: Mapping[Any, Any] = {}
 
 
 def _feeds(feed_dict: Any) -> Mapping[Any, Any]:
-    """What is fed; TypeError where that is no mapping."""
+    """Return the feeds as a mapping; TypeError for any other type."""
     fed = _NOTHING_FED if feed_dict is None else feed_dict
     if not isinstance(fed, (dict, Mapping)):
         raise TypeError(

@@ -16,10 +16,10 @@ from gpugraph.session.session_factory import SessionFactory
 
 
 class Session(BaseSession):
-    """Runs a graph; in a `with` block it and its graph are the thread's defaults.
+    """Runs a graph. In a `with` block it and its graph are the defaults of the thread.
 
-    target: `""` for this process. graph: the default graph when None. config: devices, memory,
-    placement, logging. Leaving the `with` block closes the session.
+    target: `""` for this process. graph: the default graph if None. config: devices, memory,
+    placement, logging. The session is closed at the end of the `with` block.
     """
 
     _entered: ExitStack | None = None
@@ -48,10 +48,10 @@ class Session(BaseSession):
     def reset(
         target: str | None, containers: Sequence[str] | None = None, config: Any = None
     ) -> None:
-        """Clears resource containers on `target` (all, if None) and closes its live sessions.
+        """Clear resource containers on `target` (all, if None) and close its live sessions.
 
-        Those of a server get an AbortedError from then on, whichever process they are in.
-        NotFoundError where no session factory accepts the target.
+        For a server, its sessions in all processes raise AbortedError from then on.
+        NotFoundError if no session factory accepts the target.
         """
         options = SessionOptions(target or "", config or ConfigProto())
         if SessionFactory.reset(options, containers or ()):
@@ -63,7 +63,7 @@ class Session(BaseSession):
 
 
 class InteractiveSession(BaseSession):
-    """A session that makes itself (and its graph) the default when it is made, until closed."""
+    """A session that, from its creation until it is closed, is the default, as is its graph."""
 
     _active: ClassVar[weakref.WeakSet[InteractiveSession]] = weakref.WeakSet()
 
@@ -88,7 +88,7 @@ class InteractiveSession(BaseSession):
         session_stack.stack.append(self)
 
     def close(self) -> None:
-        """Closes the session; it is no default any more."""
+        """Close the session and remove it as the default."""
         if self._closed:
             return
         super().close()

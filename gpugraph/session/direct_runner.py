@@ -1,7 +1,8 @@
 """DirectRunner: one set of feeds, fetches and targets of a session, and its runs.
 
 A run finds its plan by the fed shapes (`plan_cache`), takes the plan's lock and memory, and
-executes it; a plan that is busy or given up is waited for, compiled again, or has a spare.
+executes it. If the plan is busy or stale, the run waits for it, compiles it again, or uses a
+replica.
 """
 
 from __future__ import annotations
@@ -31,21 +32,22 @@ from gpugraph.session.plan_cache import (
     OpenShape,
     PlanCache,
     RunnerPlans,
-    has_waited_for,
-    is_taken,
+    try_acquire,
+    wait_until_idle,
 )
 from gpugraph.session.room_for_open_sizes import RoomForOpenSizes, Shapes
 from gpugraph.session.session_backend import Runner, with_operation
 from gpugraph.session.traced_execution import RUN_LISTENERS, CostModelRuns, TracedExecution
 
-_RUNS_BETWEEN = 63
-"""Runs between looks for the program's handlers and for idle spares; plus 1, a power of 2."""
+_CHECK_MASK = 63
+"""Mask of the run counter: every 64 runs, check for the program's handlers and for idle replicas.
+"""
 
 _shape = attrgetter("shape")
 
 
 class RunnersSession(Protocol):
-    """What a runner needs of its session."""
+    """The interface of a session that its runners use."""
 
     options: SessionOptions
     devices: Sequence[Device]
@@ -58,17 +60,17 @@ class RunnersSession(Protocol):
     last_traced: Callable[[], StepReport] | None
 
     def check_open(self) -> None:
-        """CancelledError when closed, InvalidArgumentError before it has a graph."""
+        """Raise CancelledError if closed, InvalidArgumentError if it has no graph yet."""
 
     def compile(self, request: RunRequest, memory: RunMemory) -> Plan:
-        """A new plan on run memory."""
+        """Return a new plan on the given run memory."""
 
     def explanation(self, plan: Plan) -> Explanation:
-        """How a plan runs."""
+        """Return the explanation of a plan."""
 
 
 class DirectRunner(Runner):
-    """One set of feeds, fetches, targets and connections, and its plans by the fed shapes."""
+    """One set of feeds, fetches, targets and connections, with its plans by fed shapes."""
 
     def __init__(
         self,
@@ -93,7 +95,7 @@ class DirectRunner(Runner):
         self.is_watched = self.limit_ms > 0 or bool(RUN_LISTENERS)
 
     def run(self, values: Sequence[Any], execution: TracedExecution | None = None) -> list[Any]:
-        """The fetches' values. `execution` runs the plan; as the session's settings are if None."""
+        """Return the values of the fetches. `execution`, if given, runs the plan."""
         if execution is None and self.is_watched:
             execution = TracedExecution(bool(RUN_LISTENERS), self.limit_ms)
         cached = self.plans.exact.get(tuple(map(_shape, values)))
@@ -110,7 +112,7 @@ class DirectRunner(Runner):
                 plan.lock.release()
                 plan = self._idle_plan(values, execution).plan
             try:
-                if not plan.runs & _RUNS_BETWEEN:
+                if not plan.runs & _CHECK_MASK:
                     install_handlers()
                     self.plans.drop_idle_spares(plan)
                 if execution is None:
@@ -129,27 +131,27 @@ class DirectRunner(Runner):
             raise
 
     def _idle_plan(self, values: Sequence[Any], execution: TracedExecution | None) -> CachedPlan:
-        """A plan that no run holds, with its lock held."""
+        """Return a plan that no run holds, with its lock held."""
         limit = None if execution is None else execution.limit
         while True:
             GATE.wait()
             cached = self.plan_for(values, execution)
             spares = self.plans.spares.get(cached.plan.key, ())
             for candidate in (cached, *spares):
-                if is_taken(candidate.plan):
+                if try_acquire(candidate.plan):
                     return candidate
-            if self.plans.leaves_memory(cached, limit):
+            if self.plans.move_off_contended_memory(cached, limit):
                 continue
-            if not cached.plan.stale and not self._has_waited(cached.plan, limit):
+            if not cached.plan.stale and not self._wait_until_idle(cached.plan, limit):
                 with self.session.plans.locked(limit):
                     self.session.check_open()
                     spare = self.plans.add_spare(cached.plan.key)
-                if is_taken(spare.plan):
+                if try_acquire(spare.plan):
                     return spare
 
-    def _has_waited(self, plan: Plan, limit: TimeLimit | None) -> bool:
-        """Waits for the run of another thread; False once it has taken long."""
-        runs, is_over = plan.runs, has_waited_for(plan)
+    def _wait_until_idle(self, plan: Plan, limit: TimeLimit | None) -> bool:
+        """Wait for the run of another thread; return False if it takes long."""
+        runs, is_over = plan.runs, wait_until_idle(plan)
         if is_over is not None:
             return is_over
         self.session.check_open()
@@ -160,14 +162,14 @@ class DirectRunner(Runner):
     def run_with(
         self, values: Sequence[Any], options: RunOptions | None, metadata: RunMetadata | None
     ) -> list[Any]:
-        """As `run`, with a time limit and with statistics into `metadata`."""
+        """Run as `run` does, with a time limit, and write statistics into `metadata`."""
         chosen = options if options is not None else RunOptions()
         TracedExecution.refuse_pools(chosen, self.session.options.config)
         self.session.unused_options.update(dict.fromkeys(unused(chosen)))
         limit, alone = chosen.timeout_in_ms or self.limit_ms, chosen.inter_op_thread_pool < 0
         if metadata is None:
             return self.run(values, TracedExecution(False, limit, alone))
-        costs = self.costs.is_due(self.session.options.config.graph_options)
+        costs = self.costs.count_run(self.session.options.config.graph_options)
         trace = costs or chosen.trace_level != RunOptions.NO_TRACE
         execution = TracedExecution(trace, limit, alone)
         results = self.run(values, execution)
@@ -177,14 +179,14 @@ class DirectRunner(Runner):
         return results
 
     def report(self, values: Sequence[Any]) -> StepReport:
-        """Runs these values once, and reports the run."""
+        """Run these values once, traced, and return the report of the run."""
         execution = TracedExecution(True, self.limit_ms)
         self.run(values, execution)
         self.session.last_traced = partial(execution.step_report, self.graph_record)
         return self.session.last_traced()
 
     def graph_record(self, plan: Plan) -> GraphRecord:
-        """The compiled graph of a plan of this runner; compiled again at the first call."""
+        """Return the compiled graph of a plan of this runner, recompiling at the first call."""
         if plan.graph_record is None:
             request = self._request([shape for _, shape in plan.key.feeds])
             with self.session.lock:
@@ -192,15 +194,15 @@ class DirectRunner(Runner):
         return plan.graph_record
 
     def explain(self, values: Sequence[Any]) -> Explanation:
-        """How values of these shapes are run."""
+        """Return how values of these shapes are run."""
         return self.session.explanation(self.plan_for(values).plan)
 
     def plan_for(
         self, values: Sequence[Any], execution: TracedExecution | None = None
     ) -> CachedPlan:
-        """The plan for values of these shapes, compiled now if there is none.
+        """Return the plan for values of these shapes, compiling it if there is none.
 
-        ValueError for a shape that does not fit its tensor; else what compilation raises.
+        ValueError for a shape that does not fit its tensor, and all errors of compilation.
         """
         shapes: Shapes = tuple(map(_shape, values))
         with self.session.plans.locked(None if execution is None else execution.limit):
@@ -213,7 +215,7 @@ class DirectRunner(Runner):
             return self.plans.add(shapes)
 
     def _request(self, shapes: Sequence[OpenShape]) -> RunRequest:
-        """What to compile for feeds of these shapes."""
+        """Return the compilation request for feeds of these shapes."""
         assert self.session.graph is not None
         feeds = [
             FeedSpec(tensor.name, tensor.dtype.base_dtype, shape)

@@ -1,8 +1,8 @@
 """DirectSession: compiles plans for this process's devices, keeps them, and runs them.
 
 A runner (one set of feeds, fetches and targets) finds its plan by the fed shapes (`plan_cache`).
-The session keeps its runners and a bounded number of plans, which have memory in turns.
-When a device is full, plans that no thread runs give their memory up.
+The session keeps its runners and a bounded number of plans, which time-share memory.
+If a device is full, plans that no thread is running release their memory.
 """
 
 from __future__ import annotations
@@ -48,14 +48,16 @@ from gpugraph.session.plan_cache import MOST_PLANS, PlanCache, wait_for
 from gpugraph.session.session_backend import NO_CONNECTIONS, SessionBackend
 
 PLAN_LISTENERS: list[Callable[[Explanation], Callable[[Explanation], None] | None]] = []
-"""Called with each new plan's explanation: how the command line explains a program's plans. They
-return a function to call with the explanation of the plan as it ends, or None."""
+"""Functions that are called with each new plan's explanation; the command line explains the plans
+of a program by them. Each returns a function to call with the explanation when the plan ends, or
+None.
+"""
 
 SESSIONS: WeakSet[DirectSession] = WeakSet()
-"""Those that there are, for forks."""
+"""All live sessions, for forks."""
 
-IN_TURNS = "runs of the session have this memory in turns"
-"""What is said of the memory of most plans."""
+TIME_SHARED = "runs of the session time-share this memory"
+"""The usual description of a plan's memory."""
 
 
 class DirectSession(SessionBackend):
@@ -75,54 +77,60 @@ class DirectSession(SessionBackend):
         self.graph: Graph | None = None
         self.closed = False
         self._closing: dict[int, int] = {}  # {0: thread} while it closes the session
-        self._leaving: dict[int, Plan] = {}  # dropped to close it; they may still be running
+        self._leaving: dict[int, Plan] = {}  # dropped, may still be running
         self._has_devices = True
-        self.is_of_parent = False  # with devices that a forked child can not use
+        self.is_of_parent = False  # inherited by a forked child, which can't use the devices
         self.has_gpu = any(device.has_kernels for device in self.devices)
         self.plans = PlanCache(MOST_PLANS)
         self.lock = self.plans.lock
-        self.run_memory = RunMemory(IN_TURNS, self.plans.drop_in)
+        self.run_memory = RunMemory(TIME_SHARED, self.plans.drop_in)
         self.runners: dict[Any, DirectRunner] = {}
         self._logged: set[str] = set()
         self.last_traced: Callable[[], StepReport] | None = None
-        self.unused_options: dict[str, None] = {}  # fields of RunOptions that runs have set in vain
+        self.unused_options: dict[str, None] = {}  # ineffective RunOptions fields
         watch(self)
         install_handlers()
         SESSIONS.add(self)
 
     def open_devices(self) -> tuple[Sequence[Device], Resources]:
-        """The devices, and what lasts on them; of this session alone."""
+        """Create the devices and the resources that last on them; both belong to this session
+        alone.
+        """
         devices = DeviceFactory.add_devices(self.options, "/job:localhost/replica:0/task:0")
         for device in devices:
             device.reclaim = self.reclaim
         return devices, Resources()
 
     def close_devices(self) -> None:
-        """Gives back what `open_devices` gave."""
+        """Release the devices and resources of `open_devices`."""
         self.resources.clear()
         for device in self.devices:
             device.close()
 
     def settings_changed(self) -> None:
-        """Gives up all plans for GPUs with kernels: products in them are as was allowed then."""
+        """Drop all plans for GPUs with kernels, whose matrix products are compiled for the old
+        settings.
+        """
         if self.has_gpu:
             with self.lock:
                 self.plans.drop_all()
 
     def after_fork(self) -> None:
-        """Has a forked child begin anew: no run of the parent's other threads ends there."""
+        """Reset the state in a forked child, where the runs of the parent's other threads never
+        end.
+        """
         self.is_of_parent = self.has_gpu
         self.resources.access.forget_all()
         self.plans.abandon(idle_too=self.is_of_parent)
 
     def reclaim(self) -> None:
-        """Gives up idle plans, and the constants that only they used."""
+        """Drop idle plans, and the constants that only they used."""
         self.last_traced = None
         self.plans.drop_idle()
         self.resources.release_unused()
 
     def create(self, graph: Graph) -> None:
-        """Takes the graph; AlreadyExistsError when it has one."""
+        """Set the graph; AlreadyExistsError if there is one."""
         if self.graph is not None:
             raise AlreadyExistsError.of_no_node(
                 "A Graph has already been created for this session."
@@ -137,9 +145,10 @@ class DirectSession(SessionBackend):
         connections: Mapping[Tensor, Tensor] = NO_CONNECTIONS,
         done: Sequence[Operation] = (),
     ) -> DirectRunner:
-        """What runs these; compiles nothing yet. A connected tensor is fed with its other.
+        """Return the runner of these, without compiling. A connected tensor is fed from its
+        partner.
 
-        done: operations that have run before, in other parts of a partial run.
+        done: operations that have run already, in other parts of a partial run.
         """
         self.check_open()
         key = (
@@ -160,7 +169,7 @@ class DirectSession(SessionBackend):
             return runner
 
     def check_open(self) -> None:
-        """CancelledError when closed, InvalidArgumentError before `create`."""
+        """Raise CancelledError if closed, InvalidArgumentError before `create`."""
         if self.closed:
             raise CancelledError.of_no_node("Session has been closed.")
         if self.is_of_parent:
@@ -172,7 +181,7 @@ class DirectSession(SessionBackend):
             raise invalid_argument("Session was not created with a graph before Run()!")
 
     def compile(self, request: RunRequest, memory: RunMemory) -> Plan:
-        """A new plan on run memory. Idle ones are given up for it where a device is full."""
+        """Return a new plan on the given run memory. If a device is full, drop idle ones."""
         self.check_open()
         plan = compile_plan(self.target._replace(run_memory=memory), request)
         if self.options.config.log_device_placement:
@@ -184,44 +193,44 @@ class DirectSession(SessionBackend):
         return plan
 
     def _explain_end(self, plan: Plan, at_end: Callable[[Explanation], None]) -> None:
-        """Calls `at_end` with the explanation of a plan that ends."""
+        """Call `at_end` with the explanation of a plan that ends."""
         at_end(self.explanation(plan))
 
     def explanation(self, plan: Plan) -> Explanation:
-        """How a plan runs, and what settings of runs by now have no effect."""
+        """Return how a plan runs, and which settings of earlier runs have no effect."""
         return Explanation(plan, tuple(self.unused_options))
 
     @property
     def kept_tensors(self) -> KeptTensors:
-        """The tensors that stay between runs."""
+        """The tensors that are kept between runs."""
         return self.resources.kept
 
     def last_report(self) -> StepReport:
-        """The report of the last run that was traced; ValueError where there is none."""
+        """Return the report of the last traced run; ValueError if there is none."""
         if self.last_traced is None:
             raise ValueError(
-                "There is no traced run to report: give fetches, or run with "
-                "tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE) and run_metadata before"
+                "There is no traced run to report: pass fetches, or first run with "
+                "tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE) and run_metadata"
             )
         return self.last_traced()
 
     def list_devices(self) -> list[DeviceAttributes]:
-        """The session's devices."""
+        """Return the session's devices."""
         self.check_open()
         return [device.attributes for device in self.devices]
 
     def memory_stats(self) -> dict[str, MemoryUse]:
-        """Each device's counters and owners, by full device name."""
+        """Return each device's counters and owners, by full device name."""
         self.check_open()
         return {device.name: memory_use(device) for device in self.devices}
 
     def release_memory(self) -> int:
-        """Gives up idle plans, and whole regions to the system; the bytes given back."""
+        """Drop idle plans and free unused regions; return the number of bytes freed."""
         self.check_open()
         return given_back(self.devices, self.reclaim)
 
     def reset(self, containers: Sequence[str]) -> None:
-        """Clears these resource containers (all, if none are named)."""
+        """Clear these resource containers (all, if none are named)."""
         with self.lock:
             plans = self.plans.drop_all()
             self.last_traced = None
@@ -229,9 +238,9 @@ class DirectSession(SessionBackend):
         self.resources.clear(list(containers) or None)
 
     def close(self) -> None:
-        """Cancels runs in other threads, and gives everything back once they are over.
+        """Cancel runs in other threads, wait until they end, and release everything.
 
-        What Ctrl-C ends midway, the next call goes on with.
+        If Ctrl-C interrupts it, the next call continues.
         """
         thread = get_ident()
         if not self._has_devices or self._closing.setdefault(0, thread) != thread:
@@ -245,7 +254,7 @@ class DirectSession(SessionBackend):
                 self.last_traced = None
             plans = list(self._leaving.values())
             for plan in plans:
-                plan.clock.cancel()  # a loop may be running, and may have no end
+                plan.clock.cancel()  # it may be in an endless loop
             wait_for(plans)
             self.close_devices()
             self._leaving.clear()
@@ -255,7 +264,7 @@ class DirectSession(SessionBackend):
 
 
 def end_plans() -> None:
-    """Tells listeners of plans that the program is over: their sessions may still be open."""
+    """Notify listeners of plans that the program ends, even if their sessions are still open."""
     for session in list(SESSIONS):
         for plan in session.plans.all():
             plan.end()

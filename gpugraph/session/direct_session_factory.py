@@ -1,4 +1,4 @@
-"""The factory of DirectSession, for the empty target, and what a fork does to its sessions."""
+"""The factory of DirectSession, for the empty target, and the handling of forks."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from gpugraph.session.session_factory import SessionFactory
 
 
 class DirectSessionFactory:
-    """Accepts the empty target."""
+    """Creates sessions for the empty target."""
 
     def accepts_options(self, options: SessionOptions) -> bool:
-        """Whether the target is this process."""
+        """Return whether the target is this process."""
         return options.target == ""
 
     def new_session(self, options: SessionOptions) -> DirectSession:
-        """A session on this process's devices."""
+        """Return a session on this process's devices."""
         return DirectSession(options)
 
 
@@ -25,7 +25,7 @@ SessionFactory.register("DIRECT_SESSION", DirectSessionFactory())
 
 
 def _plans_of_all() -> list[Plan]:
-    """The plans that a forked child may use."""
+    """Return the plans that a forked child may use."""
     sessions = [session for session in list(SESSIONS) if not session.has_gpu]
     return [plan for session in sessions for plan in session.plans.all()]
 

@@ -1,4 +1,4 @@
-"""Explanation: how a run is done and why, as text and as records."""
+"""Explanation: how and why a run executes as it does, as text and as records."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from gpugraph.plan import (
 )
 from gpugraph.session.fitted_columns import fitted_columns, wrapped
 
-MOST_REASONS = 3
-"""Reasons for the host that the summary gives."""
+MAX_REASONS = 3
+"""The maximum number of reasons for running on the host in the summary."""
 
 
-MOST_TENSORS = 5
-"""Tensors at the peak of an arena that are named."""
+MAX_TENSORS = 5
+"""The maximum number of tensors at the peak of an arena that are named."""
 
-MOST_HTML_ROWS = 300
-"""Rows of a table that a notebook shows."""
+MAX_HTML_ROWS = 300
+"""The maximum number of table rows that a notebook shows."""
 
 
-MOST_NAMES = 8
-"""Steps of one kind of code that are named."""
+MAX_NAMES = 8
+"""The maximum number of steps of one kind of code that are named."""
 
-MOST_LETTERS = 120
-"""Letters of a reason that the summary and the lines of the steps give."""
+MAX_REASON_LENGTH = 120
+"""The maximum length of a reason in the summary and in the lines of the steps."""
 
 _CODE_WORDS = {
     "native": "in native calls",
@@ -50,8 +50,8 @@ _CODE_WORDS = {
 class CodeRecord(NamedTuple):
     """A step and the code that ran it when the plan was explained.
 
-    state: "native", "graph" (a CUDA graph), "waiting" (its kernel until its code is there) or
-    "plain" (its kernel for good). reason: why it waits, or is not native; else empty.
+    state: "native", "graph" (a CUDA graph), "waiting" (its kernel, until its code is ready) or
+    "plain" (its kernel permanently). reason: why it waits or is not native; otherwise empty.
     """
 
     name: str
@@ -62,23 +62,25 @@ class CodeRecord(NamedTuple):
 
 
 class Explanation:
-    """Where each op of a run is and why, what goes between devices, what each pass did.
+    """The device of each op of a run and the reason, the transfers, and the report of each pass.
 
-    `codes` has the code that ran each step when the plan was explained: a later explanation of the
-    same plan may find more native.
+    `codes` holds the code that ran each step when the plan was explained: a later explanation of
+    the same plan may have more native steps.
 
-    `str()` is all of it: `summary()`, the placement in five lines; `passes()`, what each pass did;
-    `table()`, op by op; and the transfers. `text(width)` is the same in lines of that width.
+    `str()` is all of it: `summary()`, the placement in five lines; `passes()`, the report of each
+    pass; `table()`, op by op; and the transfers. `text(width)` is the same in lines of that width.
     """
 
     def __init__(self, plan: Plan, unused_options: Sequence[str] = ()) -> None:
-        codes = list(step_codes(plan.steps))  # once: the compiler may be at work
+        codes = list(step_codes(plan.steps))  # once, since the background compiler may change them
         self.placed: Sequence[Placement] = plan.placements
         self.transfers: Sequence[Transfer] = plan.transfers
         self.reports: Sequence[PassReport] = plan.current_reports(codes)
         if unused_options:
-            said = f"{len(unused_options)} fields of RunOptions that runs set have no effect here"
-            self.reports = [PassReport("run options", said, unused_options), *self.reports]
+            summary = (
+                f"{len(unused_options)} fields of RunOptions that runs set have no effect here"
+            )
+            self.reports = [PassReport("run options", summary, unused_options), *self.reports]
         self.arenas: dict[str, ArenaRecord] = plan.arenas
         self.arena_bytes: dict[str, int] = plan.arena_bytes
         self.sized_in_run: dict[str, tuple[int, int]] = plan.sized_in_run
@@ -93,11 +95,11 @@ class Explanation:
         ]
 
     def device_of(self, name: str) -> str:
-        """The full name of the device of op `name`; KeyError when the run does not hold it."""
+        """Return the full name of the device of op `name`; KeyError if it is not in the run."""
         return self._placed(name).device
 
     def reason_of(self, name: str) -> str:
-        """Why op `name` is where it is; KeyError when the run does not hold it."""
+        """Return the reason for the device of op `name`; KeyError if it is not in the run."""
         return self._placed(name).reason
 
     def _placed(self, name: str) -> Placement:
@@ -107,8 +109,8 @@ class Explanation:
         raise KeyError(name)
 
     def summary(self) -> str:
-        """The placement in five lines: ops and steps by device; what is fused, native, and on the
-        host, with the reasons."""
+        """Return the placement in five lines: ops and steps by device, counts of fused and native
+        ones, and those on the host with the reasons."""
         lines = [
             ("operations", _counts(op.device for op in self.placed)),
             ("steps", _counts(step.device for step in self.codes)),
@@ -119,8 +121,8 @@ class Explanation:
         return "\n".join(f"{head + ':':<13}{text}" for head, text in lines)
 
     def native(self) -> str:
-        """How many steps run by native code or in CUDA graphs now, how many wait for that and how
-        many never will, with the commonest reasons."""
+        """Return how many steps now run as native code or in CUDA graphs, how many wait for that
+        and how many never will, with the most common reasons."""
         counts = Counter(step.state for step in self.codes)
         words = {"native": "in native calls", "graph": "in CUDA graphs"}
         parts = [f"{counts[state]} {word}" for state, word in words.items() if counts[state]]
@@ -128,11 +130,11 @@ class Explanation:
         for state, verb in (("waiting", "wait"), ("plain", "are not")):
             reasons = Counter(step.reason for step in self.codes if step.state == state)
             if reasons:
-                text += f"; {reasons.total()} {verb} ({_commonest(reasons)})"
+                text += f"; {reasons.total()} {verb} ({_most_common(reasons)})"
         return text
 
     def code_lines(self, width: int | None = None) -> str:
-        """The steps by the code that runs them now and the reason, line by line."""
+        """Return the steps grouped by their current code and its reason, line by line."""
         groups: dict[tuple[str, str], list[str]] = {}
         for step in self.codes:
             names = groups.setdefault((step.state, step.reason), [])
@@ -140,13 +142,13 @@ class Explanation:
         lines = []
         for (state, reason), names in sorted(groups.items()):
             head = _CODE_WORDS[state] + (f" ({_first_words(reason)})" if reason else "")
-            rest = " ..." if len(names) > MOST_NAMES else ""
-            line = f"{head}, {len(names)} steps: {', '.join(names[:MOST_NAMES])}{rest}"
+            rest = " ..." if len(names) > MAX_NAMES else ""
+            line = f"{head}, {len(names)} steps: {', '.join(names[:MAX_NAMES])}{rest}"
             lines.append(wrapped(line, width))
         return "\n".join(lines)
 
     def _on_host(self) -> str:
-        """How many kernels run on the host, with the commonest reasons."""
+        """Return how many kernels run on the host, with the most common reasons."""
         reasons = Counter(
             op.reason.removeprefix("fused: ").partition("; ")[0]
             for op in self.placed
@@ -155,8 +157,8 @@ class Explanation:
         fallbacks = [
             line for line in self._report("bind").lines if " runs on the host for " in line
         ]
-        causes = fallbacks[:MOST_REASONS]
-        causes += [_commonest(reasons)] if reasons else []
+        causes = fallbacks[:MAX_REASONS]
+        causes += [_most_common(reasons)] if reasons else []
         count = reasons.total() + len(fallbacks)
         return f"{count} kernels" + (f" ({'; '.join(causes)})" if causes else "")
 
@@ -164,9 +166,9 @@ class Explanation:
         return next((r for r in self.reports if r.name == name), PassReport(name, "not run"))
 
     def of_pass(self, name: str, width: int | None = None) -> str:
-        """What one pass did, with its lines; ValueError, with those there are, for another name.
+        """Return the report of one pass with its lines; ValueError, listing all names, if unknown.
 
-        width: lines that are longer are broken; None for none.
+        width: longer lines are wrapped; None: none are.
         """
         reports = [report for report in self.reports if report.name == name]
         if not reports:
@@ -183,13 +185,16 @@ class Explanation:
         return "\n".join(lines)
 
     def memory(self) -> str:
-        """What the step needs on each device, where most of it, and which tensors hold that; and
-        whose memory that is, what each iteration of a loop keeps beside it, and how many tensors
-        are sized in the run."""
+        """Return the memory of the step on each device.
+
+        This is its peak, the node there and the tensors that hold most of it; the memory's owner,
+        the memory that iterations of loops keep in addition, and how many tensors are sized in the
+        run.
+        """
         lines = []
         for device, arena in sorted(self.arenas.items()):
             live = arena.at_peak()
-            largest = live[:MOST_TENSORS]
+            largest = live[:MAX_TENSORS]
             part = 100 * sum(tensor.num_bytes for tensor in largest) // max(arena.bound, 1)
             count = f"these {len(largest)} tensors hold" if len(largest) > 1 else "one tensor holds"
             lines.append(
@@ -208,7 +213,7 @@ class Explanation:
                 f"each iteration of {loop.loop} keeps {' and '.join(sizes)} on "
                 f"{_short(loop.device)}, beside the arena"
             )
-            lines += _tensor_lines(known[:MOST_TENSORS])
+            lines += _tensor_lines(known[:MAX_TENSORS])
         for device, (number, limit) in sorted(self.sized_in_run.items()):
             tensors, are = _tensors(number), "are" if number > 1 else "is"
             lines.append(
@@ -218,14 +223,15 @@ class Explanation:
         return "\n".join(lines)
 
     def table(self, width: int | None = None) -> str:
-        """A line for each op: name, op type, device, how it is run, why it is there.
+        """Return a line for each op: name, op type, device, execution mode, reason of the
+        placement.
 
-        width: what does not fit is shortened in the middle; None: nothing is.
+        width: longer texts are shortened in the middle; None: none are.
         """
         return placement_table(self.placed, width)
 
     def text(self, width: int | None = None) -> str:
-        """All of it, in lines of this width; None: as long as they are, with nothing shortened."""
+        """Return the whole explanation in lines of this width; None: lines are unlimited."""
         transfers = "\n".join(
             wrapped(f"{copy.tensor}: {copy.source} -> {copy.target} ({_size(copy)})", width)
             for copy in self.transfers
@@ -234,20 +240,22 @@ class Explanation:
         return "\n\n".join(part for part in parts if part)
 
     def _repr_html_(self) -> str:
-        """Summary, passes and the table of operations, which notebooks show; bounded."""
+        """Return the summary, the passes and the table of operations for notebooks, bounded in
+        size.
+        """
         passes = "".join(
             folded(
                 f"{report.name}: {report.summary} ({report.seconds * 1e3:.2f} ms)",
-                html_table((), [(line,) for line in report.lines], MOST_HTML_ROWS),
+                html_table((), [(line,) for line in report.lines], MAX_HTML_ROWS),
             )
             for report in self.reports
         )
         rows = [(op.name, op.op_type, _short(op.device), op.mode, op.reason) for op in self.placed]
         head = ("operation", "op", "device", "how it is run", "why it is there")
-        table = html_table(head, rows, MOST_HTML_ROWS)
+        table = html_table(head, rows, MAX_HTML_ROWS)
         parts = [
             f"<pre>{escape(self.summary())}</pre>",
-            folded("What each pass did", passes),
+            folded("Report of each pass", passes),
             folded(f"{len(rows)} operations", table),
         ]
         return folded(f"Plan of {self.title}", "".join(parts), True)
@@ -257,7 +265,7 @@ class Explanation:
 
 
 def log_placements(plan: Plan, logged: set[str]) -> None:
-    """Writes the devices of ops to the standard error, but for those that were `logged`."""
+    """Write the devices of ops that are not in `logged` to the standard error; add them to it."""
     for op in plan.placements:
         if op.name not in logged:
             logged.add(op.name)
@@ -265,7 +273,7 @@ def log_placements(plan: Plan, logged: set[str]) -> None:
 
 
 def placement_table(placed: Iterable[Placement], width: int | None = None) -> str:
-    """A line for each op: name, op type, device, how it is run, why it is there."""
+    """Return a line for each op: name, op type, device, execution mode, reason of the placement."""
     rows = [(op.name, op.op_type, _short(op.device), op.mode, op.reason) for op in placed]
     return fitted_columns(rows, width)
 
@@ -288,22 +296,22 @@ def _tensor_lines(tensors: Iterable[BufferRecord]) -> list[str]:
     return [f"  {human_readable_bytes(tensor.num_bytes):>10}  {tensor.text}" for tensor in tensors]
 
 
-def _commonest(reasons: Counter[str]) -> str:
-    """The commonest reasons, with how often there is each."""
-    commonest = reasons.most_common(MOST_REASONS)
+def _most_common(reasons: Counter[str]) -> str:
+    """Return the most common reasons, with the count of each."""
+    commonest = reasons.most_common(MAX_REASONS)
     rest = len(reasons) - len(commonest)
     texts = [f"{count}: {_first_words(reason)}" for reason, count in commonest]
     return "; ".join(texts + ([f"{rest} more reasons"] if rest else []))
 
 
 def _first_words(reason: str) -> str:
-    """A reason that fits a line: a compiler's message has many."""
+    """Return a reason shortened to a line, since a compiler's message may be long."""
     line = reason.partition("\n")[0]
-    return line if len(line) <= MOST_LETTERS else f"{line[:MOST_LETTERS]} ..."
+    return line if len(line) <= MAX_REASON_LENGTH else f"{line[:MAX_REASON_LENGTH]} ..."
 
 
 def _counts(devices: Iterable[str]) -> str:
-    """How many there are on each device."""
+    """Return the count for each device."""
     counts = sorted(Counter(map(_short, devices)).items())
     return ", ".join(f"{count} on {device}" for device, count in counts) or "none"
 

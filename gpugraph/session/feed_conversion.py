@@ -1,4 +1,4 @@
-"""Feeds: from what a user writes in `feed_dict` to tensors and arrays of their dtype."""
+"""Feeds: conversion of a user's `feed_dict` to tensors and arrays of their dtypes."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from gpugraph.session.fetch_structures import feed_conversion, feed_parts
 
 
 def flatten_feeds(feed_dict: Mapping[Any, Any]) -> tuple[list[Any], list[Any]]:
-    """Keys and values, nested tuples of keys and registered types taken apart with their values.
+    """Return flat keys and values; nested tuples of keys and registered types are taken apart.
 
-    TypeError when the nesting of a key and its value differs.
+    TypeError if the nesting of a key differs from its value's.
     """
     keys: list[Any] = []
     values: list[Any] = []
@@ -39,15 +39,16 @@ def _flatten(key: Any, value: Any, keys: list[Any], values: list[Any]) -> None:
         values.append(value)
         return
     if not isinstance(value, (list, tuple)) or len(value) != len(key):
-        raise TypeError(f"The feed key {key!r} needs as many values, but it has {value!r}")
+        raise TypeError(f"The feed key {key!r} needs one value per element, but it has {value!r}")
     for inner, item in zip(key, value):
         _flatten(inner, item, keys, values)
 
 
 def flatten_feed_keys(feeds: Any) -> list[Any]:
-    """What is fed in a partial run: a key or a list of keys, registered types taken apart.
+    """Return the flat keys that a partial run feeds: `feeds` is a key or a list of keys.
 
-    TypeError for a type that is registered without a function for partial runs.
+    Registered types are taken apart. TypeError for a type that is registered without a function for
+    partial runs.
     """
     keys: list[Any] = []
     for key in feeds if isinstance(feeds, (list, tuple)) else [feeds]:
@@ -57,7 +58,7 @@ def flatten_feed_keys(feeds: Any) -> list[Any]:
 
 
 def feed_tensors(graph: Graph, keys: Sequence[Any]) -> list[Tensor]:
-    """The tensors that feed keys stand for.
+    """Return the tensors that feed keys stand for.
 
     TypeError for a key that stands for no tensor of this graph, ValueError for a tensor that may
     not be fed or is fed twice.
@@ -81,9 +82,9 @@ def feed_tensors(graph: Graph, keys: Sequence[Any]) -> list[Tensor]:
 def connected_tensors(
     graph: Graph, connections: Iterable[TensorConnection], fed: Sequence[Tensor]
 ) -> dict[Tensor, Tensor]:
-    """The tensors that are fed by others of the graph, each with the other.
+    """Return a mapping from each tensor that is fed from another tensor to that tensor.
 
-    TypeError and ValueError as for feeds, and where the two have different dtypes.
+    TypeError and ValueError as for feeds, and if the dtypes of the two differ.
     """
     connections = list(connections)
     targets = feed_tensors(graph, [connection.to_tensor for connection in connections])
@@ -97,7 +98,7 @@ def connected_tensors(
 
 
 def feed_array(tensor: Tensor, value: Any) -> Any:
-    """`value` as an array of the tensor's dtype; TypeError when it can't be one."""
+    """Return `value` as an array of the tensor's dtype; TypeError if it can't be converted."""
     if isinstance(value, Tensor):
         raise TypeError(
             "The value of a feed cannot be a tf.Tensor object. Acceptable feed values include "
@@ -131,7 +132,7 @@ def _incompatible(tensor: Tensor, value: Any) -> TypeError:
 
 
 def refuse_shape(tensor: Tensor, shape: tuple[int, ...]) -> None:
-    """ValueError when a value of `shape` can't be fed to the tensor."""
+    """Raise ValueError if a value of `shape` can't be fed to the tensor."""
     if not tensor.shape.is_compatible_with(shape):
         raise ValueError(
             f"Cannot feed value of shape {shape} for Tensor '{tensor.name}', which has shape "

@@ -1,7 +1,7 @@
-"""Fetches: any nesting of lists, tuples, named tuples and dicts, as a flat list and back.
+"""Fetches: flattening of nested lists, tuples, named tuples and dicts, and the way back.
 
-Leaves are tensors, operations, variables, names, IndexedSlices or SparseTensors. What is fetched
-twice is computed once and given twice, the same object. Other types join by
+Leaves are tensors, operations, variables, names, IndexedSlices or SparseTensors. A leaf that is
+fetched twice is computed once; both places get the same object. Other types are added by
 `register_session_run_conversion_functions`.
 """
 
@@ -25,7 +25,7 @@ FeedParts = Callable[[Any], Sequence[Any]]
 
 
 class _Conversion(NamedTuple):
-    """How values of a registered type are fetched and fed."""
+    """The functions by which values of a registered type are fetched and fed."""
 
     tensor_type: type
     fetch: Expansion
@@ -42,11 +42,11 @@ def register_session_run_conversion_functions(
     feed_function: FeedConversion | None = None,
     feed_function_for_partial_run: FeedParts | None = None,
 ) -> None:
-    """Makes `tensor_type` fetchable: `fetch_function(x)` gives (leaves, rebuild from values).
+    """Make `tensor_type` fetchable: `fetch_function(x)` returns (leaves, function of their values).
 
-    With `feed_function` it can be fed: `feed_function(x, value)` gives (tensor, value) pairs. With
-    `feed_function_for_partial_run` it can be fed in a partial run: that gives the tensors of `x`.
-    ValueError when the type, or one derived from it, is registered already.
+    With `feed_function` it can be fed: `feed_function(x, value)` returns (tensor, value) pairs.
+    With `feed_function_for_partial_run`, which returns the tensors of `x`, it can be fed in a
+    partial run. ValueError if the type, or one derived from it, is registered already.
     """
     for known in _CONVERSIONS:
         if issubclass(known.tensor_type, tensor_type):
@@ -76,15 +76,16 @@ def _conversion(value: Any) -> _Conversion | None:
 
 
 def feed_conversion(key: Any) -> FeedConversion | None:
-    """What takes the feed key apart, where its type is registered with a feed function."""
+    """Return the function that takes the feed key apart; None if its type has no feed function."""
     known = _conversion(key)
     return None if known is None else known.feed
 
 
 def feed_parts(key: Any) -> Sequence[Any] | None:
-    """The tensors that such a key of a partial run stands for; None where it is one itself.
+    """Return the tensors that this key of a partial run stands for; None if its type is
+    unregistered.
 
-    TypeError where its type is registered without a function for that.
+    TypeError if its type is registered without a function for partial runs.
     """
     known = _conversion(key)
     if known is None:
@@ -98,7 +99,9 @@ def feed_parts(key: Any) -> Sequence[Any] | None:
 
 
 class FetchPlan:
-    """The flat fetches of one `run`, and how its answer is built from their values."""
+    """The flat fetches of one `run`, and the function that rebuilds the structure from their
+    values.
+    """
 
     def __init__(self, graph: Graph, fetches: Any) -> None:
         self.graph = graph
@@ -185,7 +188,7 @@ class FetchPlan:
 
 
 def _filled(empty: Any, parts: Mapping[Any, Rebuild], values: Any) -> Any:
-    """An empty mapping with the values of its keys."""
+    """Fill an empty mapping with the values of its keys and return it."""
     for key, part in parts.items():
         empty[key] = part(values)
     return empty
@@ -196,11 +199,11 @@ def _op(element: Tensor | Operation) -> Operation:
 
 
 def _nothing(_: Sequence[Any]) -> None:
-    """An operation's value."""
+    """Return None, the value of an operation."""
 
 
 def key_of(fetches: Any) -> Any:
-    """Nested lists, tuples and dicts as a key: equal for what is written in the same way."""
+    """Return a key for nested lists, tuples and dicts, equal for equal structures of leaves."""
     kind = type(fetches)
     if kind is list or kind is tuple:
         return (kind, *map(key_of, fetches))
@@ -210,7 +213,7 @@ def key_of(fetches: Any) -> Any:
 
 
 def names_leaves(fetches: Any) -> bool:
-    """Whether these are leaves, or nested lists, tuples and dicts of leaves."""
+    """Return whether these are leaves, or nested lists, tuples and dicts of leaves."""
     kind = type(fetches)
     if kind is list or kind is tuple:
         return all(map(names_leaves, fetches))
@@ -220,5 +223,5 @@ def names_leaves(fetches: Any) -> bool:
 
 
 def is_leaf(fetch: Any) -> bool:
-    """Whether this stands for the same tensor or operation whenever it is written."""
+    """Return whether this always stands for the same tensor or operation."""
     return isinstance(fetch, (Tensor, Operation, str)) or hasattr(fetch, "_as_graph_element")

@@ -1,16 +1,16 @@
-"""Rows of text in columns that fit a width: long texts are shortened in the middle."""
+"""Rows of text in columns that fit a width; long texts are shortened in the middle."""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
 
-LEAST = 10
-"""Characters that a column keeps, however narrow the whole is."""
+MIN_WIDTH = 10
+"""The minimum width of a column in characters, however narrow the table is."""
 
 
 def fitted_columns(rows: Sequence[Sequence[str]], width: int | None = None) -> str:
-    """A line for each row, at most `width` long where that can be; None: nothing is shortened."""
+    """Return a line for each row, at most `width` long if possible; None: nothing is shortened."""
     widths = [max(map(len, column)) for column in zip(*rows)]
     if width is not None:
         widths = _narrowed(widths, width - len(widths) + 1)
@@ -21,14 +21,14 @@ def fitted_columns(rows: Sequence[Sequence[str]], width: int | None = None) -> s
 
 
 def _narrowed(widths: Sequence[int], total: int) -> list[int]:
-    """Widths that sum up to no more than the total: the widest lose first, down to `LEAST`."""
+    """Return widths that sum up to at most `total`: the widest shrink first, to `MIN_WIDTH`."""
     narrow = list(widths)
     over = sum(narrow) - total
-    while over > 0 and max(narrow) > LEAST:
+    while over > 0 and max(narrow) > MIN_WIDTH:
         widest = max(narrow)
         places = [place for place, width in enumerate(narrow) if width == widest]
-        below = max((width for width in narrow if width < widest), default=LEAST)
-        step = min(widest - max(below, LEAST), max(over // len(places), 1))
+        below = max((width for width in narrow if width < widest), default=MIN_WIDTH)
+        step = min(widest - max(below, MIN_WIDTH), max(over // len(places), 1))
         for place in places:
             if over > 0:
                 narrow[place] -= step
@@ -37,7 +37,7 @@ def _narrowed(widths: Sequence[int], total: int) -> list[int]:
 
 
 def shortened(text: str, width: int) -> str:
-    """A text of at most `width` characters: head and tail, with dots between."""
+    """Return the text cut to `width` characters: head and tail, with dots between."""
     if len(text) <= width:
         return text
     head = (width - 2) // 2
@@ -45,12 +45,12 @@ def shortened(text: str, width: int) -> str:
 
 
 def wrapped(line: str, width: int | None, indent: str = "") -> str:
-    """A line, broken where it is longer than `width`; the lines below it are set in."""
+    """Return a line wrapped at `width`; continuation lines are indented."""
     if width is None:
         return indent + line
     return textwrap.fill(
         line,
-        max(width, 4 * LEAST),
+        max(width, 4 * MIN_WIDTH),
         initial_indent=indent,
         subsequent_indent=f"{indent}    ",
         break_on_hyphens=False,

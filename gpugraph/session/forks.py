@@ -1,10 +1,11 @@
-"""What a fork waits for, so that a child finds variables whole.
+"""Waiting before a fork, so that the child finds consistent variables.
 
-Before the process forks no run may begin, and those in other threads that write variables end, or
-come to a function of the user's, where nothing is written. That takes no longer than `MOST_S`:
-a run that takes longer (a loop of many iterations in one step) goes on, and what it is writing may
-be half-written in the child. No deadlock: a run that is waited for may itself wait for variables
-of another run, which ends as well, or for the user's functions, which are not waited for.
+Before the process forks, no new run may begin. The fork waits until each run in another thread that
+writes variables ends or enters a function of the user's, during which nothing is written. It waits
+for at most `MAX_WAIT_S`: a longer run (a loop of many iterations in one step) continues, and values
+that it is writing may be half-written in the child. This can't deadlock: such a run may itself wait
+for variables of another run, which ends as well, or for the user's functions, which the fork does
+not wait for.
 """
 
 from __future__ import annotations
@@ -16,17 +17,17 @@ from time import monotonic
 from gpugraph.base.interruptions.fork_gate import GATE
 from gpugraph.plan import Plan
 
-MOST_S = 1.0
+MAX_WAIT_S = 1.0
 """How long a fork waits for runs that write variables."""
 
-_SLICE_S = 0.01  # after which it is looked again whether the run calls a function of the user's
+_SLICE_S = 0.01  # interval at which it checks whether the run is in a function of the user's
 _held: list[Plan] = []
 
 
 def hold(plans: Iterable[Plan]) -> None:
-    """Holds the plans that write variables, as soon as their runs are over."""
+    """Lock the plans that write variables, each as soon as its run is over."""
     GATE.close()
-    ends = monotonic() + MOST_S
+    ends = monotonic() + MAX_WAIT_S
     for plan in plans:
         while plan.writes and not plan.clock.waits:
             remaining = ends - monotonic()
@@ -49,7 +50,7 @@ def _forget() -> None:  # locks are free in a child
 
 
 def at_forks(plans: Callable[[], Iterable[Plan]], in_child: Callable[[], None]) -> None:
-    """Has forks wait for the runs of `plans()`, and calls `in_child` in each child."""
+    """Make forks wait for the runs of `plans()`, and call `in_child` in each child."""
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(
             before=lambda: hold(plans()), after_in_parent=_let_go, after_in_child=_forget

@@ -1,12 +1,12 @@
-"""The operations of a partial run, and which of them can run once some of its feeds have come.
+"""The operations of a partial run, and the subset that can run after some of the feeds.
 
-Operations that can't be taken apart run together, as one group:
+Operations that can't be separated run together, as one group:
 
-- those of a branch or a loop, with the Merge and Exit that end it: a value that may be dead, or
+- the operations of a branch or a loop, with its final Merge and Exit: a value that may be dead, or
   belongs to an iteration, can't be kept;
-- those that share a TensorArray or a stack, which live as long as one run.
+- operations that share a TensorArray or a stack, which last for one run only.
 
-A variable or a constant is there in each part.
+A variable or a constant is available in each part.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gpugraph.graph.client.resource_handles import handle_maker
 from gpugraph.graph.client.tensor import Tensor
 
 Guard = frozenset[tuple[str, str]]
-"""What has to hold for a tensor to have one value: sides of Switches, frames of loops."""
+"""The conditions under which a tensor has one value: sides of Switches, frames of loops."""
 
 _ALWAYS: Guard = frozenset()
 
@@ -27,9 +27,9 @@ _CLOSES_LOOPS = ("NextIteration", "RefNextIteration")
 
 
 class PartialRunGraph:
-    """What the fetches and targets of a partial run need, between them and its feeds.
+    """The operations between the feeds of a partial run and its fetches and targets.
 
-    operations: in an order in which inputs come first, but for those that close loops.
+    operations: sorted so that inputs come first, except for operations that close loops.
     """
 
     def __init__(self, feeds: Collection[Tensor], roots: Iterable[Operation]) -> None:
@@ -45,25 +45,27 @@ class PartialRunGraph:
         self.groups = self._groups()
 
     def sources(self, op: Operation) -> list[Operation]:
-        """The operations that have to run before: makers of inputs that aren't fed, and others."""
+        """Return the operations that must run before: producers of unfed inputs, and control
+        inputs.
+        """
         makers = [tensor.op for tensor in op._inputs if tensor not in self.feeds]
         return makers + [other for other in op._control_inputs if self.arrival(other) is None]
 
     def arrival(self, op: Operation) -> Tensor | None:
-        """The fed tensor for which whoever waits for this operation waits instead."""
+        """Return the fed tensor that replaces a control dependency on this operation, if any."""
         is_placeholder = op.type == "Placeholder" and op._outputs[0] in self.feeds
         return op._outputs[0] if is_placeholder else None
 
     def fed_inputs(self, op: Operation) -> list[Tensor]:
-        """The fed tensors that the operation reads or waits for."""
+        """Return the fed tensors that the operation reads or waits for."""
         arrivals = map(self.arrival, op._control_inputs)
         inputs = [tensor for tensor in op._inputs if tensor in self.feeds]
         return inputs + [tensor for tensor in arrivals if tensor is not None]
 
     def blocked(self, missing: Iterable[Tensor], by_group: bool = True) -> set[Operation]:
-        """The operations that can't run while these feeds are missing.
+        """Return the operations that can't run while these feeds are missing.
 
-        by_group: so are those of a group of which one is blocked.
+        by_group: a blocked operation blocks its whole group.
         """
         stack = [op for tensor in missing for op in self.waiting[tensor]]
         blocked: set[Operation] = set()
@@ -76,7 +78,7 @@ class PartialRunGraph:
         return blocked
 
     def needed(self, op: Operation, done: Collection[Operation]) -> set[Operation]:
-        """The operation and all before it that are not done."""
+        """Return the operation and all of its predecessors that are not done."""
         stack, seen = [op], {op}
         while stack:
             for source in self.sources(stack.pop()):
@@ -89,7 +91,7 @@ class PartialRunGraph:
         order: list[Operation] = []
         seen: set[Operation] = set()
         waiting = list(roots)
-        for root in waiting:  # which grows by what closes loops
+        for root in waiting:  # the list grows by the operations that close loops
             stack = [(root, False)]
             while stack:
                 op, is_left = stack.pop()
@@ -127,9 +129,9 @@ class PartialRunGraph:
         return {op: group for group in members.values() if len(group) > 1 for op in group}
 
     def _guards(self) -> dict[Tensor | Operation, Guard]:
-        """Of each operation, and of each of its outputs."""
+        """Return the guard of each operation and of each of its outputs."""
         guards: dict[Tensor | Operation, Guard] = {}
-        entries: dict[str, Guard] = {}  # what has to hold for a loop to be entered, by frame
+        entries: dict[str, Guard] = {}  # by frame, the conditions under which the loop is entered
         for op in self.operations:
             guard = self._guard(op, guards)
             if op.type in ("Enter", "RefEnter"):
@@ -148,7 +150,7 @@ class PartialRunGraph:
 
     def _guard(self, op: Operation, guards: dict[Tensor | Operation, Guard]) -> Guard:
         known = [guards.get(tensor, _ALWAYS) for tensor in op._inputs]
-        if op.type in ("Merge", "RefMerge"):  # what closes a loop is not known yet
+        if op.type in ("Merge", "RefMerge"):  # the NextIteration has no guard yet
             known = [guards[tensor] for tensor in op._inputs if tensor in guards]
             joined = frozenset.intersection(*known) if known else _ALWAYS
         else:
@@ -157,14 +159,14 @@ class PartialRunGraph:
 
 
 def _outside(guard: Guard, entries: dict[str, Guard]) -> Guard:
-    """The guard of what leaves the innermost of the loops that this guard names."""
+    """Return the guard of a value that leaves the innermost of the loops in this guard."""
     frames = [name for kind, name in guard if kind == "frame"]
     inner = max(frames, key=lambda name: len(entries[name]), default="")
     return entries.get(inner, _ALWAYS)
 
 
 def is_in_each_part(op: Operation) -> bool:
-    """Whether the operation is a variable itself, its reference or its handle, or a constant."""
+    """Return whether the operation is a constant or a variable, its reference or its handle."""
     if op.type == "Const":
         return not op._control_inputs
     refers = any(tensor._dtype.is_ref_dtype for tensor in op._outputs)
@@ -174,12 +176,12 @@ def is_in_each_part(op: Operation) -> bool:
 
 
 def variable_of(tensor: Tensor) -> Tensor:
-    """The variable that a reference, or a handle, leads to."""
+    """Return the variable that a reference or handle leads to."""
     while tensor.op._inputs:
         tensor = tensor.op._inputs[0]
     return tensor
 
 
 def _is_container(tensor: Tensor) -> bool:
-    """Whether this is the handle of a TensorArray or a stack."""
+    """Return whether this is the handle of a TensorArray or a stack."""
     return tensor._dtype is resource and handle_maker(tensor) is None

@@ -1,9 +1,9 @@
-"""Partial runs: steps that are done in parts, as their feeds come and their fetches are asked for.
+"""Partial runs: steps that run in parts, as their feeds arrive and their fetches are requested.
 
-Each part runs all operations of the step that its feeds allow and that no part before has run, so
-that each runs once: what changes a variable, and what draws random numbers, too. It is compiled and
-kept as a run of its own. The values that later parts need are kept on the host between two parts,
-and fed to them.
+Each part runs all operations of the step that its feeds permit and that no earlier part has run. So
+each operation runs once, including operations that change a variable or draw random numbers. A part
+is compiled and kept like any run. Between two parts, the values that later parts need are kept on
+the host, and fed to them.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from gpugraph.session.session_backend import SessionBackend
 from gpugraph.session.tensor_handles import plain_value, with_handles
 
 _LIVES_AS_LONG_AS_A_RUN = ("TensorArray", "Stack")
-"""How the types of ops begin that have a state, and yet may run again."""
+"""Prefixes of the stateful op types that may nevertheless run again."""
 
 
 class PartialRun:
-    """One step that is done in parts. It holds what its parts have computed and others need."""
+    """One step that runs in parts. It holds the values that later parts need."""
 
     def __init__(
         self,
@@ -46,7 +46,9 @@ class PartialRun:
         fetches: Sequence[Tensor],
         targets: Sequence[Operation],
     ) -> None:
-        """InvalidArgumentError where nothing is to be computed, or a tensor is fed and fetched."""
+        """Raise InvalidArgumentError if there is nothing to compute, or a tensor is fed and
+        fetched.
+        """
         if not fetches and not targets:
             raise invalid_argument("Must specify at least one target to fetch or execute.")
         for tensor in fetches:
@@ -65,11 +67,11 @@ class PartialRun:
 
     @property
     def is_over(self) -> bool:
-        """Whether all feeds have come and all fetches have been fetched."""
+        """Whether all feeds were fed and all fetches were fetched."""
         return all(self.is_fed.values()) and all(self.is_fetched.values())
 
     def run(self, fetches: Sequence[Tensor], feeds: Mapping[Tensor, Any]) -> list[Any]:
-        """The values of these fetches, once these feeds have come too."""
+        """Feed these values and return the values of these fetches."""
         with self.lock:
             if self.failure is not None:
                 raise self.failure
@@ -114,7 +116,7 @@ class PartialRun:
                 )
 
     def _fail(self, error: BaseException) -> None:
-        """Ends the step: nothing of it is kept but the error, which later parts raise again."""
+        """End the step: drop everything except the error, which later parts raise again."""
         if isinstance(error, OpError):
             self.failure = error
         else:
@@ -124,7 +126,7 @@ class PartialRun:
         self.values.clear()
 
     def _run_part(self, fetches: Sequence[Tensor]) -> None:
-        """Runs what can run and has not run yet."""
+        """Run all operations that can run and have not run yet."""
         missing = [tensor for tensor, is_fed in self.is_fed.items() if not is_fed]
         blocked = self.graph.blocked(missing)
         ready = [op for op in self.graph.operations if op not in blocked]
@@ -135,9 +137,9 @@ class PartialRun:
                 self._compute_again(tensor, blocked)
 
     def _compute_again(self, tensor: Tensor, blocked: set[Operation]) -> None:
-        """Computes one value of a branch or loop of which another value has to wait.
+        """Compute one value of a branch or loop that is blocked by another of its values.
 
-        What it takes of that will run once more, so nothing of it may have a lasting effect.
+        The operations that it needs will run once more, so none may have a lasting effect.
         """
         needed = self.graph.needed(tensor.op, self.done)
         part = [op for op in self.graph.operations if op in needed and not is_in_each_part(op)]
@@ -148,7 +150,7 @@ class PartialRun:
                     op._record,
                     op,
                     f"'{op.name}' (made at {op.origin}) would run twice in one partial run: "
-                    f"{tensor.name} shares a branch or loop with what waits for other feeds. Feed "
+                    f"{tensor.name} shares a branch or loop with ops that need other feeds. Feed "
                     "them first.",
                 )
         self._compute(part, [tensor], is_lasting=False)
@@ -156,9 +158,9 @@ class PartialRun:
     def _compute(
         self, part: Sequence[Operation], also: Sequence[Tensor], is_lasting: bool = True
     ) -> None:
-        """Runs these operations, and keeps what is needed of their values, and the tensors `also`.
+        """Run these operations, and keep the values that later parts need, and the tensors `also`.
 
-        Unless that `is_lasting` nothing else is kept, and they will run again.
+        If not `is_lasting`, only `also` is kept, and the operations will run again.
         """
         feeds: dict[Tensor, None] = {}
         connections: dict[Tensor, Tensor] = {}
@@ -184,11 +186,13 @@ class PartialRun:
         return op in self.done or self.graph.arrival(op) is not None
 
     def _is_target(self, op: Operation, lasting: Collection[Operation]) -> bool:
-        """Whether the step, or a later part, wants the operation to have run."""
+        """Return whether the step, or a later part, requires that the operation has run."""
         return op in self.targets or not all(x in lasting for x in self.graph.readers[op])
 
     def _wanted(self, lasting: Collection[Operation], also: Collection[Tensor]) -> Sequence[Tensor]:
-        """What is fetched, now or later, and what operations of later parts read; `also` others."""
+        """Return the tensors that are fetched now or later or read by later parts, and those in
+        `also`.
+        """
         new = [
             tensor
             for tensor, is_fetched in self.is_fetched.items()
@@ -204,7 +208,7 @@ class PartialRun:
         return list(wanted)
 
     def _forget_values(self) -> None:
-        """Drops what no operation that is still to run reads, and what has been fetched."""
+        """Drop values that have been fetched and that no remaining operation reads."""
         self.values = {
             tensor: value
             for tensor, value in self.values.items()
@@ -214,7 +218,7 @@ class PartialRun:
 
 
 def _copy(value: Any) -> Any:
-    """A copy of an array; scalars and handles are as they are."""
+    """Return a copy of an array; return scalars and handles unchanged."""
     return value.copy() if isinstance(value, np.ndarray) else value
 
 
@@ -228,25 +232,25 @@ class PartialRuns:
         self._numbers = itertools.count(1)
 
     def setup(self, fetches: Any, feeds: Any) -> str:
-        """The handle of a new one. Errors as of `Session.partial_run_setup`."""
+        """Create a partial run and return its handle. Errors as in `Session.partial_run_setup`."""
         plan = FetchPlan(self.graph, fetches)
         fed = feed_tensors(self.graph, flatten_feed_keys(feeds))
         partial_run = PartialRun(self.backend, fed, plan.tensors, plan.targets)
         names = [",".join(x.name for x in x_list) for x_list in (fed, plan.tensors, plan.targets)]
         handle = f"{names[0]}->{names[1]}/{names[2]}/;{next(self._numbers)}"
-        if partial_run.is_over:  # there is nothing to feed, and nothing to wait for
+        if partial_run.is_over:  # there is nothing to feed or to fetch
             partial_run.run([], {})
         else:
             self._runs[handle] = partial_run
         return handle
 
     def run(self, handle: Any, fetches: Any, feed_dict: Mapping[Any, Any]) -> Any:
-        """One part, and after the last the end. Errors as of `Session.partial_run`."""
+        """Run one part; the last one ends the run. Errors as in `Session.partial_run`."""
         plan = FetchPlan(self.graph, fetches)
         if plan.targets:
             raise RuntimeError(
-                "partial_run() requires empty target_list: operations run as soon as what they "
-                f"need has been fed. The fetches hold {plan.targets}"
+                "partial_run() requires empty target_list: operations run as soon as their "
+                f"inputs have been fed. The fetches hold {plan.targets}"
             )
         keys, values = flatten_feeds(feed_dict)
         kept = self.backend.kept_tensors
@@ -272,5 +276,5 @@ class PartialRuns:
         return results
 
     def clear(self) -> None:
-        """Forgets all."""
+        """Drop all partial runs."""
         self._runs.clear()

@@ -1,27 +1,27 @@
 """The plans that a session keeps: a bounded number, each run by one thread at a time.
 
-A runner has a plan for each shape set that it meets (`RunnerPlans`). When it has met several, it
-gets one plan that leaves the varying sizes open, on dynamic memory, so that ever new shapes never
-mean ever new plans. `PlanCache` bounds the plans of all runners of a session.
+A runner has a plan for each set of shapes that it receives (`RunnerPlans`). After several, it
+gets one plan that leaves the varying sizes open, on dynamic memory, so that the number of plans
+does not grow with new shapes. `PlanCache` bounds the plans of all runners of a session.
 
-A plan holds memory. It gives that back when it is dropped: because there are too many (the oldest
-goes), because its variables moved, because the session closes, because a device is full, or because
-a plan with a larger arena takes the place of its arena (`devices/run_memory.py`). A plan
-that is dropped while it runs ends its run first: its memory goes with its last reference. A run
-that gets a plan's lock after the plan was dropped finds it stale and looks for another.
+A plan holds memory. It frees that when it is dropped: because there are too many plans (the oldest
+is dropped), its variables moved, the session closes, a device is full, or a plan with a larger
+arena replaces its arena (`devices/run_memory.py`). A plan that is dropped while it runs finishes
+its run first: its memory is freed with its last reference. A run that gets a plan's lock after the
+plan was dropped finds it stale and looks for another.
 
-A run holds its plan's lock, and its kernels may take the session's (by runs of their own). So a
-thread that holds the session's lock never waits for a plan's: it tries, and leaves the plan to its
-run.
+A run holds its plan's lock, and its kernels may take the session's (by nested runs). So a thread
+that holds the session's lock never blocks on a plan's lock: it only tries it, and leaves a busy
+plan to its run.
 
-A run that finds its plan busy waits for as long as the other's single run is short; then it gets a
-`spare`, the same plan compiled once again, which may run beside it. So two runs of the same fetches
-that wait for each other, one inside the other, or one that never ends, stop nobody. A spare that is
-found idle gives its memory back.
+A run that finds its plan busy waits as long as the other's single run is short; then it gets a
+`spare`, a replica of the plan, compiled once again, which may run at the same time. So two runs of
+the same fetches that wait for each other, nested runs, and a run that never ends block nobody. A
+replica that is found idle is dropped.
 
-All plans of a session have memory in turns. A run that finds it taken by another plan's run waits
-for nothing: its plan is compiled again, for memory that the plans of its runner alone have in
-turns, and if that is not enough, each plan of the runner has its own.
+All plans of a session time-share one block of memory. A run that finds it in use by another plan's
+run does not wait: its plan is compiled again, for memory that only the plans of its runner
+time-share, and if that is not enough, each plan of the runner gets separate memory.
 """
 
 from __future__ import annotations
@@ -40,34 +40,32 @@ from gpugraph.plan import Plan, PlanKey, TimeLimit
 from gpugraph.session.room_for_open_sizes import RoomForOpenSizes, Shapes
 
 EXACT_PLANS = 8
-"""Shape sets of one runner that get a plan of their own before sizes are left open."""
+"""Sets of shapes of one runner that get a separate plan each before sizes are left open."""
 
 MOST_PLANS = 256
-"""Plans that a session keeps."""
+"""The maximum number of plans that a session keeps."""
 
 _PATIENCE_S = 0.1
-"""How long a single run may hold a plan before another run of the same gets a spare."""
+"""How long a single run may hold a plan before another run of the same fetches gets a replica."""
 
 OpenShape = tuple[int | None, ...] | None
-"""A feed's shape in a plan: None for sizes, or ranks, that are known at each run."""
+"""A feed's shape in a plan: None for sizes, or ranks, that are known at each run only."""
 
 
-_ITS_RUNNERS = (
-    "runs of these fetches have this memory in turns, since runs of others were at the same time"
-)
-_BESIDE = "the plan has this memory alone, since runs were at the same time"
+_ITS_RUNNERS = "runs of these fetches time-share this memory, since others ran at the same time"
+_BESIDE = "only this plan uses this memory, since runs overlapped"
 
 
 class CachedPlan(NamedTuple):
-    """A plan, and what its runner does when it is dropped."""
+    """A plan, and the function by which its runner forgets it when it is dropped."""
 
     plan: Plan
     forget: Callable[[], object]
 
 
 class PlanCache:
-    """At most `most` plans. All methods want `lock` held but `drop_idle`, `give_back`,
-    `all` and `locked`.
+    """At most `most` plans. The caller must hold `lock`, except for `drop_idle`, `give_back`, `all`
+    and `locked`.
     """
 
     def __init__(self, most: int) -> None:
@@ -80,9 +78,9 @@ class PlanCache:
 
     @contextmanager
     def locked(self, limit: TimeLimit | None) -> Iterator[None]:
-        """Holds the lock, under which plans are compiled.
+        """Hold the lock, under which plans are compiled.
 
-        DeadlineExceededError where the time of a run is over while another thread compiles.
+        DeadlineExceededError if the time of a run is over while another thread compiles.
         """
         if limit is None:
             self.lock.acquire()
@@ -96,7 +94,7 @@ class PlanCache:
 
     @uninterrupted
     def add(self, plan: Plan, forget: Callable[[], object]) -> CachedPlan:
-        """Keeps a plan, which goes stale when one of its variables moves."""
+        """Keep a plan, which becomes stale when one of its variables moves."""
         cached = self._plans[id(plan)] = CachedPlan(plan, forget)
         for state in plan.watched:
             state.watchers[id(plan)] = plan
@@ -106,10 +104,10 @@ class PlanCache:
         return cached
 
     def drop(self, cached: CachedPlan) -> None:
-        """Gives a plan up: its memory at once, or with its last reference while it runs.
+        """Drop a plan: free its memory now, or with its last reference if it is running.
 
-        Waits for no run; nothing happens to a plan that is dropped already. A plan is kept until
-        all is done, so that what Ctrl-C ends midway is done the next time.
+        Does not wait for runs; does nothing for a plan that is already dropped. The plan stays in
+        the cache until all is done, so that if Ctrl-C interrupts this, the next call completes it.
         """
         plan = cached.plan
         if id(plan) not in self._plans:
@@ -120,18 +118,18 @@ class PlanCache:
         cached.forget()
         if plan.lock.acquire(blocking=False):
             try:
-                if not plan.running:  # by a kernel of its own run, in this thread
+                if not plan.running:  # it runs in this thread, as a kernel of its run called this
                     plan.release()
             finally:
                 plan.lock.release()
         self._plans.pop(id(plan), None)
 
     def drop_all(self) -> list[Plan]:
-        """Gives all plans up; those that may still be running, for the caller to wait for."""
+        """Drop all plans; return those that may still be running, for the caller to wait for."""
         return self._drop_all_of(list(self._plans.values()))
 
     def drop_in(self, block: ArenaBlock) -> None:
-        """Gives the plans up whose arenas are in a block."""
+        """Drop the plans whose arenas are in a block."""
         plans = list(self._plans.values())
         self._drop_all_of([cached for cached in plans if cached.plan.has_arena_in(block)])
 
@@ -141,7 +139,7 @@ class PlanCache:
         return [cached.plan for cached in dropped]
 
     def abandon(self, idle_too: bool) -> None:
-        """Forgets the plans that are running: in a forked child no other thread ends their runs."""
+        """Forget the running plans: in a forked child no other thread ends their runs."""
         for cached in list(self._plans.values()):
             if cached.plan.running or idle_too:
                 self._plans.pop(id(cached.plan))
@@ -151,9 +149,9 @@ class PlanCache:
                     cached.plan.holder.clear()
 
     def give_back(self) -> None:
-        """Gives back what this thread took for a run that an exception keeps from beginning."""
+        """Release locks and memory that this thread took for a run that an exception prevented."""
         plans = self.all()
-        holders = [plan.holder.get(0) for plan in plans]  # one of them may have been dropped
+        holders = [plan.holder.get(0) for plan in plans]  # which may have been dropped
         for plan in (*plans, *filter(None, holders)):
             while not plan.running and plan.lock._is_owned():  # type: ignore[attr-defined]
                 if plan.holder.get(0) is plan:
@@ -161,13 +159,13 @@ class PlanCache:
                 plan.lock.release()
 
     def all(self) -> list[Plan]:
-        """The plans; whoever holds no lock gets those of this moment."""
+        """Return the plans; without the lock, a snapshot of this moment."""
         return [cached.plan for cached in list(self._plans.values())]
 
     def drop_idle(self) -> None:
-        """Releases the plans that no thread runs, for their memory.
+        """Drop the plans that no thread runs, for their memory.
 
-        Called in mid-run too: it does nothing while another thread holds the lock of the session.
+        May be called during a run: does nothing while another thread holds the session's lock.
         """
         if not self.lock.acquire(blocking=False):
             return
@@ -184,10 +182,11 @@ class PlanCache:
 
 
 class RunnerPlans:
-    """One runner's plans: `exact` ones by the fed shapes, and `open`, for all further shapes.
+    """One runner's plans: `exact` by the fed shapes, and `open` for all further shapes.
 
-    `compile_plan` makes a plan for shapes that may be open, on run memory. `memory` is that of the
-    session. All methods but `drop_idle_spares` and `leaves_memory` want the cache's lock held.
+    `compile_plan` compiles a plan for shapes that may be open, on run memory. `memory` is that of
+    the session. The caller must hold the cache's lock, except for `drop_idle_spares` and
+    `move_off_contended_memory`.
     """
 
     def __init__(
@@ -206,12 +205,12 @@ class RunnerPlans:
         self.room: RoomForOpenSizes | None = None
 
     def find(self, shapes: Shapes) -> CachedPlan | None:
-        """The plan of these very shapes, if there is one that can run."""
+        """Return the plan of exactly these shapes, if there is one that can run."""
         cached = self.exact.get(shapes)
         return None if cached is None or cached.plan.stale else cached
 
     def add(self, shapes: Shapes) -> CachedPlan:
-        """A plan for shapes that `find` has none for; the open one once there are many."""
+        """Return a plan for shapes that `find` has none for; the open one once there are many."""
         for stale in [cached for cached in self.exact.values() if cached.plan.stale]:
             self._cache.drop(stale)
         if shapes not in self._exact_shapes and len(self._exact_shapes) >= EXACT_PLANS:
@@ -227,9 +226,9 @@ class RunnerPlans:
         return cached
 
     def _add_open(self, shapes: Shapes) -> CachedPlan:
-        """The plan that leaves open every size that has varied.
+        """Return the plan that leaves open every size that has varied.
 
-        ResourceExhaustedError where there is no `room` for a run of these shapes.
+        ResourceExhaustedError if there is no `room` for a run of these shapes.
         """
         if self.room is not None:
             self.room.check(shapes)
@@ -250,7 +249,7 @@ class RunnerPlans:
         return self.open
 
     def add_spare(self, key: PlanKey) -> CachedPlan:
-        """Another plan for the same."""
+        """Compile and add a replica of the plan with this key."""
         plan = self._compile_plan([shape for _, shape in key.feeds], RunMemory(_BESIDE))
         spares = self.spares.setdefault(key, [])
 
@@ -261,9 +260,9 @@ class RunnerPlans:
         return spares[-1]
 
     def drop_idle_spares(self, running: Plan) -> None:
-        """Gives back the memory of spares that no run holds. `running` has a run.
+        """Free the memory of replicas that no run holds; `running` is excluded.
 
-        Nothing happens while another thread holds the cache's lock.
+        Does nothing while another thread holds the cache's lock.
         """
         if not self.spares or not self._cache.lock.acquire(blocking=False):
             return
@@ -279,10 +278,10 @@ class RunnerPlans:
         finally:
             self._cache.lock.release()
 
-    def leaves_memory(self, cached: CachedPlan, limit: TimeLimit | None) -> bool:
-        """Gives up a plan whose memory another plan's run has; its next one has other memory.
+    def move_off_contended_memory(self, cached: CachedPlan, limit: TimeLimit | None) -> bool:
+        """Drop a plan whose memory another plan's run is using; its successor gets other memory.
 
-        False where the plan can run, or has a run itself.
+        Return False if the plan can run, or is running itself.
         """
         plan = cached.plan
         if plan.stale or not plan.lock.acquire(blocking=False):
@@ -298,14 +297,14 @@ class RunnerPlans:
         return is_beside
 
     def _compile(self, shapes: Sequence[OpenShape]) -> Plan:
-        """A plan on memory that no run has now."""
+        """Compile a plan on memory that no run is using now."""
         while self._memories and self._memories[0].holder:
             del self._memories[0]
         return self._compile_plan(shapes, (*self._memories, RunMemory(_BESIDE))[0])
 
 
 def _fits(key: PlanKey, shapes: Shapes) -> bool:
-    """Whether the plan of this key serves fed values of these shapes."""
+    """Return whether the plan of this key serves fed values of these shapes."""
     return all(
         open_shape is None
         or (
@@ -317,15 +316,15 @@ def _fits(key: PlanKey, shapes: Shapes) -> bool:
 
 
 def _common_shape(shapes: Sequence[OpenShape]) -> OpenShape:
-    """What all shapes have in common: open sizes as None; None when their ranks differ."""
+    """Return the common shape: differing sizes as None; None if the ranks differ."""
     known = [shape for shape in shapes if shape is not None]
     if len(known) < len(shapes) or len({len(shape) for shape in known}) > 1:
         return None
     return tuple(sizes[0] if len(set(sizes)) == 1 else None for sizes in zip(*known))
 
 
-def is_taken(plan: Plan) -> bool:
-    """Takes a plan's lock and its memory if the plan can run now."""
+def try_acquire(plan: Plan) -> bool:
+    """Try to take a plan's lock and its memory; return whether the plan can run now."""
     if plan.lock.acquire(blocking=False):
         is_idle = not (plan.running or plan.stale or GATE.is_closed)
         if is_idle and plan.holder.setdefault(0, plan) is plan:
@@ -334,10 +333,10 @@ def is_taken(plan: Plan) -> bool:
     return False
 
 
-def has_waited_for(plan: Plan) -> bool | None:
-    """Waits a while for a plan's run: whether it is over, or None if it still goes on.
+def wait_until_idle(plan: Plan) -> bool | None:
+    """Wait a while for a plan's run; return whether it is over, or None if it still goes on.
 
-    One in this thread, whose kernel has come back to its plan, is not over.
+    A run in this thread, whose kernel has come back to its plan, is not over.
     """
     if not plan.lock.acquire(timeout=_PATIENCE_S):
         return None
@@ -347,9 +346,9 @@ def has_waited_for(plan: Plan) -> bool | None:
 
 
 def wait_for(plans: Sequence[Plan]) -> None:
-    """Returns when the runs of these plans in other threads are over, and their memory is back.
+    """Wait until the runs of these plans in other threads are over, and free their memory.
 
-    The caller holds no lock: a kernel of such a run may want the session's.
+    The caller must hold no lock: a kernel of such a run may take the session's.
     """
     for plan in plans:
         with plan.lock:

@@ -1,4 +1,4 @@
-"""Fetches and fed tensors, prepared once: values in, the fetches' structure out."""
+"""Fetches and fed tensors, prepared once, for runs with different values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gpugraph.session.session_backend import Runner
 from gpugraph.session.tensor_handles import gives_handle, plain_value, with_handles
 
 _FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
-_ARRAY, _array = np.ndarray, np.array  # looked up once
+_ARRAY, _array = np.ndarray, np.array  # global lookups, done once
 
 
 class PreparedFetches:
@@ -41,7 +41,7 @@ class PreparedFetches:
         )
 
     def arrays(self, values: Iterable[Any]) -> list[Any]:
-        """The fed values as arrays of their tensors' dtypes."""
+        """Return the fed values as arrays of their tensors' dtypes."""
         arrays: list[Any] = []
         for value, dtype in zip(values, self.types):
             kind = type(value)
@@ -55,7 +55,9 @@ class PreparedFetches:
         return arrays
 
     def answer(self, arrays: list[Any], results: list[Any]) -> Any:
-        """The answer's structure; what was fed and fetched is what was fed."""
+        """Return results in the fetches' structure; a tensor both fed and fetched has its fed
+        value.
+        """
         if not self.simple:
             computed = iter(results)
             results = [next(computed) if index is None else arrays[index] for index in self.fed]
@@ -64,7 +66,7 @@ class PreparedFetches:
 
 
 def _numpy_type(tensor: Tensor) -> Any:
-    """The dtype of arrays that are fed as they are; None for strings, which are looked through."""
+    """Return the dtype of arrays that are fed unchanged; None for strings, which are checked."""
     dtype = tensor.dtype.base_dtype
     return None if dtype is string else np.dtype(dtype.as_numpy_dtype)
 
@@ -75,7 +77,7 @@ def run_with(
     options: RunOptions | None = None,
     run_metadata: RunMetadata | None = None,
 ) -> Any:
-    """The answer of a run with options and metadata; TypeError where they are none."""
+    """Return the answer of a run with options and metadata; TypeError if they have other types."""
     if options is not None and not isinstance(options, RunOptions):
         raise TypeError(f"options must be a tf.RunOptions, but got {type(options)}")
     if run_metadata is not None and not isinstance(run_metadata, RunMetadata):

@@ -1,4 +1,4 @@
-"""What a session is built on: the interface that a session factory's sessions fill."""
+"""The interface between a session and the runtime, implemented by the sessions of each factory."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NO_CONNECTIONS: Mapping[Tensor, Tensor] = MappingProxyType({})
 
 
 def with_operation(graph: Graph | None, error: OpError) -> OpError:
-    """The error with the client's operation, where its node is one."""
+    """Return the error with the client's operation, if its node is one."""
     name = getattr(error, "node_name", None) or getattr(error._node_def, "name", None)
     op = graph._by_name.get(name) if graph is not None and name is not None else None
     if op is None or error.op is not None:
@@ -32,20 +32,20 @@ class Runner(ABC):
 
     @abstractmethod
     def run(self, values: Sequence[Any]) -> list[Any]:
-        """The fetches' values for these arrays, which have the feeds' dtypes."""
+        """Return the values of the fetches for these arrays, which have the feeds' dtypes."""
 
     @abstractmethod
     def run_with(
         self, values: Sequence[Any], options: RunOptions | None, metadata: RunMetadata | None
     ) -> list[Any]:
-        """As `run`, with options, and with statistics into `metadata`."""
+        """Run as `run` does, with options, and write statistics into `metadata`."""
 
     @abstractmethod
     def explain(self, values: Sequence[Any]) -> Any:
-        """How values of these shapes are run."""
+        """Return how values of these shapes are run."""
 
     def report(self, values: Sequence[Any]) -> Any:
-        """Runs these values once, and reports the run; UnimplementedError where that can't be."""
+        """Run these values once and return a report; UnimplementedError if the backend has none."""
         raise UnimplementedError.of_no_node(f"A {type(self).__name__} does not report its runs")
 
 
@@ -54,7 +54,7 @@ class SessionBackend(ABC):
 
     @abstractmethod
     def create(self, graph: Graph) -> None:
-        """Takes the graph; AlreadyExistsError when it has one."""
+        """Set the graph; AlreadyExistsError if there is one."""
 
     @abstractmethod
     def prepare(
@@ -65,36 +65,37 @@ class SessionBackend(ABC):
         connections: Mapping[Tensor, Tensor] = NO_CONNECTIONS,
         done: Sequence[Operation] = (),
     ) -> Runner:
-        """What runs these; compiles nothing yet. A connected tensor is fed with its other.
+        """Return the runner of these, without compiling. A connected tensor is fed from its
+        partner.
 
-        done: operations that have run before, in other parts of a partial run.
+        done: operations that have run already, in other parts of a partial run.
         """
 
     @property
     def kept_tensors(self) -> KeptTensors | None:
-        """The tensors that the session keeps between runs; None where it keeps none."""
+        """The tensors that the session keeps between runs; None if it keeps none."""
         return None
 
     def last_report(self) -> Any:
-        """The report of the last run that was traced; UnimplementedError where that can't be."""
+        """Return the report of the last traced run; UnimplementedError if the backend has none."""
         raise UnimplementedError.of_no_node(f"A {type(self).__name__} does not report its runs")
 
     @abstractmethod
     def list_devices(self) -> list[DeviceAttributes]:
-        """The session's devices."""
+        """Return the session's devices."""
 
     @abstractmethod
     def memory_stats(self) -> dict[str, Any]:
-        """Each device's AllocatorStats, by full device name."""
+        """Return each device's AllocatorStats, by full device name."""
 
     def release_memory(self) -> int:
-        """Gives memory back that is kept for later runs; its bytes. A backend may keep none."""
+        """Free memory that is kept for later runs and return its bytes. A backend may keep none."""
         return 0
 
     @abstractmethod
     def reset(self, containers: Sequence[str]) -> None:
-        """Clears these resource containers (all, if none are named)."""
+        """Clear these resource containers (all, if none are named)."""
 
     @abstractmethod
     def close(self) -> None:
-        """Gives everything back; every later call raises CancelledError."""
+        """Release everything; every later call raises CancelledError."""

@@ -1,4 +1,4 @@
-"""The registry of session factories: which kind of session serves a target.
+"""The registry of session factories, which maps a target to a kind of session.
 
 A factory has `accepts_options(options)` and `new_session(options)`. Exactly one registered factory
 must accept the options of a session: `''` is the DirectSession's.
@@ -20,28 +20,28 @@ _LOG = logging.getLogger("gpugraph")
 
 
 class SupportsNewSession(Protocol):
-    """What a session factory has to have."""
+    """The interface of a session factory."""
 
     def accepts_options(self, options: SessionOptions) -> bool:
-        """Whether this factory serves such sessions."""
+        """Return whether this factory serves such sessions."""
 
     def new_session(self, options: SessionOptions) -> SessionBackend:
-        """A session backend for these options."""
+        """Return a session backend for these options."""
 
 
 DEFERRED = {"GRPC_SESSION": ("grpc://", "gpugraph.cluster.client.grpc_session")}
-"""Factories that are registered by a module, which is imported with the first such target."""
+"""Factories that a module registers; it is imported with the first such target."""
 
 
 class SessionFactory:
-    """Process-wide: runtime type to factory."""
+    """The process-wide mapping from runtime type to factory."""
 
     _factories: dict[str, SupportsNewSession] = {}  # noqa: RUF012
     _lock = new_lock()
 
     @classmethod
     def register(cls, runtime_type: str, factory: SupportsNewSession) -> None:
-        """Adds a factory; a second one of the same type is logged and ignored."""
+        """Add a factory; a second one of the same type is logged and ignored."""
         with cls._lock:
             if runtime_type in cls._factories:
                 _LOG.error("Two session factories are being registered under %s", runtime_type)
@@ -50,14 +50,16 @@ class SessionFactory:
 
     @classmethod
     def unregister(cls, runtime_type: str) -> None:
-        """Forgets a factory; NotFoundError when there is none."""
+        """Remove a factory; NotFoundError if there is none."""
         with cls._lock:
             if cls._factories.pop(runtime_type, None) is None:
                 raise NotFoundError.of_no_node(f"No session factory of type {runtime_type}")
 
     @classmethod
     def get_factory(cls, options: SessionOptions) -> SupportsNewSession:
-        """The one factory that accepts; NotFoundError for none, InternalError for several."""
+        """Return the one factory that accepts the options; NotFoundError for none, InternalError
+        for more.
+        """
         for prefix, module in DEFERRED.values():
             if options.target.startswith(prefix):
                 import_module(module)
@@ -82,10 +84,10 @@ class SessionFactory:
 
     @classmethod
     def reset(cls, options: SessionOptions, containers: Sequence[str]) -> bool:
-        """Clears containers that outlive sessions, and ends these, where the factory for these
-        options has such; else it returns False.
+        """Clear containers that outlive sessions, and end these sessions, if the factory for these
+        options supports it; return whether it does.
 
-        The factory does so by its method `reset(options, containers)`. Errors as of `get_factory`.
+        The factory does so by its method `reset(options, containers)`. Errors as in `get_factory`.
         """
         reset: Any = getattr(cls.get_factory(options), "reset", None)
         if reset is not None:
@@ -94,12 +96,12 @@ class SessionFactory:
 
     @classmethod
     def new_session(cls, options: SessionOptions) -> SessionBackend:
-        """A session backend for these options; InternalError when the factory makes none."""
+        """Return a session backend for these options; InternalError if the factory returns none."""
         factory = cls.get_factory(options)
         session: Any = factory.new_session(options)
         if not isinstance(session, SessionBackend):
             raise InternalError.of_no_node(
-                f"{type(factory).__name__}.new_session made no SessionBackend for the target "
+                f"{type(factory).__name__}.new_session returned no SessionBackend for the target "
                 f'"{options.target}", but {session!r}'
             )
         return session

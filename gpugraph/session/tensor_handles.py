@@ -12,7 +12,7 @@ from gpugraph.graph.client.tensor import Tensor
 
 
 class TensorHandle:
-    """What a fetched `tf.get_session_handle` gives. It may be fed in place of its tensor's value.
+    """The value of a fetched `tf.get_session_handle`. It may be fed in place of its tensor's value.
 
     The tensor is deleted with the last reference to this object, or by `delete`.
     """
@@ -37,18 +37,18 @@ class TensorHandle:
         return self._handle
 
     def eval(self) -> Any:
-        """The tensor's value on the host; TypeError after `delete` or `get_raw_handle`."""
+        """Return the tensor's value on the host; TypeError after `delete` or `get_raw_handle`."""
         self._check()
         return plain_integers(self._kept.read(self._handle)[()])
 
     def delete(self) -> None:
-        """Gives the tensor's memory back; TypeError after `delete` or `get_raw_handle`."""
+        """Free the tensor's memory; TypeError after `delete` or `get_raw_handle`."""
         self._check()
         self._owns = False
         self._kept.delete(self._handle)
 
     def get_raw_handle(self) -> str:
-        """The handle, whose tensor from now on stays until `tf.delete_session_tensor`."""
+        """Return the handle; from now on its tensor stays until `tf.delete_session_tensor`."""
         self._owns = False
         return self._handle
 
@@ -57,7 +57,7 @@ class TensorHandle:
             raise TypeError(f"Persistent tensor {self._handle} may have already been deleted.")
 
     def value_for(self, tensor: Tensor, kept: KeptTensors | None) -> Any:
-        """The value that is fed to a tensor of the session that keeps `kept`.
+        """Return the value to feed to a tensor of the session that keeps `kept`.
 
         InvalidArgumentError in another session, after deletion, and for another dtype.
         """
@@ -70,19 +70,19 @@ class TensorHandle:
 
 
 def plain_value(tensor: Tensor, value: Any, kept: KeptTensors | None) -> Any:
-    """What is fed: the kept value where that is a TensorHandle."""
+    """Return the value to feed: the kept one for a TensorHandle."""
     return value.value_for(tensor, kept) if isinstance(value, TensorHandle) else value
 
 
 def gives_handle(tensor: Tensor) -> bool:
-    """Whether a run that fetches the tensor gives a TensorHandle."""
+    """Return whether a run that fetches the tensor returns a TensorHandle."""
     return tensor.op.type == "GetSessionHandle"
 
 
 def with_handles(
     tensors: Sequence[Tensor], values: Sequence[Any], kept: KeptTensors | None
 ) -> list[Any]:
-    """Fetched values: a TensorHandle for each new handle, integers for quantized numbers."""
+    """Return fetched values: a TensorHandle for each new handle, integers for quantized numbers."""
     return [
         TensorHandle(value, tensor.op.inputs[0].dtype.base_dtype, kept)
         if kept is not None and isinstance(value, NewHandle)

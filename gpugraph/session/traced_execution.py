@@ -10,21 +10,22 @@ from gpugraph.config import ConfigProto, GraphOptions, RunMetadata, RunOptions
 from gpugraph.inspection.plain_messages import as_message
 from gpugraph.inspection.report.step_report import StepReport
 from gpugraph.inspection.step_statistics import cost_graph, partition_graphs, step_statistics
-from gpugraph.plan import GraphRecord, Place, Plan, Take, TimeLimit
+from gpugraph.plan import FetchDestination, GraphRecord, Plan, Take, TimeLimit
 from gpugraph.runtime import StepTrace, execute_traced
 
 RUN_LISTENERS: list[Callable[[Any, TracedExecution], None]] = []
-"""Called with the runner and the execution of each run, if the runner was prepared while there
-were any; all of its runs are traced."""
+"""Functions that are called with the runner and the execution of each run.
+
+They apply to runners that were prepared while there were any; all runs of these are traced."""
 
 
 class TracedExecution:
     """Executes a plan with a time limit, which starts now (0: none), and statistics if `trace`.
 
-    one_thread: whether all is done in the calling thread.
+    one_thread: whether all work is done in the calling thread.
 
-    `times` and `plan` are those of the run. `take` takes what the run gives before its end; `place`
-    gives the memory of fetched arrays.
+    `times` and `plan` are those of the run. `take` receives values that the run gives before its
+    end; `place` provides the memory of fetched arrays.
     """
 
     def __init__(self, trace: bool, limit_ms: int, one_thread: bool = False) -> None:
@@ -34,7 +35,7 @@ class TracedExecution:
         self.times: StepTrace | None = None
         self.plan: Plan | None = None
         self.take: Take | None = None
-        self.place: Place | None = None
+        self.place: FetchDestination | None = None
 
     def __call__(self, plan: Plan, values: Sequence[Any], runner: Any) -> list[Any]:
         self.plan = plan
@@ -54,8 +55,8 @@ class TracedExecution:
         graph_record: Callable[[Plan], GraphRecord],
         costs: bool,
     ) -> None:
-        """Fills the metadata by functions, which make messages when they are read."""
-        metadata.Clear()  # of what an earlier run has left
+        """Set the metadata to functions that build the messages on first access."""
+        metadata.Clear()  # of an earlier run
         plan, times = self.plan, self.times
         if plan is None or not (times is not None or options.output_partition_graphs):
             return
@@ -68,7 +69,7 @@ class TracedExecution:
             metadata.partition_graphs = lambda: partition_graphs(record)
 
     def statistics(self, graph_record: Callable[[Plan], GraphRecord]) -> Any:
-        """The StepStats message of the run, which was traced."""
+        """Return the StepStats message of the traced run."""
         assert self.plan is not None and self.times is not None
         return as_message(step_statistics(self.times, graph_record(self.plan)))
 
@@ -77,13 +78,13 @@ class TracedExecution:
         return [] if self.plan is None else partition_graphs(graph_record(self.plan))
 
     def step_report(self, graph_record: Callable[[Plan], GraphRecord]) -> StepReport:
-        """The report of the run, which was traced."""
+        """Return the report of the traced run."""
         assert self.plan is not None and self.times is not None
         return StepReport(self.plan, self.times, graph_record(self.plan))
 
     @staticmethod
     def refuse_pools(options: RunOptions, config: ConfigProto) -> None:
-        """InvalidArgumentError for a pool of threads that is not there."""
+        """Raise InvalidArgumentError for a thread pool that does not exist."""
         count = max(1, len(config.session_inter_op_thread_pool))
         if options.inter_op_thread_pool not in range(-1, count):
             raise invalid_argument(
@@ -98,8 +99,8 @@ class CostModelRuns:
     def __init__(self) -> None:
         self._count = 0
 
-    def is_due(self, options: GraphOptions) -> bool:
-        """Whether the run that begins has one: each `build_cost_model`-th, after the first ones."""
+    def count_run(self, options: GraphOptions) -> bool:
+        """Count a run; return whether it has a cost graph: each `build_cost_model`-th does."""
         number = self._count - options.build_cost_model_after
         self._count += 1
         every = options.build_cost_model

@@ -130,7 +130,7 @@ def test_runs_at_the_same_time_have_memory_of_their_own() -> None:
         for fetch, size in ((first, 2), (second, 3)):
             assert session.run(fetch, {number: 0.0}) == size * MIB // 4
         plan = str(session.explain(second, {number: 0.0}))
-        assert "runs of the session have this memory in turns" in plan
+        assert "runs of the session time-share this memory" in plan
         options = tf.RunOptions(timeout_in_ms=1000)
         running = pool.submit(session.run, loop, {x: 1.0, number: 0.0}, options)
         while not any(plan.running for plan in session._backend.plans.all()):
@@ -143,7 +143,7 @@ def test_runs_at_the_same_time_have_memory_of_their_own() -> None:
         with pytest.raises(tf.errors.DeadlineExceededError):
             running.result()
         plan = str(session.explain(second, {number: 0.0}))
-        assert "runs of these fetches have this memory in turns, since runs of others were" in plan
+        assert "runs of these fetches time-share this memory, since others ran" in plan
         assert session.run(first, {number: 0.0}) == MIB // 2
 
 
@@ -190,11 +190,11 @@ def test_a_step_that_may_wait_keeps_nobody_from_its_memory() -> None:
             assert session.run(total, {number: 0.0}) == MIB // 2
         session.run(queue.enqueue(3.0))
         assert waiting.result(20) == MIB // 2 + 3
-        assert "the plan has this memory alone, since a run may wait" in str(
+        assert "only this plan uses this memory, since a run may wait" in str(
             session.explain(taken, {number: 0.0})
         )
         in_turns = str(session.explain(total, {number: 0.0}))
-        assert "runs of the session have this memory in turns" in in_turns
+        assert "runs of the session time-share this memory" in in_turns
 
 
 def test_growing_shapes_compile_a_bounded_number_of_plans(compilations: Any) -> None:
@@ -315,5 +315,5 @@ def test_ctrl_c_takes_memory_and_locks_from_nobody() -> None:
         count += 1
     assert count > 10
     words = [session.explain(fetch, feeds) for fetch in fetches]
-    assert all("runs of the session have this memory in turns" in str(text) for text in words)
+    assert all("runs of the session time-share this memory" in str(text) for text in words)
     in_thread(session.close)

@@ -42,7 +42,7 @@ def test_the_same_fetches_compile_once_in_whatever_structure(session: Any) -> No
 
 
 def test_a_session_forgets_what_it_was_asked_too_often(session: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr(base, "MOST_PREPARED", 3)
+    monkeypatch.setattr(base, "MAX_PREPARED", 3)
     with session.graph.as_default():
         constants = [tf.constant(float(number)) for number in range(10)]
     for _ in range(2):

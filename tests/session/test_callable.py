@@ -53,7 +53,7 @@ def test_options_are_taken_where_that_was_said(session: Any) -> None:
 def test_a_wrong_number_of_values_is_refused(session: Any) -> None:
     call = session.make_callable("z:0", ["x:0", "y:0"])
     for values in ((), ([1],), ([1], 2, 3)):
-        with pytest.raises(TypeError, match=rf"2 positional arguments.*{len(values)} came"):
+        with pytest.raises(TypeError, match=rf"2 positional arguments.*got {len(values)}"):
             call(*values)
 
 

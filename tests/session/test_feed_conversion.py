@@ -51,9 +51,9 @@ def test_tuples_of_keys_take_tuples_of_values(session: Any) -> None:
         p, q, r = (tf.placeholder(tf.int32, []) for _ in range(3))
         total = p + 10 * q + 100 * r
     assert session.run(total, {(p, (q, r)): (1, [2, 3])}) == 321
-    with pytest.raises(TypeError, match="as many values"):
+    with pytest.raises(TypeError, match="one value per element"):
         session.run(total, {(p, (q, r)): (1, [2])})
-    with pytest.raises(TypeError, match="as many values"):
+    with pytest.raises(TypeError, match="one value per element"):
         session.run(total, {(p, (q, r)): 7})
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, strategies as st
 
 import gpugraph as tf
-from gpugraph.session.fitted_columns import LEAST, fitted_columns, shortened, wrapped
+from gpugraph.session.fitted_columns import MIN_WIDTH, fitted_columns, shortened, wrapped
 
 TEXTS = st.text("abcdef/_:", max_size=90)
 
@@ -16,7 +16,7 @@ def test_lines_fit_and_lose_nothing_where_they_are_free(rows, width: int) -> Non
     wide = fitted_columns(rows).split("\n")
     assert [line.split() for line in wide] == [" ".join(row).split() for row in rows]
     longest = max(map(len, wide))
-    assert fitted_columns(rows, max(longest, 3 * LEAST) + 60) == "\n".join(wide)
+    assert fitted_columns(rows, max(longest, 3 * MIN_WIDTH) + 60) == "\n".join(wide)
 
 
 def test_texts_are_shortened_in_the_middle() -> None:

@@ -157,7 +157,7 @@ def variable_state(session: tf.Session, name: str) -> Any:
 
 
 def test_a_fork_waits_for_no_function_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forks, "MOST_S", 30.0)
+    monkeypatch.setattr(forks, "MAX_WAIT_S", 30.0)
     variable = tf.get_variable("v", [], initializer=tf.zeros_initializer)
     called, forked = threading.Event(), threading.Event()
     came: list[bool] = []
@@ -181,7 +181,7 @@ def test_a_fork_waits_for_no_function_of_the_user(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_fork_goes_on_though_a_run_does_not_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forks, "MOST_S", 0.2)
+    monkeypatch.setattr(forks, "MAX_WAIT_S", 0.2)
     variable = tf.get_variable("v", [], initializer=tf.zeros_initializer)
     with tf.control_dependencies([variable.assign_add(1.0)]):
         start = tf.constant(1.0) * 1.0

@@ -50,7 +50,7 @@ def test_a_factory_that_makes_no_session_is_named(
     monkeypatch.setattr(registered, "new_session", lambda options: made)
     with tf.Graph().as_default(), pytest.raises(tf.errors.InternalError) as caught:
         tf.Session("toy://a")
-    assert 'Prefixed.new_session made no SessionBackend for the target "toy://a"' in str(
+    assert 'Prefixed.new_session returned no SessionBackend for the target "toy://a"' in str(
         caught.value
     )
     assert repr(made) in str(caught.value)

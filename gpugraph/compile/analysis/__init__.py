@@ -1,1 +1,1 @@
-"""What passes need to know of a graph: shapes, liveness, references, purity, what can be fused."""
+"""Analyses for the passes: shapes, liveness, references, purity, fusibility."""

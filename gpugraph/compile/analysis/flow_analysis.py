@@ -1,11 +1,12 @@
-"""Flow: which loop each op is in, and under which condition it is alive.
+"""Flow: the loop of each op, and the condition under which it is alive.
 
 Ops of equal guards (`compile/unit/guards.py`) become regions of the plan that run or are skipped. A
-loop is one item of the order around it: it runs when what enters it may be alive. Inside, guards
-count from the start of an iteration. Graphs without control flow have no `unit.flow`.
+loop is one item of the order around it: it runs when its inputs may be alive. Inside, guards
+are relative to the start of an iteration. Graphs without control flow have no `unit.flow`.
 
-A dead tensor makes every op that takes it dead, over control edges and from device to device too;
-only a Merge lives on one of several inputs, whatever it waits for, and a ControlTrigger on none.
+A dead tensor makes every op that takes it dead, also over control edges and across devices. There
+are two exceptions: a Merge is alive if one of its data inputs is, whatever its control inputs are,
+and a ControlTrigger is always alive.
 """
 
 from __future__ import annotations
@@ -34,13 +35,13 @@ _PASSING = {NodeClass.IDENTITY, NodeClass.SWITCH, NodeClass.LOOP_COND}
 
 
 def has_control_flow(unit: Unit) -> bool:
-    """Whether there are branches or loops."""
+    """Return whether there are branches or loops."""
     return any(node.node_class in _CLASSES for node in unit.graph.op_nodes())
 
 
 @compile_pass()
 def flow(unit: Unit) -> Outcome:
-    """Fills `unit.flow` where there is control flow.
+    """Set `unit.flow` if there is control flow.
 
     InvalidArgumentError for frames that are not well-formed.
     """
@@ -53,14 +54,14 @@ def flow(unit: Unit) -> Outcome:
 
 
 def flow_of(unit: Unit) -> Flow:
-    """Frames and guards of the graph as it is. InvalidArgumentError for a fetch in a loop."""
+    """Return frames and guards of the current graph. InvalidArgumentError for a fetch in a loop."""
     frames = loop_frames(unit.graph, unit.send_recv_pairs)
     for node in unit.retvals:
         if frames.at(node) is not frames.root:
             raise _within(frames.at(node), node.input_edge(0))
     flow = Flow(frames, levels(unit.graph, frames, unit.send_recv_pairs))
     known = -1, -1
-    while known != (len(flow.carried), len(flow.leading)):  # what is noted changes guards
+    while known != (len(flow.carried), len(flow.leading)):  # guards depend on the notes
         if known[1] != len(flow.leading):
             flow.carried.clear()
         known = len(flow.carried), len(flow.leading)
@@ -73,13 +74,13 @@ def _within(frame: Frame, fetched: Edge) -> InvalidArgumentError:
         fetched.src.node_def,
         None,
         f"'{fetched.src.name}:{fetched.src_output}' cannot be fetched: it is inside the loop "
-        f"'{frame.name}', where each iteration makes it anew. Fetch what leaves the loop by an "
+        f"'{frame.name}', where each iteration computes it again. Fetch the value of an "
         f"Exit{origins(fetched.src)}",
     )
 
 
 def _lines(unit: Unit, flow: Flow) -> list[str]:
-    """The report's lines: loops with their size, conditions with theirs."""
+    """Return the report's lines: loops with their sizes, conditions with theirs."""
     inside: dict[Frame, int] = {}
     under: dict[Guard, int] = {}
     for node in unit.graph.op_nodes():
@@ -90,7 +91,7 @@ def _lines(unit: Unit, flow: Flow) -> list[str]:
             under[guard] = under.get(guard, 0) + 1
     lines = [
         f"loop {frame.name}: {inside.get(frame, 0)} ops, {len(frame.merges)} loop variables"
-        + ("" if flow.go_on[frame] is not None else "; each ends on its own")
+        + ("" if flow.go_on[frame] is not None else "; each ends separately")
         for frame in flow.frames.loops()
     ]
     return lines + [f"{count} ops run {in_words(unit, guard)}" for guard, count in under.items()]
@@ -101,7 +102,7 @@ def _by_node(atom: Atom) -> tuple[int, str]:
 
 
 def in_words(unit: Unit, guard: Guard) -> str:
-    """A guard as text: "if 'Less' is true and ..."."""
+    """Return a guard as text: "if 'Less' is true and ..."."""
     parts = []
     for atom in sorted(guard, key=_by_node):
         node = unit.graph.find_id(atom.pred[0] if isinstance(atom, Is) else atom.node)
@@ -114,7 +115,7 @@ def in_words(unit: Unit, guard: Guard) -> str:
 
 
 class _Guards:
-    """One walk that gives each node its guard, inner loops before what follows them."""
+    """One walk that computes the guard of each node, inner loops before their successors."""
 
     def __init__(self, unit: Unit, flow: Flow) -> None:
         self.unit = unit
@@ -122,7 +123,7 @@ class _Guards:
         self.sends = {recv.id: send for send, recv in unit.send_recv_pairs}
 
     def run(self) -> None:
-        """Fills the guards."""
+        """Compute the guards."""
         flow = self.flow
         flow.guards.clear()
         flow.irregular.clear()
@@ -158,7 +159,9 @@ class _Guards:
         return self._all(list(node._in))
 
     def _enter(self, frame: Frame) -> None:
-        """Notes when a loop runs: if all that leads it is alive, and what its inputs share."""
+        """Record when a loop runs: if all leading Enters and the common guard of its inputs are
+        alive.
+        """
         flow = self.flow
         guards = {node.id: self._all(list(node._in)) for node in frame.enters}
         outer = frozenset.intersection(*guards.values())
@@ -171,7 +174,7 @@ class _Guards:
             flow.carried.add(frame)
 
     def _note_leading(self, frame: Frame) -> None:
-        """Notes Enters without which the loop does nothing, nor is left."""
+        """Record the Enters without which the loop has no effect and is never left."""
         flow = self.flow
         active = [flow.guards[node.id] for node in frame.exits]
         for item in flow.levels[frame].items:
@@ -192,7 +195,9 @@ class _Guards:
         flow.leading |= leading & flow.entered.keys()
 
     def _entering(self, node: Node) -> Guard:
-        """What enters for one iteration only is dead in the others, but where a Merge takes it."""
+        """Return the guard of an Enter; one for a single iteration is dead in others, except at a
+        Merge.
+        """
         guard = ALWAYS
         entered = self.flow.entered.get(node.id, ALWAYS)
         if holds_never(entered):
@@ -211,7 +216,9 @@ class _Guards:
         return NEVER if guard >= NEVER else guard
 
     def _merged(self, node: Node) -> Guard:
-        """A Merge waits for what it has to, but does not die with it."""
+        """Return the guard of a Merge, which waits for its control inputs but does not die with
+        them.
+        """
         flow = self.flow
         if is_loop_merge(node):
             if flow.frames.of[node.id] in flow.carried:
@@ -230,7 +237,9 @@ class _Guards:
         return self.flow.within[atom]
 
     def _note_pred(self, node: Node) -> None:
-        """Notes the predicate behind what passes it on, and its value on each side of a Switch."""
+        """Record the predicate of a Switch, found behind pass-through ops, and its value on each
+        side.
+        """
         flow = self.flow
         edge = node.input_edge(1)
         source, slot = self._behind(edge.src, edge.src_output)
@@ -246,7 +255,7 @@ class _Guards:
             flow.within[atom] = flow.of_output(source, slot) | {atom}
 
     def _behind(self, source: Node, slot: int) -> tuple[Node, int]:
-        """What makes a predicate, behind what passes it on."""
+        """Return the output that computes a predicate, behind ops that pass it on."""
         while source.node_class in _PASSING or source.node_class is NodeClass.RECV:
             if source.node_class is NodeClass.RECV:
                 source = self.sends[source.id]
@@ -257,7 +266,9 @@ class _Guards:
         return source, slot
 
     def _known(self, source: Node, slot: int) -> bool | None:
-        """The value of a predicate that is constant, or under which a loop around is run at all."""
+        """Return the value of a predicate that is constant, or implied by the guard of an outer
+        loop.
+        """
         flow = self.flow
         while True:
             value = self.unit.values.get((source.id, slot))
@@ -273,7 +284,7 @@ class _Guards:
                     return truth
 
     def _go_on(self, frame: Frame) -> Guard | None:
-        """The guard under which there is another iteration, if it is one for all variables."""
+        """Return the guard of another iteration, if it is the same for all loop variables."""
         if frame in self.flow.carried:
             return None
         guards = {self.flow.guards[node.id] for node in frame.next_iterations}
@@ -282,7 +293,7 @@ class _Guards:
         return guards.pop() if len(guards) == 1 else None
 
     def _end(self, frame: Frame) -> None:
-        """Notes when a loop goes on, and which of its Exits it may end without."""
+        """Record when a loop continues, and which of its Exits may stay dead."""
         flow = self.flow
         go_on = flow.go_on[frame] = self._go_on(frame)
         if go_on is None:
@@ -298,7 +309,7 @@ class _Guards:
 
 
 def _opposite(guard: Guard) -> Guard | None:
-    """The guard that holds just when this one, of at most one literal, doesn't."""
+    """Return the negation of a guard of at most one literal; None for larger ones."""
     if not guard:
         return NEVER
     atoms = list(guard)

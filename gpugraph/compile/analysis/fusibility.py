@@ -1,8 +1,8 @@
-"""Fusible: whether an op may be part of a fused step, and over which space it computes.
+"""Fusibility: whether an op may be part of a fused step, and its iteration space.
 
 There are two kinds of groups. With a C compiler, ops whose expressions make one kernel: elementwise
-ops, reductions along the last axes with what comes before and after them, and at the end what
-reduces over all rows or over everything. Without one, elementwise ops over large tensors, which go
+ops, reductions along the last axes with the ops before and after them, and final reductions over
+all rows or over everything. Without one, elementwise ops over large tensors, which are computed
 tile by tile.
 """
 
@@ -23,29 +23,32 @@ from gpugraph.ops.fusion.op_expressions import Expressions, expressions_of
 from gpugraph.ops.reductions.reduction_ops import reduced_axes
 
 LARGE = 1 << 18
-"""Elements from which a group is worth its tiles: smaller tensors stay in the cache anyway."""
+"""The number of elements from which tiling a group pays: smaller tensors stay in the cache anyway.
+"""
 
 APART = "_apart"
-"""The attr of nodes that stay steps of their own."""
+"""The attr of nodes that stay separate steps."""
 
 SWAP_HINT = "_swap_to_host"
 """TensorFlow's attr of an op: the number of an input, or several, to be on the host before. The op
-stays a step of its own."""
+stays a separate step."""
 
 _SHAPED = {"Select"}
 """Ops whose inputs don't broadcast as NumPy's do."""
 _RAISING = {"Div", "FloorDiv", "FloorMod", "Mod", "Pow", "TruncateDiv", "TruncateMod"}
-"""Ops that refuse some integers: they stay steps of their own, which errors name."""
+"""Ops that refuse some integers: they stay separate steps, so that errors name them."""
 
 _SMALL = 64
-"""Elements of a value on the host up to which ops are compared by it."""
+"""The maximum number of elements of a host value by which ops are compared."""
 
 Shape = tuple[int, ...]
 
 
 class Space(NamedTuple):
-    """What a kernel with this op in it goes over. `inside`: of each output, whether others of the
-    kernel may take it (what is known when all rows are done, they can't)."""
+    """The iteration space of a kernel that contains this op.
+
+    `inside`: for each output, whether other members of the kernel may read it (not if it is
+    complete only after all rows)."""
 
     sizes: Shape
     inside: tuple[bool, ...]
@@ -53,15 +56,15 @@ class Space(NamedTuple):
 
 
 def is_large(sizes: Shape) -> bool:
-    """Whether tensors are worth tiles."""
+    """Return whether tensors of these sizes are worth tiling."""
     return prod(sizes) >= LARGE
 
 
 class Fusible(NamedTuple):
-    """What is known of ops that may be in a group, and differ in names alone.
+    """The properties of ops that may be in a group and differ only in their names.
 
-    shapes_and_values: those of a `NodeSignature`. kind: their number. slots: the inputs that are
-    not on the host. call: the NumPy kernel.
+    shapes_and_values: those of a `NodeSignature`. kind: the number of this set of ops. slots: the
+    inputs that are not on the host. call: the NumPy kernel.
     """
 
     shapes_and_values: tuple[Any, Any, Any]
@@ -73,7 +76,7 @@ class Fusible(NamedTuple):
 
 
 def node_signature(unit: Unit, node: Node) -> NodeSignature | None:
-    """The node's signature; None where a shape, or a value on the host, is not known."""
+    """Return the node's signature; None if a shape, or a value on the host, is not known."""
     return _signature_over(unit, node, node.input_edges())
 
 
@@ -103,8 +106,8 @@ def _signature_over(unit: Unit, node: Node, edges: Sequence[Edge]) -> NodeSignat
 
 
 def kernels_on(unit: Unit, native: bool) -> dict[str, bool]:
-    """Of the devices on which ops are fused, whether groups become kernels there: on the CPU where
-    there is native code, on GPUs with kernels of their own."""
+    """Return, for each device on which ops are fused, whether groups become kernels there: on the
+    CPU if there is native code, and on GPUs that have kernels."""
     return {
         device.name: native or device.device_type != "CPU"
         for device in unit.target.devices
@@ -113,24 +116,25 @@ def kernels_on(unit: Unit, native: bool) -> dict[str, bool]:
 
 
 class FusibleOps:
-    """The ops of a unit that may be in groups. Of ops that are alike but for their names, as those
-    of repeated layers, one is looked at."""
+    """The ops of a unit that may be in groups.
+
+    Of ops that differ only in their names, such as those of repeated layers, one is examined."""
 
     def __init__(self, unit: Unit, natives: Mapping[str, bool]) -> None:
         self._unit = unit
         self._natives = natives
         self._kinds: dict[Hashable, Fusible | None] = {}  # the first of each kind
         self._count = 0
-        self._attrs: dict[int, Hashable] = {}  # what stands for attrs, by their id
+        self._attrs: dict[int, Hashable] = {}  # keys of attrs, by the id of the attrs
 
     def may_be(self, node: Node) -> bool:
-        """Whether the op may be in a group, as far as its device and its kind tell."""
+        """Return whether the op may be in a group, judging by its device and its kind."""
         is_there = node.assigned_device in self._natives
         return is_there and not node.op_def.is_stateful and bool(node.output_types)
 
     def find(self, node: Node, edges: Sequence[Edge]) -> Fusible | None:
-        """What is known of an op that `may_be` in a group, and of those like it; None where it
-        isn't. edges: those into its data inputs."""
+        """Return the properties of an op that `may_be` in a group, shared by all ops like it; None
+        if it can't be in one. edges: the edges into its data inputs."""
         key = self._key(node, edges)
         if key is None:
             return self._look(node, edges)
@@ -139,13 +143,13 @@ class FusibleOps:
         return self._kinds[key]
 
     def _key(self, node: Node, edges: Sequence[Edge]) -> Hashable:
-        """All that matters of an op but its name; None where that can't be told in short."""
+        """Return all properties that matter except the name; None if a key would be too large."""
         shapes = self._unit.shapes
         parts: list[Any] = [
             node.type,
             node.assigned_device,
             self._attrs.get(id(node.attrs)) or self._key_of_attrs(node.attrs),
-            id(node.input_types),  # of a graph's nodes each such tuple is there once
+            id(node.input_types),  # a graph's nodes share equal tuples
             id(node.output_types),
         ]
         for edge in edges:
@@ -165,7 +169,7 @@ class FusibleOps:
         return *key, *values
 
     def _key_of_attrs(self, attrs: Mapping[str, Any]) -> Hashable:
-        """Their key; of those that can't be compared, their id: nodes hold them."""
+        """Return a key of the attrs; their id if they can't be compared, which nodes keep alive."""
         key: Hashable
         try:
             key = key_of_attrs(attrs)
@@ -175,7 +179,7 @@ class FusibleOps:
         return key
 
     def _look(self, node: Node, edges: Sequence[Edge]) -> Fusible | None:
-        """The op as the first of its kind; None where it is in no group."""
+        """Examine an op as the first of its kind; return None if it can't be in a group."""
         signature = _signature_over(self._unit, node, edges)
         if signature is None or APART in node.attrs or SWAP_HINT in node.attrs:
             return None
@@ -205,8 +209,8 @@ class FusibleOps:
 
 
 def key_of_attrs(attrs: Mapping[str, Any]) -> Hashable:
-    """Equal for attrs that are equal to the bit, as -0.0 and 0.0 are not. TypeError for what can't
-    be compared, as lists."""
+    """Return a key that is equal for bitwise equal attrs only (-0.0 and 0.0 differ). TypeError for
+    values that can't be hashed, such as lists."""
     numbers = [value.hex() for value in attrs.values() if isinstance(value, float)]
     key = frozenset(attrs.items()), *numbers
     hash(key)
@@ -214,7 +218,7 @@ def key_of_attrs(attrs: Mapping[str, Any]) -> Hashable:
 
 
 def _refers(node: Node, edges: Sequence[Edge]) -> bool:
-    """Whether the node takes a variable itself, not its value."""
+    """Return whether the node takes a reference to a variable instead of its value."""
     types = [edge.src.output_types[edge.src_output] for edge in edges]
     for dtype in (*types, *node.output_types, *node.input_types):  # noqa: SIM110 - all ops come here
         if dtype.is_ref_dtype:
@@ -225,7 +229,7 @@ def _refers(node: Node, edges: Sequence[Edge]) -> bool:
 def _space_of(
     expressions: Expressions, node: NodeSignature, is_shaped: bool, native: bool, gpu: bool
 ) -> Space | None:
-    """The space of an op by its expressions."""
+    """Return the iteration space of an op with these expressions; None if it can't be fused."""
     if native:
         input_types = [node.input_types[index] for index in node.device_inputs()]
         if not_native(*input_types, *node.output_types, gpu=gpu):
@@ -245,7 +249,7 @@ def _space_of(
 
 
 def _broadcasts_to(shape: Shape, sizes: Shape) -> bool:
-    """Whether an input broadcasts to the output's shape."""
+    """Return whether an input broadcasts to the output's shape."""
     if len(shape) > len(sizes):
         return False
     return all(a in (b, 1) for a, b in zip(shape[::-1], sizes[::-1]))
@@ -259,7 +263,7 @@ def _space_of_reduction(node: NodeSignature) -> Space | None:
     try:
         axes = reduced_axes(node.value(1), rank)
     except ValueError:
-        return None  # the host kernel reports what is wrong
+        return None  # the host kernel reports the error
     over = [axis in axes for axis in range(rank) if sizes[axis] != 1]
     is_last = over == sorted(over)
     is_rows = over == sorted(over, reverse=True) and over.count(False) > 0
@@ -276,7 +280,7 @@ def _with_ones(sizes: Shape, axes: frozenset[int]) -> Shape:
 def _space_of_decomposition(
     decomposition: Decomposition, node: NodeSignature, gpu: bool
 ) -> Space | None:
-    """The space that the decomposition needs: a trial builds it."""
+    """Return the iteration space of the decomposition, found by building it on trial."""
     trial = Fusion(gpu)
     inputs = [
         trial.input(node.input_types[index].base_dtype, node.input_shapes[index])

@@ -1,8 +1,8 @@
-"""Places: ops that run as often as each other, and in which order.
+"""Places: sets of ops that always run equally often, with their order.
 
-Ops of one loop (or of none) and one guard are in one place. What is computed again, or in another
-order, stays in its place: there its inputs are there whenever it runs. A graph without branches and
-loops is one place.
+Ops of one loop (or of none) and one guard are in one place. Passes that recompute or reorder ops
+keep them in their place, where their inputs are available whenever they run. A graph without
+branches and loops is one place.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from gpugraph.graph.nodes.loop_frames import Frame
 from gpugraph.graph.nodes.runtime_graph import Node
 
 
-class Place(NamedTuple):
-    """Its ops, inputs first; the depth of each op that runs there or in a loop within, by id, which
-    is the loop's; and the guard."""
+class GuardedPlace(NamedTuple):
+    """Its ops, inputs first; the depth of each op in it or in an inner loop, by id (for the latter,
+    the depth of the loop); and the guard."""
 
     nodes: list[Node]
     depth: Mapping[int, int]
     guard: Guard = ALWAYS
 
 
-def places(unit: Unit) -> list[Place]:
-    """The places of a graph. InvalidArgumentError for loops that are not well-formed."""
+def places(unit: Unit) -> list[GuardedPlace]:
+    """Return the places of a graph. InvalidArgumentError for loops that are not well-formed."""
     order = [node for node in topological_order(unit.graph) if node.is_op]
     if not has_control_flow(unit):
-        return [Place(order, depths(unit.graph, []))]
+        return [GuardedPlace(order, depths(unit.graph, []))]
     flow = flow_of(unit)
     depth_of = {frame: _depths(flow, frame, order) for frame in flow.levels}
     nodes_of: dict[tuple[Frame, Guard], list[Node]] = {}
@@ -39,11 +39,13 @@ def places(unit: Unit) -> list[Place]:
         frame, guard = flow.frames.at(node), flow.guards[node.id]
         if frame not in flow.carried and not holds_never(guard):
             nodes_of.setdefault((frame, guard), []).append(node)
-    return [Place(nodes, depth_of[frame], guard) for (frame, guard), nodes in nodes_of.items()]
+    return [
+        GuardedPlace(nodes, depth_of[frame], guard) for (frame, guard), nodes in nodes_of.items()
+    ]
 
 
 def _depths(flow: Flow, frame: Frame, order: list[Node]) -> dict[int, int]:
-    """The depths of a frame's own ops, and of those in loops within it."""
+    """Return the depths of a frame's own ops, and of the ops in inner loops."""
     level = flow.levels[frame].depth
     depth = {}
     for node in order:

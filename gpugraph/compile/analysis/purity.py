@@ -1,16 +1,16 @@
-"""Purity: which ops do nothing but compute their outputs, the same from the same inputs."""
+"""Purity: which ops only compute their outputs, and always the same from the same inputs."""
 
 from __future__ import annotations
 
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 
 _OF_THE_PROGRAM = {"PyFuncStateless"}
-"""Python functions are called as often as the program states, and in its runs."""
+"""Python functions are called exactly as often as the program states, and in its runs."""
 _CLASSES = (NodeClass.OTHER, NodeClass.CONSTANT, NodeClass.IDENTITY, NodeClass.METADATA)
 
 
 def is_pure(node: Node) -> bool:
-    """Whether it does not matter how often, or when, a node runs; its inputs apart."""
+    """Return whether it is irrelevant how often, or when, a node runs, apart from its inputs."""
     return (
         node.node_class in _CLASSES
         and not node.op_def.is_stateful

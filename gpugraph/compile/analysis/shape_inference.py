@@ -1,12 +1,12 @@
-"""Inference: exact shapes in a graph with loops and with what outlives one op (stacks, arrays).
+"""Inference of exact shapes in a graph with loops, stacks and TensorArrays.
 
-A loop's Merge has, to begin with, the shape of what enters; if what comes back differs, the shape
-of both, and the walk is done again until nothing changes. In the same way a stack or a
-TensorArray has elements of the shape of all that is put into it, and what is taken out has it. A
-stack that gets one constant again and again (a shape, in a gradient) gives that constant.
-
-An op that refuses its inputs' shapes fails the compilation where it always runs. In a branch or a
-loop it fails when it runs: what depends on it never has a value, so that a Merge has the shape of
+The Merge of a loop starts with the shape of the value that enters. If the value that comes back
+has another shape, it gets the common shape of both, and the walk is repeated until nothing changes.
+In the same way the elements of a stack or a TensorArray have the common shape of all values that
+are written to it, and values read from it have that shape. A stack that always gets the same
+constant (a shape, in a gradient) returns that constant.
+An op that refuses its inputs' shapes fails the compilation if it always runs. In a branch or a
+loop it fails when it runs: its dependents never have a value, so that a Merge has the shape of
 its other inputs.
 """
 
@@ -35,26 +35,28 @@ _PUTS = {
     "TensorArrayScatterV3": 2,
     "TensorArraySplitV3": 1,
 }
-"""Which input goes into the container; the elements are Scatter's rows, and parts of Split's."""
+"""The index of the input that is written to the container; its elements are Scatter's rows, and
+parts of Split's.
+"""
 _TAKES = {"StackPopV2", "TensorArrayReadV3", "TensorArrayGatherV3"}
 
 
 class Inference:
-    """What is known of shapes, in a walk that is repeated until nothing changes."""
+    """The known shapes, in a walk that is repeated until nothing changes."""
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
-        self.settled = False
+        self.has_converged = False
         self.flow: Flow | None = None
         self.merges: dict[int, TensorShape] = {}
         self.elements: dict[int, TensorShape] = {}
-        self.pushed: dict[int, Any] = {}  # what all pushes to a stack push, or None: they differ
-        self.failing: set[int] = set()  # nodes that refuse their inputs, and what depends on them
+        self.pushed: dict[int, Any] = {}  # the common value of all pushes to a stack, or None
+        self.failing: set[int] = set()  # nodes that refuse their inputs, and their dependents
 
-    def settle(self, order: Sequence[Node], visit: Callable[[Node], Any]) -> None:
-        """Walks until loops and containers are settled; `visit` records shapes and values."""
+    def converge(self, order: Sequence[Node], visit: Callable[[Node], Any]) -> None:
+        """Walk until loops and containers don't change; `visit` records shapes and values."""
         if not any(is_loop_merge(node) or node.type in _PUTS for node in order):
-            self.settled = True
+            self.has_converged = True
             return
         while True:
             before = dict(self.elements), dict(self.pushed)
@@ -64,13 +66,13 @@ class Inference:
                 visit(node)
             if before == (self.elements, self.pushed) and not self._widen(order):
                 break
-        self.settled = True
+        self.has_converged = True
         self.unit.shapes.clear()
         self.unit.values.clear()
         self.failing.clear()
 
     def _widen(self, order: Sequence[Node]) -> bool:
-        """Takes what comes back into account; whether that changed a loop variable's shape."""
+        """Widen loop variables by the values that come back; return whether a shape changed."""
         changed = False
         for node in order:
             if not is_loop_merge(node):
@@ -85,7 +87,7 @@ class Inference:
         return changed
 
     def infer(self, node: Node, sources: list[TensorId]) -> Sequence[TensorShape]:
-        """The shapes of a node's outputs. InvalidArgumentError when the op refuses its inputs."""
+        """Return the shapes of a node's outputs. InvalidArgumentError for inputs that don't fit."""
         op_def = node.op_def
         if node.type == "VariableV2":
             return [_UNKNOWN if node.attrs.get("_resizable") else node.attrs["shape"]]
@@ -117,7 +119,7 @@ class Inference:
             shapes: Sequence[TensorShape] = op_def.infer(context)
         except (ValueError, TypeError, LookupError, ArithmeticError) as error:
             refusal = inference_error(node, context, error)
-            if self.settled:  # else a loop variable may turn out to change its shape
+            if self.has_converged:  # else a loop variable's shape may still change
                 if not (_waits(node) or self._is_conditional(node)):
                     raise refusal from error
                 self.unit.failures[node.id] = refusal
@@ -129,12 +131,12 @@ class Inference:
         return shapes
 
     def _never(self, node: Node) -> Sequence[TensorShape]:
-        """The shapes of a node that has no value in any run."""
+        """Return the shapes of a node that has no value in any run."""
         self.failing.add(node.id)
         return [_UNKNOWN] * len(node.output_types)
 
     def _is_conditional(self, node: Node) -> bool:
-        """Whether there are runs without the node: it is in a branch or a loop."""
+        """Return whether some runs skip the node: it is in a branch or a loop."""
         if not has_control_flow(self.unit):
             return False
         if self.flow is None:
@@ -176,7 +178,7 @@ class Inference:
         return inferred.merge_with(known) if inferred.is_compatible_with(known) else inferred
 
     def note_push(self, node: Node, value: Any) -> None:
-        """Notes the value that a StackPushV2 pushes, None if it isn't constant."""
+        """Record the value that a StackPushV2 pushes; None if it isn't constant."""
         root = container_of(node)
         if root is not None:
             known = self.pushed.setdefault(root.id, value)
@@ -184,12 +186,12 @@ class Inference:
                 self.pushed[root.id] = None
 
     def popped(self, node: Node) -> Any:
-        """The value that a StackPopV2 pops whenever it runs, or None."""
+        """Return the value that a StackPopV2 always pops, or None."""
         root = container_of(node)
         return None if root is None else self.pushed.get(root.id)
 
     def array_size(self, node: Node) -> Any:
-        """The size of the TensorArray of a TensorArraySizeV3, where it is constant."""
+        """Return the size of a TensorArraySizeV3's TensorArray if it is constant, else None."""
         root = container_of(node)
         if root is None or root.type != "TensorArrayV3" or root.attrs.get("dynamic_size"):
             return None
@@ -199,7 +201,7 @@ class Inference:
 
 
 def container_of(node: Node) -> Node | None:
-    """The node that makes the stack or TensorArray to which a node's first input leads."""
+    """Return the node that creates the stack or TensorArray of a node's first input."""
     source = node.input_edge(0).src
     while source.node_class in _PASSING or source.type == "TensorArrayGradV3":
         source = source.input_edge(0).src
@@ -207,7 +209,7 @@ def container_of(node: Node) -> Node | None:
 
 
 def _by_rule(infer: ShapeRule, shapes: Sequence[TensorShape]) -> TensorShape | None:
-    """The shape of all outputs; None where the rule refuses, which `infer` itself will say."""
+    """Return the shape of all outputs; None if the rule refuses, as `infer` raises a full error."""
     try:
         return infer.rule(shapes)
     except (ValueError, TypeError, LookupError):
@@ -215,7 +217,10 @@ def _by_rule(infer: ShapeRule, shapes: Sequence[TensorShape]) -> TensorShape | N
 
 
 def _waits(node: Node) -> bool:
-    """Whether it or an ancestor has a control input, such as an assertion, which fails first."""
+    """Return whether the node or an ancestor has a control input, such as an assertion.
+
+    The assertion would fail first.
+    """
     seen, stack = {node}, [node]
     while stack:
         for edge in stack.pop()._in:
@@ -228,7 +233,7 @@ def _waits(node: Node) -> bool:
 
 
 def _maker_of_handle(node: Node, index: int) -> tuple[str, Mapping[str, Any]]:
-    """Type and attrs of the node to which an input, a handle, leads."""
+    """Return type and attrs of the node that creates the handle of an input."""
     source = node.input_edge(index).src
     while source.node_class in _PASSING:
         source = source.input_edge(0).src
@@ -240,7 +245,7 @@ def _equal(one: Any, other: Any) -> bool:
 
 
 def common_shape(one: TensorShape, other: TensorShape) -> TensorShape:
-    """The shape that holds for both."""
+    """Return the shape that holds for both."""
     if one.sizes is None or other.sizes is None or len(one.sizes) != len(other.sizes):
         return _UNKNOWN
     sizes = zip(one.sizes, other.sizes)

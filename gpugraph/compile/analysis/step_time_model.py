@@ -1,8 +1,8 @@
-"""The time that a device needs for a node or a copy, by a model: rates and sizes, nothing measured.
+"""The time that a device needs for a node or a copy, estimated from rates and sizes, not measured.
 
-A node takes as long as its arithmetic or as its bytes, whichever is longer, and a launch. The
-rates are those of a GPU of the middle class on PCI Express 3 x16, and of a processor of two cores,
-rounded: what is compared are times of the same device, and what counts is their ratio.
+A node takes the time of its arithmetic or of its bytes, whichever is longer, plus a launch. The
+rates are those of a mid-range GPU on PCI Express 3 x16, and of a processor with two cores,
+rounded: only times of the same device are compared, and only their ratio matters.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ from gpugraph.compile.unit.compile_unit import Unit
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 
 OPERATIONS = 10e12
-"""Additions and multiplications a second."""
+"""Additions and multiplications per second."""
 
 MEMORY_BYTES = 500e9
-"""Bytes a second between the GPU and its memory."""
+"""Bytes per second between the GPU and its memory."""
 
 COPIED_BYTES = 12e9
-"""Bytes a second between the GPU's memory and the host's, each way."""
+"""Bytes per second between the GPU's memory and the host's, in each direction."""
 
 LAUNCH = 5e-6
-"""Seconds of a launch."""
+"""Seconds per launch."""
 
 HOST_RATES = (50e9, 10e9, 1e-6)
-"""The same of the host: operations and bytes a second, seconds of a call."""
+"""The same for the host: operations and bytes per second, seconds per call."""
 
 RECOMPUTED = "/recomputed"
-"""How names of copies end, but for a number."""
+"""The suffix of the names of recomputed copies; a number may follow."""
 
 _NO_WORK = {
     *(NodeClass.CONSTANT, NodeClass.VARIABLE, NodeClass.ARG, NodeClass.RETVAL),
@@ -44,18 +44,19 @@ _FILTER_AND_PLACES = {
     "Conv2DBackpropFilter": (None, 2),
     "Conv3DBackpropFilterV2": (None, 2),
 }
-"""Of convolutions the inputs that are the filter and the forward output; None: the own output."""
+"""For convolutions, the indices of the filter and of the forward output; None: the op's own output.
+"""
 
 _Sizes = tuple[int, ...]
 
 
 def copy_seconds(num_bytes: int) -> float:
-    """The time of a copy between the GPU and the host."""
+    """Return the time of a copy between the GPU and the host."""
     return LAUNCH + num_bytes / COPIED_BYTES
 
 
 def node_seconds(unit: Unit, node: Node) -> float:
-    """The time of a node's kernel; 0 for a node without one. Unknown sizes count as 1."""
+    """Return the time of a node's kernel; 0 for a node without one. Unknown sizes count as 1."""
     if node.node_class in _NO_WORK or unit.modes.get(node.id, "").startswith("view"):
         return 0.0
     inputs = [_sizes(unit, edge.src, edge.src_output) for edge in node.input_edges()]
@@ -73,9 +74,9 @@ def node_seconds(unit: Unit, node: Node) -> float:
 
 
 def recomputed_part(unit: Unit) -> float:
-    """The time of what is computed again, as a part of what a step takes without that.
+    """Return the time of recomputation as a part of the time of a step without it.
 
-    Copies that are fused with the gradients that need them take none.
+    Copies that are fused with the gradients that need them count as free.
     """
     again = whole = 0.0
     for node in unit.order:

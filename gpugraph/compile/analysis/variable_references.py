@@ -1,4 +1,4 @@
-"""References: which variable each tensor of a reference dtype refers to.
+"""References: the variable that each tensor of a reference dtype refers to.
 
 Ops that write through a reference pass it on, as do ops that move tensors. A RefMerge refers to a
 variable if all of its inputs do; otherwise it is a value, and no op can write it.
@@ -14,15 +14,15 @@ from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
 
 def references(order: Iterable[Node]) -> dict[TensorId, Node]:
-    """References to the VariableV2 nodes behind them. `order` has inputs first."""
+    """Return the VariableV2 node of each reference. `order` has inputs first."""
     nodes = [node for node in order if any(dtype.is_ref_dtype for dtype in node.output_types)]
     doubtful: set[int] = set()
     while True:
         variables = _walk(nodes, doubtful)
-        turning = {node.id for node in nodes if _turns(node, variables)}
-        if not turning:
+        changing = {node.id for node in nodes if _changes_variable(node, variables)}
+        if not changing:
             return variables
-        doubtful |= turning
+        doubtful |= changing
 
 
 def _walk(nodes: Iterable[Node], doubtful: set[int]) -> dict[TensorId, Node]:
@@ -49,8 +49,8 @@ def _walk(nodes: Iterable[Node], doubtful: set[int]) -> dict[TensorId, Node]:
     return variables
 
 
-def _turns(node: Node, variables: dict[TensorId, Node]) -> bool:
-    """Whether a loop's Merge refers to another variable when an iteration is over."""
+def _changes_variable(node: Node, variables: dict[TensorId, Node]) -> bool:
+    """Return whether a loop's Merge refers to another variable after an iteration."""
     variable = variables.get((node.id, 0))
     if node.node_class is not NodeClass.MERGE or variable is None:
         return False

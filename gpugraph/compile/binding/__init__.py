@@ -1,1 +1,1 @@
-"""The plan is bound and frozen, with a report of each op's placement."""
+"""Binding: the plan is bound and frozen, with a report of each op's placement."""

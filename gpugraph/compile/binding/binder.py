@@ -42,7 +42,7 @@ _NO_STEP = {NodeClass.CONSTANT, NodeClass.ARG, NodeClass.RETVAL}
 
 
 def bind(unit: Unit) -> Plan:
-    """The plan. ResourceExhaustedError when a device has no room for its arena or a variable."""
+    """Return the plan. ResourceExhaustedError if a device can't hold its arena or a variable."""
     binder = Binder(unit)
     try:
         return _bound(unit, binder)
@@ -53,7 +53,7 @@ def bind(unit: Unit) -> Plan:
 
 def _bound(unit: Unit, binder: Binder) -> Plan:
     holdings = binder.holdings
-    with unit.report("bind") as say:
+    with unit.report("bind") as set_outcome:
         binder.take_arenas()
         for node in unit.order:
             binder.visit(node)
@@ -62,7 +62,7 @@ def _bound(unit: Unit, binder: Binder) -> Plan:
         fetches = tuple(ends.fetch(node) for node in unit.retvals)
         steps = binder.steps()
         kinds = [step.kind for step in all_steps(steps)]
-        say(
+        set_outcome(
             f"{kinds.count('kernel')} kernels, {kinds.count('copy')} copies between devices, "
             f"{kinds.count('guard')} guards of variables",
             binder.report_lines,
@@ -105,7 +105,7 @@ def _bytes_in_use(device: Device) -> Callable[[], int]:
 
 
 class Binder(StepList):
-    """Binds nodes in their order, which adds their steps."""
+    """Binds nodes in their order, adding their steps."""
 
     def __init__(self, unit: Unit) -> None:
         super().__init__(unit)
@@ -115,18 +115,18 @@ class Binder(StepList):
         self.branches = Branches(self, unit.flow) if unit.flow is not None else None
 
     def take_arenas(self) -> None:
-        """Takes the plan's memory on each device, and binds the copies between it and the host."""
+        """Take the plan's memory on each device, and bind the copies between it and the host."""
         super().take_arenas()
         self.swap_copies = swap_copies(self)
 
     def steps(self) -> list[Step]:
-        """The plan's steps."""
+        """Return the plan's steps."""
         if self.branches is not None:
             return self.branches.steps()
         return [entry.step for entry in self.with_stretches(self.entries)]
 
     def visit(self, node: Node) -> None:
-        """Adds the step of a node, if it needs one."""
+        """Add the step of a node, if it needs one."""
         if self.branches is not None:
             self.guard = self.branches.enter(node)
             if self.branches.visit(node):
@@ -146,7 +146,7 @@ class Binder(StepList):
 
     @uninterrupted
     def _compute(self, node: Node) -> None:
-        """Adds the step of a node with a kernel, but for a view."""
+        """Add the step of a node with a kernel, unless it is a view."""
         variables = self.refs(node)
         decl = DECLARATIONS.get(node.type)
         is_view = self.unit.modes.get(node.id, "").startswith("view")
@@ -213,7 +213,7 @@ class Binder(StepList):
         )
 
     def _is_sized_at_run_time(self, bound: BoundNode) -> bool:
-        """Whether a tensor's size or a host value that the kernel needs is not known yet."""
+        """Return whether a size of a tensor, or a host value for the kernel, is not known yet."""
         if isinstance(bound.kernel, Sized) or reference(bound.kernel).waits:
             return True
         for _, home in (*bound.inputs, *bound.outputs):
@@ -224,7 +224,7 @@ class Binder(StepList):
         return not bound.is_late and len(self._host_values(bound)) < len(bound.host)
 
     def _host_values(self, bound: BoundNode) -> dict[int, Any]:
-        """The host inputs whose values are constant."""
+        """Return the host inputs whose values are constant."""
         if not bound.host:
             return {}
         values = self.unit.values
@@ -241,7 +241,7 @@ class Binder(StepList):
 
     def _static_context(self, bound: BoundNode) -> KernelBinding:
         memory = self.holdings.memory
-        if bound.node.id in self.side_by_side:  # others run at the same time
+        if bound.node.id in self.side_by_side:  # other nodes run at the same time
             memory = memory._replace(pools={})
         return KernelBinding(
             bound,
@@ -254,7 +254,7 @@ class Binder(StepList):
         )
 
     def _static_arrays(self, bound: BoundNode) -> list[Any]:
-        """The arrays of the inputs that the kernel takes, then those of its outputs."""
+        """Return the arrays of the inputs that the kernel takes, then those of its outputs."""
         values = self._host_values(bound)
         arrays = [
             values[slot] if slot in values else self.array(bound.inputs[slot][1])
@@ -266,7 +266,7 @@ class Binder(StepList):
     def _candidate(
         self, bound: BoundNode, context: KernelBinding, arrays: Sequence[Any]
     ) -> Candidate | None:
-        """What the step may be as native code."""
+        """Return the candidate for native code of the step, or None."""
         node, slots = bound.node, bound.array_slots
         native = native_of(node)
         is_on_cpu = self.unit.device_types[node.assigned_device] == "CPU"
@@ -285,7 +285,7 @@ class Binder(StepList):
         )
 
     def _plain_reason(self, bound: BoundNode, run: Run) -> str:
-        """Why a step is not native where no stretch has it."""
+        """Return the reason why a step outside of stretches is not native."""
         if bound.runner.has_kernels:
             return "launched by itself" if isinstance(run, Enqueued) else "it runs on the host"
         return plain_reason(bound, self.jit, "a small step alone is as fast by NumPy")
@@ -293,7 +293,7 @@ class Binder(StepList):
     # -- transfers
 
     def _send(self, send: Node) -> None:
-        """Posts a tensor that is sized at run time; others are copied by the Recv alone."""
+        """Post a tensor that is sized at run time; the Recv alone copies others."""
         key, home = self.home(send, 0)
         if not self._is_static(send, self.recvs[send.id]):
             source = self.source(key, home)
@@ -311,7 +311,7 @@ class Binder(StepList):
         return rendezvous_key(source, incarnation, target, send.attrs["tensor_name"])
 
     def _copy(self, recv: Node) -> Run:
-        """What copies a tensor from its Send's device to that of `recv`."""
+        """Return the callable that copies a tensor from its Send's device to that of `recv`."""
         send = self.sends[recv.id]
         key, home = self.home(send, 0)
         result = self.unit.homes[recv.id, 0]
@@ -323,19 +323,19 @@ class Binder(StepList):
 
         def read() -> Any:
             source_array, _ = receive(label)
-            return source_array()  # only now: a variable may have moved since it was sent
+            return source_array()  # not earlier: a variable may have moved since it was sent
 
         transfer = copying(self, source, target, read, result)
         return releasing(transfer, self.dying_cells(recv, [key]))
 
 
 def _plain(reason: str) -> Callable[[], StepCode]:
-    """The code of a step that is not native."""
+    """Return the code of a step that is not native."""
     return partial(StepCode, "plain", reason)
 
 
 def _initializing(run: Run, states: list[VariableState]) -> Run:
-    """`run`, after which the variables are initialized."""
+    """Return a callable that calls `run` and then marks the variables as initialized."""
     if isinstance(run, Enqueued):
         return run.assigning(states)
 
@@ -348,7 +348,7 @@ def _initializing(run: Run, states: list[VariableState]) -> Run:
 
 
 def _locking(run: Run, states: list[VariableState]) -> Run:
-    """`run` while no other such write of these variables runs (in one order for all runs)."""
+    """Return `run` under the locks of these variables, taken in the same order in all runs."""
     locks = [state.lock for state in sorted(states, key=id)]
 
     def write() -> None:
@@ -361,7 +361,7 @@ def _locking(run: Run, states: list[VariableState]) -> Run:
 
 
 def _raiser(error: Exception) -> Run:
-    """A kernel that refused its inputs when it was bound: the run raises its error at that step."""
+    """Return a callable that raises the error with which a kernel refused its inputs when bound."""
 
     def fail() -> None:
         raise copy.copy(error)

@@ -19,7 +19,7 @@ _Read = Callable[[], Any]
 
 
 class FeedsAndFetches:
-    """The ends of one plan, whose steps are bound already."""
+    """The feeds and fetches of one plan, whose steps are bound already."""
 
     def __init__(self, step_list: StepList, branches: Branches | None) -> None:
         self.step_list = step_list
@@ -28,7 +28,7 @@ class FeedsAndFetches:
         self.waited: set[str] = set()  # devices that a fetch of each run waits for
 
     def feed(self, node: Node, index: int) -> FeedSlot:
-        """What loads fed tensor `index`."""
+        """Return the slot that loads fed tensor `index`."""
         spec = self.unit.feeds[index]
         home = self.unit.homes[node.id, 0]
         device = self.step_list.devices[home.storage.device]
@@ -45,7 +45,7 @@ class FeedsAndFetches:
         return FeedSlot(spec.name, spec.dtype, spec.shape, load)
 
     def fetch(self, node: Node) -> FetchSlot:
-        """What reads a fetched tensor, if it is alive."""
+        """Return the slot that reads a fetched tensor, if it is alive."""
         source, branches = node.input_edge(0).src, self.branches
         if branches is not None:
             self.step_list.guard = branches.enter(node)
@@ -59,7 +59,8 @@ class FeedsAndFetches:
         return self.unit.key.fetches[node.attrs["index"]]
 
     def _reader(self, node: Node, source: Node) -> tuple[_Read, Any]:
-        """What reads a fetched tensor, and the host's array that it copies, if it is one.
+        """Return the reader of a fetched tensor, and the host array that it copies, if there is
+        one.
 
         A scalar is returned as a NumPy scalar.
         """
@@ -79,8 +80,9 @@ class FeedsAndFetches:
         return ((lambda: read()[()]) if home.shape == () else read), None
 
     def _array_reader(self, node: Node, device: Device, array: Any, source: Node) -> _Read:
-        """What reads a fetched array. If its device copies it asynchronously, the start of the
-        copy is a step after all others."""
+        """Return the reader of a fetched array.
+
+        If its device copies asynchronously, add a step after all others that starts the copy."""
         steps = self.step_list
         fetch = device.fetching(array)
         if fetch is None:
@@ -102,9 +104,10 @@ class FeedsAndFetches:
         return fetch.read
 
     def end(self, device_name: str) -> FetchSlot:
-        """What raises, at the end of a run, the errors that a device's kernels have reported.
+        """Return the slot that raises, at the end of a run, the errors reported by a device's
+        kernels.
 
-        A run with fetches raises them all, also where no fetch has waited for that device.
+        A run with fetches raises them all, also if no fetch has waited for that device.
         """
         refusals = self.step_list.refusals[device_name]
         is_waited = device_name in self.waited or not self.unit.retvals

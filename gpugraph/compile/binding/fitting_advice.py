@@ -1,7 +1,7 @@
-"""Advice: what would make a step fit the memory that a device has.
+"""Advice: changes that make a step fit the memory of a device.
 
-The step is compiled again as it would be then, up to where its arena is known: a piece of advice is
-a size that was planned, not an estimate.
+The step is recompiled with each change, up to the planning of its arena: the advice states planned
+sizes, not estimates.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from gpugraph.compile.rewriting.activation_recomputation import ALL, CHEAP
 from gpugraph.compile.unit.compile_unit import RunRequest, Target, Unit
 from gpugraph.memory import human_readable_bytes
 
-_MOST_TRIALS = 6
-"""Sizes of a batch that are compiled."""
+_MAX_TRIALS = 6
+"""The maximum number of batch sizes that are compiled."""
 
 _DEGREES = {CHEAP: "", ALL: " and recomputation_limit_mb = 1"}
-"""Degrees of recomputation, and what asks for them besides."""
+"""Degrees of recomputation, and the additional settings that request them."""
 
 Compile = Callable[..., Unit]
 """Compiles a request for a target; a degree of recomputation may follow."""
@@ -26,7 +26,7 @@ Compile = Callable[..., Unit]
 def advice(
     compiled: Compile, target: Target, request: RunRequest, device: str, available: int
 ) -> Sequence[str]:
-    """What would make the step fit, a line each; none where nothing is known."""
+    """Return changes that make the step fit, one per line; empty if none is known."""
     return [
         *_recomputation(compiled, target, request, device, available),
         *_smaller_batch(compiled, target, request, device, available),
@@ -36,7 +36,7 @@ def advice(
 def _recomputation(
     compiled: Compile, target: Target, request: RunRequest, device: str, available: int
 ) -> Iterator[str]:
-    """The least degree of recomputation with which the step fits."""
+    """Yield the lowest degree of recomputation with which the step fits."""
     for degree, fields in _DEGREES.items():
         try:
             unit = compiled(target, request, degree)
@@ -54,16 +54,16 @@ def _recomputation(
 def _smaller_batch(
     compiled: Compile, target: Target, request: RunRequest, device: str, available: int
 ) -> Iterator[str]:
-    """The most rows with which the step fits, if what is fed has as many rows each."""
+    """Yield the maximum number of rows with which the step fits, if all feeds have equally many."""
     rows = _common_rows(request)
     if rows < 2:
         return
     fits, beyond, size = 0, rows, 0
     trial = rows // 2
-    for _ in range(_MOST_TRIALS):
+    for _ in range(_MAX_TRIALS):
         try:
             needed = compiled(target, _with_rows(request, trial)).arena_sizes.get(device, 0)
-        except (OpError, ValueError):  # the program has the number of rows in other places
+        except (OpError, ValueError):  # other parts of the program fix the number of rows
             return
         if needed <= available:
             fits, size = trial, needed
@@ -79,7 +79,7 @@ def _smaller_batch(
 
 
 def _common_rows(request: RunRequest) -> int:
-    """The number of rows of all that is fed but single numbers; 0 where they differ."""
+    """Return the common number of rows of all feeds except scalars; 0 if they differ."""
     rows = {feed.shape[0] for feed in request.feeds if feed.shape}
     (count,) = rows if len(rows) == 1 else (0,)
     return count or 0

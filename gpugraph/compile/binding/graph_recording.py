@@ -11,7 +11,7 @@ from gpugraph.plan import LASTING, GraphRecord, NodeRecord, StorageRecord, Tenso
 
 
 def graph_record(unit: Unit) -> GraphRecord:
-    """The records of a unit that all passes have changed."""
+    """Return the records of a unit after all passes."""
     places: dict[int, int] = {}
     storages: list[StorageRecord] = []
     for home in unit.homes.values():
@@ -19,7 +19,7 @@ def graph_record(unit: Unit) -> GraphRecord:
         if id(storage) not in places:
             places[id(storage)] = len(storages)
             storages.append(_storage_record(storage))
-        if storage.kind in LASTING:  # has no size in the plan, which does not place it
+        if storage.kind in LASTING:  # these have no size, as the plan does not allocate them
             place = places[id(storage)]
             known = storages[place]
             storages[place] = known._replace(num_bytes=max(known.num_bytes, _bytes(home)))
@@ -34,7 +34,7 @@ def _storage_record(own: Storage) -> StorageRecord:
 
 
 def _bytes(home: Home) -> int:
-    """The bytes of a tensor of static shape; 0 where it has none, or holds strings or handles."""
+    """Return the bytes of a tensor of static shape; 0 for others, and for strings and handles."""
     if home.shape is None or home.dtype.base_dtype in OBJECTS:
         return 0
     return math.prod(home.shape) * home.dtype.base_dtype.size

@@ -1,4 +1,4 @@
-"""Where each op of a plan is placed, why, in which loop, and under which condition."""
+"""The placement of each op of a plan, with its reason, its loop, and its condition."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gpugraph.plan import Placement, Step, all_steps
 
 
 def placements(unit: Unit, steps: Sequence[Step]) -> tuple[Placement, ...]:
-    """The placement of each op, in the order of the plan."""
+    """Return the placement of each op, in the order of the plan."""
     modes = {
         step.name: step.kind for step in all_steps(steps) if step.kind in ("kernel", "copy", "send")
     }
@@ -33,7 +33,7 @@ def placements(unit: Unit, steps: Sequence[Step]) -> tuple[Placement, ...]:
 
 
 def _absorbed(unit: Unit, placement_by_name: dict[str, Placement]) -> Iterator[Placement]:
-    """The ops that others do, where those are part of the plan."""
+    """Yield the ops that were absorbed by others, if those are part of the plan."""
     for name, (op_type, origin, by, mode) in unit.absorbed.items():
         while by not in placement_by_name and by in unit.absorbed:
             by = unit.absorbed[by].by
@@ -43,7 +43,7 @@ def _absorbed(unit: Unit, placement_by_name: dict[str, Placement]) -> Iterator[P
 
 
 def _reason(unit: Unit, node: Node) -> str:
-    """Why a node is where it is, and in which loop and under which condition it runs."""
+    """Return the reason for a node's device, its loop, and the condition under which it runs."""
     reason = unit.reasons.get(node.id, "")
     if unit.flow is None:
         return reason

@@ -1,6 +1,6 @@
 """Binding of branches and loops: control flow becomes flags, merges, regions and loop steps.
 
-Follows the order of the nodes, with one list of entries for each frame that is open. At the end of
+Follows the order of the nodes, with one list of entries for each open frame. At the end of
 a loop its list becomes one step of the frame around it.
 """
 
@@ -24,7 +24,7 @@ from gpugraph.plan import Run, Step
 
 
 class Branches:
-    """The control flow of one plan while it is bound."""
+    """The control flow of one plan while it is being bound."""
 
     def __init__(self, step_list: StepList, flow: Flow) -> None:
         self.step_list = step_list
@@ -37,7 +37,7 @@ class Branches:
     # -- following the order
 
     def enter(self, node: Node) -> Guard:
-        """Opens the loops that a node is in, and adds the flag of its guard, which it returns."""
+        """Open the loops that a node is in, add the flag of its guard, and return the guard."""
         steps = self.step_list
         frames = [frame for frame in self.flow.frames.at(node).up() if frame.parent is not None]
         for frame in frames[::-1][len(self.open) :]:
@@ -50,7 +50,7 @@ class Branches:
         return guard
 
     def visit(self, node: Node) -> bool:
-        """Adds what a node of control flow needs; False for all other nodes."""
+        """Add the steps of a control flow node; return False for all other nodes."""
         if node.type == "_LoopEnd":
             self._close()
         elif node.node_class is NodeClass.MERGE:
@@ -65,7 +65,7 @@ class Branches:
         return True
 
     def _close(self) -> None:
-        """The innermost loop ends."""
+        """Close the innermost loop."""
         steps, loop = self.step_list, self.open[-1]
         step = loop.loop_step()
         self.open.pop()
@@ -82,14 +82,14 @@ class Branches:
         steps.entries.append(Entry(guard, step))
 
     def steps(self) -> list[Step]:
-        """The steps of the plan."""
+        """Return the steps of the plan."""
         entries = self.step_list.with_stretches(self.step_list.entries)
         return [entry.step for entry in with_regions(self.flags, entries)]
 
     # -- nodes
 
     def _pass(self, node: Node) -> None:
-        """A Switch, Enter, Exit, NextIteration or LoopCond, where it is no view."""
+        """Add the copy of a Switch, Enter, Exit, NextIteration or LoopCond that is not a view."""
         steps = self.step_list
         steps.refs(node)
         key, home = steps.home(node, 0)
@@ -105,7 +105,7 @@ class Branches:
                 self.open[-1].start.append(steps.step(node, guarded))
             else:
                 steps.add(node, run, part=str(slot or ""))
-        if node.id in self.flow.irregular:  # notes that the loop was left by this Exit
+        if node.id in self.flow.irregular:  # records that the loop was left by this Exit
             flag = self.flags.atom(Found(node.id, "exit"))
             steps.add(node, SetFlags(self.flags.values, [flag], True), "flag", part="flag")
 
@@ -127,7 +127,9 @@ class Branches:
             steps.entries.append(Entry(ALWAYS, step, (flag,), reads))
 
     def _merge_input(self, node: Node, slot: int, dying: list[Any]) -> tuple[int | None, Run]:
-        """The flag of an input of a Merge (None: it is always alive), and what moves it."""
+        """Return the flag of an input of a Merge (None: always alive), and the callable that moves
+        it.
+        """
         steps, edge = self.step_list, node.input_edge(slot)
         guard = self.flow.of_output(edge.src, edge.src_output)
         (key, home), result = steps.home(node, slot), steps.unit.homes[node.id, 0]

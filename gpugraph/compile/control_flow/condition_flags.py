@@ -1,4 +1,4 @@
-"""Conditions: the flags of a plan while it is bound, and the steps that set them."""
+"""Conditions: the flags of a plan while it is being bound, and the steps that set them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gpugraph.plan import Run, Step
 
 
 class Conditions:
-    """Which flags have their step, frame by frame: what is set around a loop is so inside."""
+    """The flags that have a step, frame by frame: flags set around a loop are also set inside."""
 
     def __init__(self, step_list: StepList, flow: Flow) -> None:
         self.step_list = step_list
@@ -25,18 +25,18 @@ class Conditions:
         self._known: list[set[Any]] = [set()]
 
     def open(self) -> None:
-        """A loop begins."""
+        """Begin a loop."""
         self._known.append(set())
 
     def close(self) -> None:
-        """The innermost loop has ended."""
+        """End the innermost loop."""
         self._known.pop()
 
     def _is_known(self, what: Any) -> bool:
         return any(what in known for known in self._known)
 
     def need(self, guard: Guard) -> None:
-        """Adds the steps that set the flag of a guard, where they are not there yet."""
+        """Add the steps that set the flag of a guard, unless they exist."""
         if guard == ALWAYS:
             return
         atoms = self.flags.atoms(guard)
@@ -49,7 +49,7 @@ class Conditions:
             self._add_flag(self.flags.joiner(guard), None, (self.flags.guard(guard),), reads)
 
     def need_literal(self, atom: Is) -> None:
-        """Adds the step that sets the flags of a predicate, where it is not there yet."""
+        """Add the step that sets the flags of a predicate, unless it exists."""
         if self._is_known(atom.pred):
             return
         self.need(self.flow.within[atom] - {atom})
@@ -61,7 +61,7 @@ class Conditions:
         self._add_flag(setter, node, sets, tuple(self.flags.base(atom)))
 
     def predicate(self, atom: Is) -> Run:
-        """What reads a predicate's value."""
+        """Return the callable that reads a predicate's value."""
         home = self.step_list.unit.homes[atom.pred]
         device = self.step_list.devices[home.storage.device]
         if home.storage.kind == "cell":
@@ -74,7 +74,7 @@ class Conditions:
         return lambda: device.read(array).item()
 
     def predicate_array(self, atom: Is) -> Any:
-        """The array of a predicate on the host, if that is one bool; else None."""
+        """Return the array of a predicate on the host if it is one bool; else None."""
         home = self.step_list.unit.homes[atom.pred]
         is_bool = home.shape == () and home.dtype.is_bool
         return self.step_list.array(home) if is_bool and self.step_list.is_plain(home) else None
@@ -89,12 +89,14 @@ class Conditions:
         self.step_list.entries.append(Entry(ALWAYS, step, sets, reads))
 
     def flag_of(self, guard: Guard) -> int | None:
-        """The flag of a guard, whose step is there by now; None for one that always holds."""
+        """Return the flag of a guard, adding its step if needed; None for a guard that always
+        holds.
+        """
         self.need(guard)
         return None if guard == ALWAYS else self.flags.guard(guard)
 
     def if_alive(self, guard: Guard | None, run: Run) -> Run:
-        """`run`, where it must not be done unless the guard holds."""
+        """Return `run`, made conditional on the guard if there is one."""
         if not guard:
             return run
         return RunIfUp(self.flags.values, self.flags.guard(guard), run)

@@ -1,4 +1,4 @@
-"""The program of a native loop: its steps as instructions, and labels for where these go.
+"""The program of a native loop: its steps as instructions, with labels as jump targets.
 
     start          copies of what enters
     again:         head
@@ -8,7 +8,7 @@
     end:                                        behind:
 
 Stretches that have become native are calls, as are copies of variables and accesses to stacks and
-TensorArrays; flags are bytes that instructions set and ask. What has no native code is left to
+TensorArrays; flags are bytes that instructions set and test. Steps without native code are left to
 Python (`devices/native/iterations`).
 """
 
@@ -48,14 +48,14 @@ from gpugraph.ops.tensor_arrays.element_store import kind_number
 from gpugraph.plan import Run, Step, StepGroup
 
 Copies = Mapping[Run, tuple[Any, Any]]
-"""By what runs a step: the arrays from which and to which it copies."""
+"""The source and destination arrays of each step that copies, by its callable."""
 
 
 class LoopSteps(NamedTuple):
-    """The steps of a loop, by the time when they run. `condition.run()` returns its value.
+    """The steps of a loop, by phase. `condition.run()` returns the value of the condition.
 
     asked: the array of the condition's predicate, and the value with which the loop goes on; or
-    flags, any of which is up then; None where only `condition` knows.
+    flags, any of which is up then; None if only `condition` can determine it.
     """
 
     start: Sequence[Step]
@@ -67,7 +67,7 @@ class LoopSteps(NamedTuple):
 
 class LoopGroup(StepGroup):
     """The group of a loop's step. The cells `dying` are released after it; it does nothing unless
-    anything has `entered`."""
+    a value has `entered`."""
 
     loop_steps: LoopSteps
     dying: Sequence[Cell]
@@ -75,7 +75,7 @@ class LoopGroup(StepGroup):
 
 
 class Label:
-    """A place in a program."""
+    """A position in a program."""
 
     __slots__ = ("place",)
 
@@ -84,8 +84,8 @@ class Label:
 
 
 class Part(NamedTuple):
-    """A step as an instruction. `plain` does it by Python, where it has no call or is refused; at
-    `leaves` the program goes on where `plain` returns something false, if that is a label."""
+    """A step as an instruction. `plain` runs it by Python if it has no call or the call is refused;
+    the program continues at `leaves`, if that is a label, when `plain` returns something false."""
 
     step: Step
     kind: InstructionKind
@@ -100,7 +100,7 @@ class Part(NamedTuple):
 class LoopProgram:
     """Collects the parts of a loop.
 
-    by_python: the steps that have no native code. unsettled: the stretches that go on changing.
+    by_python: the steps without native code. unsettled: the stretches whose code may still change.
     """
 
     def __init__(self, copies: Copies, flags: bytearray) -> None:
@@ -111,7 +111,7 @@ class LoopProgram:
         self._flags = (ctypes.c_char * len(flags)).from_buffer(flags)  # which stay where they are
 
     def finish(self, stop: Any) -> Iterations:
-        """The program, bound to memory."""
+        """Return the program, bound to memory."""
         instructions = [
             Instruction(
                 part.kind, part.call, part.address, 0 if part.target is None else part.target.place
@@ -121,7 +121,7 @@ class LoopProgram:
         return Iterations(instructions, stop, self._flags)
 
     def loop(self, loop_steps: LoopSteps) -> None:
-        """Adds a loop."""
+        """Add a loop."""
         start, head, condition, tail, _ = loop_steps
         again, end = Label(), Label()
         self._steps(start)
@@ -141,12 +141,12 @@ class LoopProgram:
         flag: int | None = None,
         target: Label | None = None,
     ) -> None:
-        """Adds an instruction of control, which nothing refuses."""
+        """Add a control instruction, which is never refused."""
         address = 0 if flag is None else ctypes.addressof(self._flags) + flag
         self.parts.append(Part(step, kind, _nothing_refused, None, address, target))
 
     def _mark(self, label: Label) -> None:
-        """The label is here."""
+        """Place the label here."""
         label.place = len(self.parts)
 
     def _python(self, step: Step, plain: Run, leaves: Label | None = None) -> None:
@@ -154,7 +154,7 @@ class LoopProgram:
         self.parts.append(Part(step, "python", plain, leaves=leaves))
 
     def _ask(self, loop_steps: LoopSteps, end: Label) -> None:
-        """Goes to the end where the condition fails."""
+        """Add a jump to the end if the condition fails."""
         condition, asked = loop_steps.condition, loop_steps.asked
         if asked is None:
             self._python(condition, condition.run, end)
@@ -169,13 +169,13 @@ class LoopProgram:
             self._mark(goes_on)
 
     def _if_array(self, step: Step, kind: InstructionKind, array: Any, target: Label) -> None:
-        """Goes to the target where the bool in an array is true, or unless it is."""
+        """Add a jump to the target if the bool in an array is true, or unless it is."""
         self.parts.append(Part(step, kind, _nothing_refused, None, array.ctypes.data, target))
 
     # -- steps
 
     def _steps(self, steps: Iterable[Step]) -> None:
-        """Adds steps, but for guards of variables, which have run before."""
+        """Add steps, except for guards of variables, which have run before."""
         for step in steps:
             if step.kind != "guard":
                 self._step(step)
@@ -213,7 +213,7 @@ class LoopProgram:
             self._run(step, run)
 
     def _run(self, step: Step, run: Run) -> None:
-        """What a step does, by a call if there is one."""
+        """Add the action of a step, as a call if there is one."""
         if run is do_nothing:
             return
         try:
@@ -222,7 +222,7 @@ class LoopProgram:
             self._python(step, run)
 
     def _call(self, step: Step, run: Run) -> Part:
-        """NotNativeError where there is none."""
+        """Return the step as a call; raise NotNativeError if there is none."""
         if isinstance(run, RefusableCall):
             return Part(step, "call", run.refuse, run.call)
         if step.kind == "native":
@@ -242,7 +242,7 @@ class LoopProgram:
             self._steps(code.final_steps)
 
     def _inner_loop(self, step: Step, loop: LoopGroup) -> None:
-        """A loop inside: by instructions once its own stretches are native."""
+        """Add an inner loop, as instructions once its own stretches are native."""
         _, head, _, tail, _ = loop.loop_steps
         unsettled = [code for code in codes((*head, *tail)) if code.final_steps is None]
         if unsettled or loop.dying or loop.entered is not None:
@@ -254,7 +254,9 @@ class LoopProgram:
     # -- flags
 
     def _set_predicate(self, step: Step, run: SetPredicate) -> None:
-        """The flags of a predicate, true and false; none is up where it has no value."""
+        """Add instructions that set the flags of a predicate, true and false; none if it has no
+        value.
+        """
         is_true, neither, behind = Label(), Label(), Label()
         for flag in run.base:
             self._add(step, "unless", flag, neither)
@@ -274,7 +276,7 @@ class LoopProgram:
         self._mark(behind)
 
     def _join(self, step: Step, run: JoinFlags) -> None:
-        """A flag that is up if others are."""
+        """Add instructions that set a flag if all of its parts are up."""
         behind = Label()
         self._add(step, "clear", run.flag)
         for flag in run.parts:
@@ -283,7 +285,7 @@ class LoopProgram:
         self._mark(behind)
 
     def _copy_flags(self, step: Step, run: CopyFlags) -> None:
-        """Flags that are as others are."""
+        """Add instructions that copy flags."""
         for target, source in run.copies:
             behind = Label()
             if source is not None:
@@ -293,7 +295,7 @@ class LoopProgram:
             self._mark(behind)
 
     def _merge(self, step: Step, run: Merging) -> None:
-        """The one input that is alive; Python raises the error of two."""
+        """Add the move of the one input that is alive; Python raises the error of two."""
         two, behind = Label(), Label()
         for place, (flag, move_input) in enumerate(run.inputs):
             following = Label()
@@ -314,14 +316,17 @@ class LoopProgram:
 
 
 def codes(steps: Iterable[Step]) -> Iterator[TieredCode]:
-    """The code of the stretches among the steps."""
+    """Yield the code of the stretches among the steps."""
     for step in steps:
         if isinstance(step.group, Stretch) and isinstance(step.group.code, TieredCode):
             yield step.group.code
 
 
 def _element_access(run: Access) -> ElementAccess:
-    """NotNativeError for elements that are no numbers, and arrays that are not C-ordered."""
+    """Return the access in native form.
+
+    Raise NotNativeError for elements that are not numbers, and arrays that are not C-ordered.
+    """
     for array in (run.handle, run.value, run.index, run.copy):
         if array is not None and not (isinstance(array, np.ndarray) and array.flags.c_contiguous):
             raise NotNativeError("an array is not C-ordered")
@@ -332,4 +337,4 @@ def _element_access(run: Access) -> ElementAccess:
 
 
 def _nothing_refused() -> Any:
-    raise InternalError.of_no_node("A native instruction that refuses nothing failed")
+    raise InternalError.of_no_node("A native instruction that can't fail failed")

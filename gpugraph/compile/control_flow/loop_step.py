@@ -1,12 +1,12 @@
-"""A `while` loop as one step that runs its body again and again.
+"""A `while` loop as one step that runs its body repeatedly.
 
-entered    whether anything that enters is alive, where it may be that nothing is
-start      copies what enters to the storage of the loop variables
-head       what each iteration computes before the condition
+entered    whether any value that enters is alive, if possibly none is
+start      copies the values that enter to the storage of the loop variables
+head       the part of each iteration before the condition
 condition  whether there is another iteration
 tail       the rest of the iteration, then the loop variables' next values
 
-Python calls the steps until they are native calls that go on without it (`native_iterations`).
+Python calls the steps until they are native calls that run without it (`native_iterations`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from gpugraph.plan import (
 class Loop(LoopGroup):
     """Runs a loop.
 
-    native: what may run the loop where variables are initialized; all runs of a plan share it.
+    native: native iterations for runs with initialized variables; all runs of a plan share it.
     """
 
     def __init__(
@@ -60,16 +60,16 @@ class Loop(LoopGroup):
         self.guarded = guarded and any(step.kind == "guard" for step in all_steps(self.steps))
 
     def unguarded(self) -> Run:
-        """What runs the loop without the guards of variables."""
+        """Return a callable that runs the loop without the guards of variables."""
         rest = self.dying, self.clock, self.entered, self.native
         return Loop(self.name, self.loop_steps, *rest, guarded=False).run
 
     def notes(self, codes: Mapping[str, StepCode]) -> Sequence[str]:
-        """Whether the loop is native by now."""
+        """Return a note on whether the loop is native now."""
         return self.native.notes if self.native is not None else ()
 
     def codes(self) -> Iterator[tuple[Step, StepCode]]:
-        """The single steps, and the code that runs each of them now."""
+        """Yield the single steps, and the code that currently runs each of them."""
         by_python = None if self.native is None else self.native.by_python
         if by_python is None:
             return step_codes(self.steps)
@@ -78,7 +78,7 @@ class Loop(LoopGroup):
         return ((step, code if step in plain else NATIVE) for step, code in codes)
 
     def run(self) -> None:
-        """Runs all iterations."""
+        """Run all iterations."""
         if self.entered is not None and not self.entered():
             return
         native = self.native
@@ -100,10 +100,10 @@ class Loop(LoopGroup):
         current: Run | None = is_going_on
         try:
             while is_going_on():
-                for current in runs:  # not `next.run()`, whose call takes time in each iteration
+                for current in runs:  # not `next.run()`, to save a call per iteration
                     current()
                 if clock.armed:
-                    current = None  # no step of the loop is to blame
+                    current = None  # no step of the loop caused this
                     clock.check(f"in the loop '{self.name}'")
                 current = is_going_on
         except Exception as error:

@@ -1,4 +1,4 @@
-"""Merge steps: the input that is alive goes to the output, with its index."""
+"""Merge steps: copy the input that is alive to the output, with its index."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpugraph.plan import Run
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Merging:
-    """A Merge of these inputs, which `run` does."""
+    """A Merge of these inputs, executed by `run`."""
 
     run: Run
     inputs: Sequence[tuple[int | None, Run]]
@@ -24,14 +24,14 @@ class Merging:
 
     @property
     def is_simple(self) -> bool:
-        """Whether each input has a flag, and nobody asks which one it was."""
+        """Whether each input has a flag, and the index is not used."""
         return self.index is None and all(flag is not None for flag, _ in self.inputs)
 
 
 def merger(
     flags: bytearray, inputs: Sequence[tuple[int | None, Run]], alive: int | None, index: Any
 ) -> Merging:
-    """What runs a Merge. `inputs` are flags (None: always alive) and what moves them.
+    """Return the callable of a Merge. `inputs` are flags (None: always alive) and moves.
 
     alive: the flag of whether any input was alive, if there is one. index: the array of the input's
     index, if that is used.
@@ -62,7 +62,7 @@ def merger(
 def _merger_of_two(
     flags: bytearray, first_flag: int, first: Run, second_flag: int, second: Run
 ) -> Run:
-    """The usual Merge, of a branch's two sides, whose index is not used."""
+    """Return the usual Merge, of the two sides of a branch, without an index."""
 
     def merge() -> None:
         if flags[first_flag]:

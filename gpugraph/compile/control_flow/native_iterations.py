@@ -1,9 +1,9 @@
-"""Native iterations: all that a loop's iterations do, by one call that goes on without Python.
+"""Native iterations: all iterations of a loop in one call that runs without Python.
 
-Stretches of the loop's steps become native calls first (`steps/tiered_native_code`); once those
-that are in no branch have, the loop is one program (`loop_program`). So results are those of the
-steps, bit by bit. What has no native code runs by Python between two parts of the program, and so
-does what an instruction refuses: it raises the error of its step.
+Stretches of the loop's steps become native calls first (`steps/tiered_native_code`); once all
+stretches outside of branches have, the loop is one program (`loop_program`). So results are bitwise
+those of the steps. Steps without native code run by Python between two parts of the program, as
+does an instruction that refuses its input: Python raises the error of its step.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from gpugraph.plan import Clock, Step, all_steps, note_step
 
 
 class NativeIterations:
-    """Runs a loop by native calls, once its stretches have become such."""
+    """Runs a loop by native calls, once its stretches are native."""
 
     def __init__(
         self, name: str, loop_steps: LoopSteps, copies: Copies, flags: bytearray, clock: Clock
     ) -> None:
-        """flags: those of the plan."""
+        """Collect the stretches of the loop. flags: those of the plan."""
         self.name = name
         self.loop_steps = loop_steps
         self.copies = copies
@@ -40,7 +40,7 @@ class NativeIterations:
 
     @property
     def notes(self) -> Sequence[str]:
-        """What an iteration consists of, once it is native."""
+        """The parts of an iteration, once it is native."""
         if self._program is None:
             return ()
         python = self._by_python
@@ -51,11 +51,11 @@ class NativeIterations:
 
     @property
     def by_python(self) -> Sequence[Step] | None:
-        """The steps that Python does; None while it does all of them."""
+        """The steps that Python runs; None while it runs all of them."""
         return None if self._program is None else self._by_python
 
     def spend(self, begun: float) -> None:
-        """Steps of the loop have run since `begun`: its code is compiled once that pays."""
+        """Add the time since `begun` that steps of the loop took; compile once that pays."""
         if not self._has_begun:
             self._spent += perf_counter() - begun
             self._has_begun = self._spent >= WORTHWHILE_S
@@ -64,8 +64,8 @@ class NativeIterations:
                     code.begin()
 
     def is_ready(self) -> bool:
-        """Whether the loop can run by native calls. It is put together when those that are in no
-        branch are there, and again when others are."""
+        """Return whether the loop can run by native calls. Builds the program once all stretches
+        outside of branches are native, and again when others are."""
         if self._program is None:
             is_any = any(code.final_steps is not None for code in self._codes)
             if is_any and all(code.final_steps is not None for code in self._awaited):
@@ -75,7 +75,7 @@ class NativeIterations:
         return self._program is not None
 
     def run(self) -> None:
-        """Runs all iterations."""
+        """Run all iterations."""
         program, parts, clock = self._program, self._parts, self.clock
         assert program is not None
         for part in parts:
@@ -91,7 +91,7 @@ class NativeIterations:
                     current.access.bind()
                 is_left = current.leaves is not None and not goes_on
                 program.start(current.leaves.place if current.leaves and is_left else left + 1)
-                current = None  # no step is to blame for what ends the run
+                current = None  # no step caused the end of the run
                 if clock.armed:
                     self._check()
         except Exception as error:
@@ -103,7 +103,7 @@ class NativeIterations:
         self.clock.check(f"in the loop '{self.name}'")
 
     def _build(self) -> None:
-        """Makes the program of what is native by now."""
+        """Build the program from the code that is native now."""
         if runtime_reason(wait=False) != "":
             return
         program = LoopProgram(self.copies, self.flags)

@@ -28,13 +28,13 @@ from gpugraph.ops.fusion.op_expressions import build
 from gpugraph.plan import NATIVE, Step, StepCode, StepGroup, step_codes
 
 WORTHWHILE_S = 0.01
-"""Seconds in steps after which a loop is compiled: about a tenth of what the compiler takes."""
+"""Seconds in steps after which a loop is compiled: about a tenth of the compiler's time."""
 
 
 class NativeLoop(StepGroup):
-    """Runs a loop as a C function, once there is one, else by its steps.
+    """Runs a loop as a C function once it is compiled, else by its steps.
 
-    It has no guards of variables: all that runs of a plan share it.
+    It has no guards of variables: all runs of a plan share it.
     """
 
     def __init__(
@@ -44,7 +44,11 @@ class NativeLoop(StepGroup):
         bind: Callable[[Any], Callable[[], int]],
         at_once: bool,
     ) -> None:
-        """compile_loop: begins to compile. bind: what calls the function on the loop's arrays."""
+        """Compile now if `at_once`.
+
+        compile_loop: begins to compile. bind: returns the call of the function on the loop's
+        arrays.
+        """
         self.loop = loop
         self.steps = loop.steps
         self._compile = compile_loop
@@ -54,14 +58,14 @@ class NativeLoop(StepGroup):
         self._spent = 0.0
 
     def codes(self) -> Iterator[tuple[Step, StepCode]]:
-        """The single steps: what enters is moved by Python, the rest is the function's."""
+        """Yield the single steps: Python moves entering values, the function does the rest."""
         code = self._code()
         yield from step_codes(self.loop.loop_steps.start)
         for step, _ in step_codes(self.steps[len(self.loop.loop_steps.start) :]):
             yield step, code
 
     def notes(self, codes: Mapping[str, StepCode]) -> Sequence[str]:
-        """Whether the loop is a native function by now."""
+        """Return a note on whether the loop is a native function now."""
         code = codes[self.loop.loop_steps.condition.label]
         reason = code.reason.partition("\n")[0]
         states = {
@@ -71,7 +75,7 @@ class NativeLoop(StepGroup):
         return [f"loop {self.loop.name}: {states.get(code.state, f'its steps ({reason})')}"]
 
     def _code(self) -> StepCode:
-        """The code of the iterations."""
+        """Return the code of the iterations."""
         if self._run is not None:
             return NATIVE
         if self._prepared is None:
@@ -84,7 +88,7 @@ class NativeLoop(StepGroup):
         return StepCode("waiting", "for the next run" if is_there else "for the compiler")
 
     def run(self) -> None:
-        """Runs the loop by what there is; by its steps where the run has a time limit."""
+        """Run the loop by the function if there is one and the run has no time limit."""
         run = self._run
         if self.loop.clock.armed or (run is None and (run := self._ready()) is None):
             start = perf_counter()
@@ -97,7 +101,7 @@ class NativeLoop(StepGroup):
             clock.check(f"in the loop '{self.loop.name}'")
 
     def _ready(self) -> Callable[[], int] | None:
-        """The function bound to the loop's arrays, or None while there is none."""
+        """Return the function bound to the loop's arrays, or None while there is none."""
         if self._prepared is None:
             if self._spent < WORTHWHILE_S or runtime_failure():
                 return None
@@ -111,7 +115,7 @@ class NativeLoop(StepGroup):
 
 
 def back_edge(merge: Node) -> Edge:
-    """The edge by which a loop variable's next value comes."""
+    """Return the edge that carries a loop variable's next value."""
     return next(edge for edge in merge._in if edge.is_back_edge)
 
 
@@ -157,14 +161,14 @@ class _Translation:
                 self._visit(node)
 
     def _predicate(self) -> TensorId:
-        """The predicate under which the loop goes on."""
+        """Return the predicate under which the loop continues."""
         atoms = list(self.go_on)
         if len(atoms) != 1 or not isinstance(atoms[0], Is) or not atoms[0].value:
             raise NotNativeError("it does not go on by one condition")
         return atoms[0].pred
 
     def finish(self) -> tuple[Any, tuple[int, ...]]:
-        """The loop, and the sizes of its axes."""
+        """Return the loop, and the sizes of its axes."""
         changing = {}
         for merge in self.frame.merges:
             edge = back_edge(merge)
@@ -207,7 +211,7 @@ class _Translation:
             self._apply(node)
 
     def _leave(self, node: Node) -> None:
-        """Only variables are stored by the function."""
+        """Check that an Exit returns a variable: the function stores nothing else."""
         homes = self.unit.homes
         variables = [homes[merge.id, 0].storage for merge in self.frame.merges]
         variables += [homes[enter.id, 0].storage for enter in self.frame.enters]
@@ -215,7 +219,7 @@ class _Translation:
             raise NotNativeError(f"'{node.name}' is no variable of it")
 
     def _input(self, key: TensorId) -> int:
-        """The value of an array that is there before the loop."""
+        """Return the value of an array that exists before the loop."""
         if key not in self.inputs:
             home = self.unit.homes[key]
             if home.shape is None or home.storage.kind not in ("arena", "constant"):
@@ -237,12 +241,12 @@ class _Translation:
             self.values[node.id, 0] = self._input((node.id, 0))
 
     def _inputs_of(self, node: Node) -> list[int]:
-        """The values of a node's inputs."""
+        """Return the values of a node's inputs."""
         keys = [self.step_list.home(node, slot)[0] for slot in range(node.num_inputs)]
         return [self.values[key] if key in self.values else self._input(key) for key in keys]
 
     def _fused(self, node: Node) -> None:
-        """The ops of a fused step."""
+        """Translate the ops of a fused step."""
         values = self._inputs_of(node)
         for member in node.attrs["members"]:
             if not isinstance(member.expressions, Elementwise):

@@ -25,7 +25,7 @@ from gpugraph.plan import Run, Step
 
 
 class _NextValue(NamedTuple):
-    """A loop variable's move from one iteration to the next."""
+    """The move of a loop variable from one iteration to the next."""
 
     merge: Node
     source: Place
@@ -33,7 +33,7 @@ class _NextValue(NamedTuple):
 
 
 class WhileFrameBinding:
-    """Collects a frame's entries until its end. `outer_entries` is the list of the frame around."""
+    """Collects a frame's entries until its end. `outer_entries` are those of the outer frame."""
 
     def __init__(self, conditions: Conditions, frame: Frame, outer_entries: list[Entry]) -> None:
         self.conditions = conditions
@@ -53,7 +53,7 @@ class WhileFrameBinding:
         self.entered = {self.homes[node.id, 0].storage for node in frame.enters}
 
     def loop_step(self) -> Step:
-        """The loop as one step."""
+        """Return the loop as one step."""
         steps, frame = self.step_list, self.frame
         merges = sorted(frame.merges, key=lambda node: steps.positions[node.id])
         self.start += self._flags_at_start()
@@ -93,7 +93,7 @@ class WhileFrameBinding:
         )
 
     def reset_step(self) -> Step | None:
-        """What lowers the flags of Exits that the loop may end without."""
+        """Return a step that lowers the flags of Exits that the loop may end without, if any."""
         exits = [node for node in self.frame.exits if node.id in self.flow.irregular]
         if not exits:
             return None
@@ -102,7 +102,7 @@ class WhileFrameBinding:
     # -- an iteration
 
     def _iteration(self) -> tuple[list[Step], Run, list[Step]]:
-        """The steps before the loop's condition, what asks it, and the steps behind it."""
+        """Return the steps before the loop's condition, the condition, and the steps after it."""
         next_values = self._next_values()
         first = self._first_atoms()
         later = [self._set_flags("later", first, False)] if first else []
@@ -122,14 +122,14 @@ class WhileFrameBinding:
         return head, is_going_on, [*next_values, *later]
 
     def _asking(self, atom: Is) -> Run:
-        """What returns whether the predicate has the atom's value."""
+        """Return a callable that checks whether the predicate has the atom's value."""
         array = self.conditions.predicate_array(atom)
         self.asked = None if array is None else (array, atom.value)
         predicate = self.conditions.predicate(atom)
         return predicate if atom.value else lambda: not predicate()
 
     def _asking_guard(self, guard: Guard) -> Run:
-        """What returns whether a guard holds."""
+        """Return a callable that checks whether a guard holds."""
         if guard >= NEVER:
             return lambda: False
         if guard == ALWAYS:
@@ -140,10 +140,10 @@ class WhileFrameBinding:
         return partial(self.flags.values.__getitem__, flag)
 
     def _parts_at(self, atom: Is, go_on: Guard) -> tuple[list[Step], list[Step]] | None:
-        """The steps before the loop's condition and behind it, if they can be parted there.
+        """Return the steps before and after the loop's condition, if they can be split there.
 
-        What comes first runs always and does not set the condition's flag; what follows sets flags
-        or runs only if the loop goes on.
+        The first part always runs and does not set the condition's flag; the second sets flags
+        or runs only if the loop continues.
         """
         flag = self.flags.atom(atom)
         entries = self.entries
@@ -158,7 +158,9 @@ class WhileFrameBinding:
         return [entry.step for entry in head], [entry.step for entry in tail]
 
     def _carrying(self) -> tuple[Run, Step]:
-        """For variables that end on their own: whether any goes on, and what notes which do."""
+        """Return the condition of variables that end separately, and the step that records which go
+        on.
+        """
         flags = self.flags.values
         copies: list[tuple[int, int | None]] = []
         for merge in self.frame.merges:
@@ -177,7 +179,7 @@ class WhileFrameBinding:
     # -- flags
 
     def _flags_at_start(self) -> list[Step]:
-        """What sets the flags of variables, of what enters, and of the first iteration."""
+        """Return the steps that set the flags of variables, Enters, and the first iteration."""
         guards: dict[Atom, Guard | None] = {}
         if self.frame in self.flow.carried:
             for merge in self.frame.merges:
@@ -198,7 +200,7 @@ class WhileFrameBinding:
         return steps
 
     def _first_atoms(self) -> list[Atom]:
-        """The atoms of what enters for the first iteration only."""
+        """Return the atoms of values that enter for the first iteration only."""
         atoms = [Found(node.id, "first") for node in self.frame.enters]
         return [atom for atom in atoms if atom in self.flow.within]
 
@@ -211,7 +213,7 @@ class WhileFrameBinding:
         return self._flag_step(name, SetFlags(self.flags.values, flags, value))
 
     def _any_entered(self) -> Run | None:
-        """Whether anything that enters is alive; None where it is if the loop runs at all."""
+        """Return a check whether any input is alive; None if one is whenever the loop runs."""
         guards = [self.flow.entered.get(node.id) for node in self.frame.enters]
         if None in guards:
             return None
@@ -222,7 +224,7 @@ class WhileFrameBinding:
     # -- variables
 
     def _first_value(self, merge: Node) -> Step:
-        """What gives a variable its first value."""
+        """Return the step that gives a variable its first value."""
         forward = [edge for edge in merge._in if not edge.is_control and not edge.is_back_edge]
         is_enter = [edge.src.node_class is NodeClass.ENTER for edge in forward]
         if is_enter != [True] or len(merge.input_types) != 2:
@@ -252,14 +254,16 @@ class WhileFrameBinding:
         return move(self.step_list, self.step_list.runner(merge), source, target, take)
 
     def _index_writer(self, merge: Node, slot: int) -> Run | None:
-        """What writes by which input a value came, if that is used."""
+        """Return the callable that writes the index of a value's input, if that is used."""
         if not any(edge.src_output == 1 for edge in merge._out):
             return None
         array = self.step_list.array(self.homes[merge.id, 1])
         return partial(array.__setitem__, (), slot)
 
     def _next_values(self) -> list[Step]:
-        """What gives the variables their next values, each read before it is written."""
+        """Return the steps that give the variables their next values, each read before it is
+        written.
+        """
         index_steps = []
         moves = []
         for merge in self.frame.merges:
@@ -273,12 +277,12 @@ class WhileFrameBinding:
         return self._ordered(moves) + index_steps
 
     def _ordered(self, moves: list[_NextValue]) -> list[Step]:
-        """The moves in an order in which none overwrites what another still reads."""
+        """Return the moves in an order in which none overwrites a value that is still read."""
         steps: list[Step] = []
         while moves:
             read = [move.source[1].storage for move in moves]
             free = next((move for move in moves if move.target[1].storage not in read), None)
-            if free is None:  # a cycle: one value is copied aside
+            if free is None:  # a cycle: one value is copied to a side buffer
                 blocked = moves[0]
                 aside = self._aside(blocked)
                 steps.append(self._next_value(blocked._replace(target=aside), True, "aside"))
@@ -291,7 +295,7 @@ class WhileFrameBinding:
         return steps
 
     def _is_local(self, storage: Storage) -> bool:
-        """Whether each iteration writes the storage anew and nobody reads it after the loop."""
+        """Return whether each iteration rewrites the storage and it is not read after the loop."""
         inside = self.begin <= storage.first and storage.last <= self.end
         return inside and storage not in self.entered
 
@@ -303,7 +307,7 @@ class WhileFrameBinding:
         return self.step_list.step(merge, run, part=part)
 
     def _aside(self, next_value: _NextValue) -> Place:
-        """Storage of its own for a value while others move."""
+        """Return a side buffer for a value while others move."""
         _, home = next_value.source
         kind = home.storage.kind if home.storage.kind in ("cell", "object") else "aside"
         storage = Storage(kind, home.storage.device, 0, 0, self.end, next_value.merge.name)

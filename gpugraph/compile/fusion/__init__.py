@@ -1,1 +1,1 @@
-"""Groups of ops as one node."""
+"""Fusion: groups of ops become one node."""

@@ -1,12 +1,12 @@
-"""Attention: products around a Softmax are one op, whose scores are never in memory.
+"""Attention: the products around a Softmax become one op, which does not store the scores.
 
-  BatchMatMul(query, key), then Mul or RealDiv by a number, then Add or AddV2 of a mask, if there
-  are such, then Softmax, then BatchMatMul(_, value): one `_FusedAttention`
+  BatchMatMul(query, key), then optionally Mul or RealDiv by a number, then optionally Add or AddV2
+  of a mask, then Softmax, then BatchMatMul(_, value): one `_FusedAttention`
 
-No other op may take what lies in between, or wait for it: gradients do, so that a training step
-keeps its ops. It takes the name of the last of the ops. Rounding differs from that of the ops
-apart. On GPUs with kernels of their own, and on the CPU where there is native code.
-`RewriterConfig.remapping`, as other such rules.
+No other op may read an intermediate result, or wait for it: gradients do, so that a training step
+keeps its ops. The new op has the name of the last of the ops. Rounding differs from that of the
+separate ops. On GPUs with kernels, and on the CPU if there is native code.
+Controlled by `RewriterConfig.remapping`, like other such rules.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ _ADDITIONS = ("Add", "AddV2")
 
 @compile_pass("remapping")
 def attention(unit: Unit) -> Outcome:
-    """Replaces the last op of each such group; the others are dropped."""
+    """Replace the last op of each such group and drop the others."""
     native = jit(unit.target.config)
     natives = kernels_on(unit, native.is_on)
     if not any(natives.values()):
-        return f"{NO_GPU}, the CPU no native code: {native.reason}", ()
+        return f"{NO_GPU}, the CPU has no native code: {native.reason}", ()
     roots = {node.id for node in unit.roots}
     replacing = Replacing(unit)
     for node in unit.graph.op_nodes():
@@ -51,11 +51,11 @@ def attention(unit: Unit) -> Outcome:
             group = _Search(unit, roots).around(node)
             if group is not None:
                 _put(replacing, group)
-    return replacing.finish("attentions keep their scores")
+    return replacing.finish("fused attentions")
 
 
 class _Group(NamedTuple):
-    """edges: query, key, value, and a mask if there is one. passed: the ops but the last one."""
+    """edges: query, key, value, and a mask if there is one. passed: all ops except the last one."""
 
     last: Node
     passed: list[Node]
@@ -65,7 +65,7 @@ class _Group(NamedTuple):
 
 
 class _Search:
-    """Looks for the group of a Softmax."""
+    """The search for the group of a Softmax."""
 
     def __init__(self, unit: Unit, roots: set[int]) -> None:
         self.unit = unit
@@ -74,7 +74,7 @@ class _Search:
         self.passed: list[Node] = []
 
     def around(self, softmax: Node) -> _Group | None:
-        """What may be one op with it."""
+        """Return the group that may become one op with this Softmax, or None."""
         last = only_taker(softmax, self.roots)
         while last is not None and last.dst.type == "Identity":
             self.passed.append(last.dst)
@@ -94,14 +94,14 @@ class _Search:
         return only_taker(edge.src, self.roots) is edge
 
     def _behind(self, edge: Edge) -> Edge:
-        """The edge that brings the tensor to Identities of its own."""
+        """Return the edge that carries the tensor, skipping Identities that have no other use."""
         while edge.src.type == "Identity" and self._is_own(edge):
             self.passed.append(edge.src)
             edge = edge.src.input_edge(0)
         return edge
 
     def _unmasked(self, edge: Edge) -> tuple[Edge, Edge | None]:
-        """The scores that a mask is added to, and the mask, if that is what an edge brings."""
+        """Return the scores and the mask if an edge carries their sum; else the edge and None."""
         node = edge.src
         if node.type in _ADDITIONS and self._is_own(edge):
             for scores, mask in (node.input_edges(), node.input_edges()[::-1]):
@@ -116,7 +116,7 @@ class _Search:
         return self._unscaled(self._behind(edge))[0].src.type in _PRODUCTS
 
     def _unscaled(self, edge: Edge) -> tuple[Edge, float]:
-        """The product that is multiplied by a number, and the number."""
+        """Return the product that is scaled by a number, and the number."""
         node = edge.src
         if node.type not in ("Mul", "RealDiv") or not self._is_own(edge):
             return edge, 1.0
@@ -133,7 +133,7 @@ class _Search:
         return self.unit.shapes[edge.src.id][edge.src_output].sizes
 
     def _has_kernel(self, group: _Group) -> bool:
-        """Whether all sizes are known, and are such that the kernel has them."""
+        """Return whether all sizes are known and supported by the kernel."""
         if any(is_reference(edge) for edge in group.edges):
             return False
         if not are_ours(self.unit, (*group.passed, group.last)):
@@ -153,12 +153,12 @@ class _Search:
 
 
 def _is_product(node: Node, plain: tuple[str, ...]) -> bool:
-    """Whether a node multiplies matrices, of which these operands are taken as they are."""
+    """Return whether a node is a matrix product that does not transpose these operands."""
     return node.type in _PRODUCTS and not any(node.attrs[flag] for flag in plain)
 
 
 def _attrs(group: _Group) -> dict[str, Any]:
-    """Those of the `_FusedAttention`."""
+    """Return the attrs of the `_FusedAttention`."""
     num_args, dtype = len(group.edges) - 3, group.last.attrs["T"]
     return {"T": dtype, "num_args": num_args, "scale": group.scale, "adj_y": group.adj_y}
 

@@ -1,12 +1,12 @@
-"""Remap: a convolution adds its bias, and cuts its results, itself.
+"""Remap: bias and activation are fused into convolutions.
 
-  Conv2D, then BiasAdd (or Add, AddV2 of a vector along the channels), then Relu or Relu6, if there
-  is one: one `_FusedConv2D`
+  Conv2D, then BiasAdd (or Add, AddV2 of a vector along the channels), then optionally Relu or
+  Relu6: one `_FusedConv2D`
 
-The results never go to memory in between, so that no other op may take them there, or wait for
-them. It takes the name of the last of the ops. The bits are those of the ops apart. Only where the
+Intermediate results are not stored, so no other op may read them, or wait for them. The new op has
+the name of the last of the ops. Results are bitwise those of the separate ops. Only if the
 convolution is native, on the CPU or a GPU: NumPy gains nothing by it.
-`RewriterConfig.remapping`, as in Grappler.
+Controlled by `RewriterConfig.remapping`, as in Grappler.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _ADDITIONS = ("BiasAdd", "Add", "AddV2")
 
 @compile_pass("remapping")
 def remap(unit: Unit) -> Outcome:
-    """Replaces the last op of each such group; the others are dropped."""
+    """Replace the last op of each such group and drop the others."""
     native = jit(unit.target.config)
     natives = kernels_on(unit, native.is_on)
     if not any(natives.values()):
@@ -46,11 +46,11 @@ def remap(unit: Unit) -> Outcome:
             group = _group(unit, node, roots)
             if group is not None:
                 _put(replacing, group)
-    return replacing.finish("convolutions add their biases themselves")
+    return replacing.finish("convolutions with fused biases")
 
 
 class _Group(NamedTuple):
-    """A convolution, the addition that takes it, the bias, and the activation, if there is one."""
+    """A convolution, the addition that reads it, the bias, and the activation, if there is one."""
 
     convolution: Node
     addition: Node
@@ -59,7 +59,7 @@ class _Group(NamedTuple):
 
 
 def _group(unit: Unit, node: Node, roots: set[int]) -> _Group | None:
-    """What a convolution may do itself."""
+    """Return the ops to fuse into a convolution, or None."""
     if not _is_native(unit, node) or any(is_reference(edge) for edge in node.input_edges()):
         return None
     product = only_taker(node, roots)
@@ -80,13 +80,13 @@ def _group(unit: Unit, node: Node, roots: set[int]) -> _Group | None:
 
 
 def _is_native(unit: Unit, node: Node) -> bool:
-    """Whether a convolution has a native function for its attrs, and known shapes."""
+    """Return whether a convolution has a native function for its attrs, and known shapes."""
     on_gpu = unit.device_types[node.assigned_device] != "CPU"
     native = unit.kernel(node) if on_gpu else native_form(node, "CPU")
     signature = node_signature(unit, node)
     if signature is None or not isinstance(native, (CSource, Source)):
         return False
-    if node.attrs["T"].size < 4:  # each op alone rounds its results
+    if node.attrs["T"].size < 4:  # separate ops round each intermediate result
         return False
     if any(0 in shape for shape in (*signature.input_shapes, *signature.output_shapes)):
         return False
@@ -101,7 +101,7 @@ def _is_native(unit: Unit, node: Node) -> bool:
 
 
 def _is_bias(unit: Unit, node: Node, addition: Node, bias: Edge) -> bool:
-    """Whether the addition is of one number a channel."""
+    """Return whether the addition adds one number per channel."""
     layout, added = _layout(node), _layout(addition)
     outputs = unit.shapes[node.id][0][1 if layout == "NCHW" else -1]
     bias_shape = unit.shapes[bias.src.id][bias.src_output]

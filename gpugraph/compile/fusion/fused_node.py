@@ -1,4 +1,4 @@
-"""Fused nodes: one node in the place of a group, with the group's ops as its members."""
+"""Fused nodes: one node that replaces a group, with the group's ops as its members."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from gpugraph.ops.fusion.op_expressions import build
 
 
 class Kind:
-    """What is known of groups that differ in names alone.
+    """The shared properties of groups that differ only in their names.
 
-    is_kernel: whether each is one native kernel; None while that was not asked for.
+    is_kernel: whether each is one native kernel; None before the first check.
     """
 
     __slots__ = ("is_kernel", "layout")
@@ -30,9 +30,9 @@ class Kind:
 
 
 class Record:
-    """The nodes of a group, inputs first, as members; which tensors they take and give.
+    """The nodes of a group as members, inputs first, with the tensors that it reads and returns.
 
-    kinds: what is known of groups, by all that matters of them; it grows.
+    kinds: the kinds of groups so far, by all properties that matter; a new kind is added.
     """
 
     def __init__(
@@ -69,7 +69,9 @@ class Record:
         return Member(node.type, signature, fusible.call, fusible.expressions, sources, node.origin)
 
     def _sources(self, node: Node, slots: Sequence[int]) -> list[TensorId]:
-        """The tensors that a node takes, but on the host; those of others are inputs."""
+        """Return the tensors that a node reads, except on the host; outside ones are recorded as
+        inputs.
+        """
         edges = node.input_edges()
         if len(slots) < len(edges):
             edges = [edges[slot] for slot in slots]
@@ -80,7 +82,7 @@ class Record:
         return keys
 
     def _leave(self, node: Node, is_root: bool) -> list[TensorId]:
-        """The tensors of a node that others read; the first one if none at all reads any."""
+        """Return the tensors of a node that others read; the first one if none is read at all."""
         slots = set()
         is_read = False
         for edge in node._out:
@@ -95,7 +97,7 @@ class Record:
         return [(node.id, slot) for slot in sorted(slots)] if slots else []
 
     def is_one_kernel(self) -> bool:
-        """Whether there is one native kernel of all the nodes."""
+        """Return whether all the nodes together are one native kernel."""
         if self.kind.is_kernel is None:
             self.kind.is_kernel = self._builds_kernel()
         return self.kind.is_kernel
@@ -124,13 +126,13 @@ class Record:
 def _stored_shape(
     shape: tuple[int, ...], unit: Unit, key: int, slot: int
 ) -> tuple[int, ...] | None:
-    """The shape of an output where it is more than that of its value."""
+    """Return the shape of an output if it has more elements than its value, else None."""
     stored = unit.shapes[key][slot]
     return None if stored.num_elements() == prod(shape) else stored.sizes  # type: ignore[return-value]
 
 
 def rewrite(record: Record, tiled: bool) -> tuple[Node, str]:
-    """Puts a `_Fused` in the place of the nodes; it, and a line about it."""
+    """Replace the nodes by a `_Fused`; return it, and a line about it."""
     unit, group = record.unit, record.group
     fused = _add(unit, record, tiled)
     names = ", ".join(node.name for node in group)
@@ -142,7 +144,7 @@ def rewrite(record: Record, tiled: bool) -> tuple[Node, str]:
 
 
 def _add(unit: Unit, record: Record, tiled: bool) -> Node:
-    """The node, with all edges that led into the group and out of it."""
+    """Add the node, with all edges that led into the group and out of it."""
     last = record.group[-1]
     sources = [(_node(unit, key), slot) for key, slot in record.inputs]
     nodes = {node.id: node for node in record.group}
@@ -178,7 +180,7 @@ def _node(unit: Unit, key: int) -> Node:
 
 
 def _connect(unit: Unit, record: Record, fused: Node) -> None:
-    """Leads the group's control inputs to the node, and its outputs from it."""
+    """Redirect the group's control inputs to the node, and its outputs to come from it."""
     graph = unit.graph
     for node in record.group:
         if len(node._in) > len(node.input_types):

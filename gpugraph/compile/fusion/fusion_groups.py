@@ -1,16 +1,16 @@
 """Fuse: groups of ops become one step each.
 
-It looks at the whole placed graph, since fusing inside one device's partition can close a cycle
-through another device. An op joins the groups of what it reads where
-
-  - all go over the same space (`analysis/fusibility.py`), on the same device, in the same loop and
-    under the same condition; what has one number a row may be with what has a row of them,
-  - the value that it takes is known within a kernel: a sum over all rows isn't,
+The search covers the whole placed graph, since fusing inside one device's partition can close a
+cycle through another device. An op joins the groups of its inputs if
+  - all have the same iteration space (`analysis/fusibility.py`), device, loop and guard; values
+    with one number per row may be combined with values that have a whole row,
+  - the value that it reads is available within a kernel, which a sum over all rows isn't,
   - and no other input of the op depends on the group (the group stays convex).
 
-With a C compiler each group becomes one native kernel, at first by its ops' own kernels. Without
-one only large elementwise tensors are fused, and go tile by tile: small ones gain nothing, for they
-are in the cache in any case. `OptimizerOptions.opt_level` L0 leaves every op a step of its own.
+With a C compiler each group becomes one native kernel; until that is compiled, its ops' own kernels
+run. Without one, only large elementwise tensors are fused, and computed tile by tile: small ones
+gain nothing, as they stay in the cache in any case. `OptimizerOptions.opt_level` L0 leaves every op
+a separate step.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from gpugraph.graph.nodes.graph_walks import topological_order
 from gpugraph.graph.nodes.node_and_edge import Edge
 from gpugraph.graph.nodes.runtime_graph import Node
 
-MOST = 256
-"""What a group may weigh: a compiler's time grows faster than the source."""
+MAX_WEIGHT = 256
+"""The maximum weight of a group: a compiler's time grows faster than the source."""
 
 HEAVY = {"Sin": 16, "Cos": 16, "Tan": 16, "Pow": 8, "Erf": 4}
 """The weight of ops whose functions are long; all others weigh 1."""
@@ -39,14 +39,14 @@ HEAVY = {"Sin": 16, "Cos": 16, "Tan": 16, "Pow": 8, "Erf": 4}
 
 @compile_pass()
 def fuse(unit: Unit) -> Outcome:
-    """Replaces the nodes of each group of two or more by one `_Fused`."""
+    """Replace the nodes of each group of two or more by one `_Fused`."""
     if _is_off(unit):
         return "switched off: opt_level is L0", ()
     native = jit(unit.target.config)
     lines: list[str] = []
     count = 0
     search = _Search(unit, kernels_on(unit, native.is_on))
-    fused: dict[int, Node] = {}  # by the id of a root, what has it from now on
+    fused: dict[int, Node] = {}  # the new node by the id of each replaced root
     for group in search.groups():
         for record in _kernels(search, group):
             node, line = rewrite(record, group.is_tiled())
@@ -65,7 +65,7 @@ def _is_off(unit: Unit) -> bool:
 
 
 def grouping(unit: Unit) -> Mapping[int, Group]:
-    """By node id, the group that each op would be in if the graph stayed as it is."""
+    """Return, by node id, the group that each op would be in if the graph stayed unchanged."""
     if _is_off(unit):
         return {}
     search = _Search(unit, kernels_on(unit, jit(unit.target.config).is_on))
@@ -74,13 +74,13 @@ def grouping(unit: Unit) -> Mapping[int, Group]:
 
 
 def _kernels(search: _Search, group: Group) -> Iterator[Record]:
-    """The group, in as few parts as can be one kernel each."""
+    """Yield the group in as few parts as possible that are one kernel each."""
     todo = [group.nodes]
     while todo:
         nodes = todo.pop()
         if len(nodes) < 2:
             continue
-        if sum(HEAVY.get(node.type, 1) for node in nodes) <= MOST:
+        if sum(HEAVY.get(node.type, 1) for node in nodes) <= MAX_WEIGHT:
             record = Record(search.unit, nodes, search.candidates, search.roots, search.kinds)
             if not search.native[nodes[0].assigned_device] or record.is_one_kernel():
                 yield record
@@ -98,11 +98,11 @@ class _Search:
         self.candidates: dict[int, Fusible] = {}
         self.edges: dict[int, list[Edge]] = {}  # into candidates
         self.roots = {node.id for node in unit.roots}
-        self.kinds: dict[Hashable, Kind] = {}  # of groups that differ in names alone
+        self.kinds: dict[Hashable, Kind] = {}  # of groups that differ only in their names
         self.dependencies = Dependencies()
 
     def groups(self) -> list[Group]:
-        """What may be fused, each with its nodes in an order of inputs first."""
+        """Return the groups that may be fused, each with its nodes sorted inputs first."""
         unit, dependencies = self.unit, self.dependencies
         fusible = FusibleOps(unit, self.native)
         for node in unit.graph.op_nodes():
@@ -136,7 +136,7 @@ class _Search:
         return groups
 
     def _visit(self, node: Node, place: Hashable) -> None:
-        """Notes a node; one that may be fused joins a group of its inputs, or begins one."""
+        """Add a node; if it may be fused, it joins a group of its inputs, or begins one."""
         candidate = self.candidates.get(node.id)
         dependencies = self.dependencies
         if candidate is None:
@@ -159,12 +159,13 @@ class _Search:
     def _barred_groups(
         self, edges: Sequence[Edge], groups: Sequence[Group | None], reach_by_edge: Sequence[int]
     ) -> int:
-        """The bits of a node's groups that it can't join: a path from them to the node leads
-        through others, or a kernel knows what the node takes of them only when it is done.
+        """Return the bits of a node's groups that it can't join: a path from them to the node leads
+        through others, or the value that the node reads is complete only at the kernel's end.
 
-        By edge into the node: the group at its start, and all that this depends on.
+        groups and reach_by_edge: for each edge into the node, the group at its start, and all
+        groups that this depends on.
         """
-        if len(edges) == 1:  # no other path than this edge
+        if len(edges) == 1:  # there is no other path than this edge
             (group,) = groups
             return 0 if group is None or self._is_inside(edges[0]) else group.bits
         barred = 0
@@ -181,7 +182,7 @@ class _Search:
         return barred
 
     def _is_inside(self, edge: Edge) -> bool:
-        """Whether a kernel knows the value before all is done."""
+        """Return whether the value is available inside the kernel."""
         if edge.is_control:
             return True
         return self.candidates[edge.src.id].space.inside[edge.src_output]
@@ -190,14 +191,14 @@ class _Search:
 def _join(
     groups: Sequence[Group | None], barred: int, key: Hashable, sizes: Shape, is_native: bool
 ) -> tuple[Group | None, bool]:
-    """The group that takes in the groups of a node's inputs which stay convex with it, and whether
-    it is more than one of these. sizes: the node's."""
+    """Return the group that merges the groups of a node's inputs that stay convex with it, and
+    whether it merged more than one. sizes: the node's."""
     joined: Group | None = None
     has_taken_in = False
     for group in groups:
         if group is None or group is joined or group.key != key or group.bits & barred:
             continue
-        if group.into is not None:  # it is part of what is joined by now
+        if group.into is not None:  # it was merged into `joined` already
             continue
         common = _common(group.sizes, sizes, is_native)
         if common is None or (joined is not None and _depend(joined, group)):
@@ -212,12 +213,12 @@ def _join(
 
 
 def _depend(one: Group, other: Group) -> bool:
-    """Whether one of the groups depends on the other."""
+    """Return whether one of the groups depends on the other."""
     return bool(one.above & other.bits or other.above & one.bits)
 
 
 def _common(one: Shape, other: Shape, native: bool) -> Shape | None:
-    """The space of both, if one kernel may go over them."""
+    """Return the iteration space of both, if one kernel can cover them, else None."""
     if one == other:
         return one
     if not native or len(one) != len(other) or not one or one[:-1] != other[:-1]:

@@ -1,16 +1,16 @@
-"""Groups of ops in the making, and which groups each node depends on, while groups grow.
+"""Groups of ops under construction, and the groups that each node depends on, while groups grow.
 
-A set of groups is an integer with a bit for each. A group that took in others has their bits too.
-Between two calls of `Dependencies.put` holds:
+A set of groups is an integer with a bit for each. A group that merged others has their bits too.
+Between two calls of `Dependencies.put` these invariants hold:
 
-  - `above` of a group that is part of no other is all groups that it depends on, over any path,
-    without itself.
-  - A node depends on the groups that are noted for it, and on those that these depend on. Where
-    its note is of the current time, the note has them all.
-  - The time moves on whenever a group comes to depend on more, if a node or a group depends on it
-    (`_depended_on` has one of its bits). So a note of the current time misses nothing.
+  - `above` of a group that is not part of another is the set of all groups that it depends on, over
+    any path, without itself.
+  - A node depends on the groups in its note, and on their dependencies. If its note is of
+    the current time, the note has them all.
+  - The time advances whenever a group gets more dependencies, if a node or a group depends on it
+    (`_depended_on` has one of its bits). So a note of the current time is complete.
 
-What a node depends on is therefore brought up to date only where it is needed, and only if some
+The dependencies of a node are therefore updated only where they are needed, and only if some
 group has changed since.
 """
 
@@ -26,10 +26,10 @@ from gpugraph.graph.nodes.runtime_graph import Edge, Node, NodeClass
 
 @dataclass(eq=False, slots=True)
 class Group:
-    """Nodes that run as one, in an order of inputs first, over a space of `sizes`.
+    """Nodes that run as one, sorted inputs first, over an iteration space of `sizes`.
 
-    `bits` are its own and those of the groups it took in, `above` those of all groups that it
-    depends on. `key` is what groups must agree in to become one.
+    `bits` are its own and those of the groups merged into it, `above` those of all groups that it
+    depends on. Only groups of equal `key` can be merged.
     """
 
     key: Hashable
@@ -42,18 +42,18 @@ class Group:
     into: Group | None = field(default=None)
 
     def whole(self) -> Group:
-        """The group that this one is part of by now."""
+        """Return the group that this one is part of now."""
         group = self
         while group.into is not None:
             group = group.into
         return group
 
     def is_tiled(self) -> bool:
-        """Whether it goes tile by tile where there is no native kernel."""
+        """Return whether it is computed tile by tile if there is no native kernel."""
         return self.is_elementwise and is_large(self.sizes)
 
     def take_in(self, other: Group) -> None:
-        """Makes the other group part of this one."""
+        """Merge the other group into this one."""
         self.nodes += other.nodes
         self.has_taken_in = True
         self.bits |= other.bits
@@ -64,32 +64,32 @@ class Group:
 
 @dataclass(slots=True)
 class _Note:
-    """The groups that a node depends on, as bits, by what was so at a time."""
+    """The groups that a node depends on, as bits, valid at a time."""
 
     bits: int
     time: int
 
 
 class Dependencies:
-    """All groups, and on which of them nodes and groups depend. Nodes come inputs first."""
+    """All groups, and the groups that nodes and groups depend on. Nodes are added inputs first."""
 
     def __init__(self) -> None:
         self.groups: list[Group] = []  # by the number of their bit
-        self.group_of: dict[int, Group] = {}  # by node id; perhaps part of another by now
+        self.group_of: dict[int, Group] = {}  # by node id; may have been merged into another
         self._notes: dict[int, _Note] = {}  # by node id
         self._time = 0
-        self._depended_on = 0  # the groups on which a node or a group depends
-        self._of_loop: dict[Frame, int] = {}  # what a loop depends on: it runs as a whole
+        self._depended_on = 0  # the groups that a node or a group depends on
+        self._of_loop: dict[Frame, int] = {}  # dependencies of a loop, which runs as a whole
 
     def new_group(self, key: Hashable, sizes: Shape) -> Group:
-        """A group without nodes."""
+        """Return a new group without nodes."""
         group = Group(key, sizes, [], 1 << len(self.groups), True)
         self.groups.append(group)
         return group
 
     def note_alone(self, node: Node) -> None:
-        """Notes what a node depends on that stays outside of groups; nothing comes over an edge
-        that closes a loop."""
+        """Record the dependencies of a node outside of groups; an edge that closes a loop brings
+        none."""
         is_merge = node.node_class is NodeClass.MERGE
         bits = 0
         for edge in node._in:
@@ -99,10 +99,10 @@ class Dependencies:
         self._depended_on |= bits
 
     def note(self, node: Node, edges: Iterable[Edge]) -> tuple[list[int], list[Group | None], int]:
-        """Notes what a node depends on that may join a group.
+        """Record the dependencies of a node that may join a group.
 
-        edges: all edges into the node. Returns what it depends on by each, the groups at their
-        starts, and all that it depends on.
+        edges: all edges into the node. Returns the dependencies by each edge, the groups at the
+        starts of the edges, and all dependencies.
         """
         reach, groups, bits = [], [], 0
         group_of = self.group_of
@@ -110,21 +110,21 @@ class Dependencies:
             part = self.reach(edge.src)
             bits |= part
             reach.append(part)
-            groups.append(group_of.get(edge.src.id))  # whole since `reach`
+            groups.append(group_of.get(edge.src.id))  # `reach` has replaced merged groups
         self._notes[node.id] = _Note(bits, self._time)
         return reach, groups, bits
 
     def note_loop(self, node: Node, frame: Frame) -> None:
-        """Notes that all Exits of a loop depend on what any of its Enters depends on."""
+        """Record that all Exits of a loop depend on the dependencies of all of its Enters."""
         note = self._notes[node.id]
         if node.node_class is NodeClass.ENTER:
             self._of_loop[frame] = self._of_loop.get(frame, 0) | note.bits
         elif node.node_class is NodeClass.EXIT:
             note.bits |= self._of_loop[frame]
-            note.time = -1  # what the loop depends on may depend on more by now
+            note.time = -1  # the dependencies of the loop may be incomplete by now
 
     def reach(self, node: Node) -> int:
-        """The bits of the group that a node is in and of all that it depends on."""
+        """Return the bits of a node's group and of all groups that it depends on."""
         bits, key = 0, node.id
         note = self._notes.get(key)
         if note is not None:
@@ -139,7 +139,7 @@ class Dependencies:
         return bits | group.bits | group.above
 
     def _closure(self, bits: int) -> int:
-        """The groups, and all that they depend on by now."""
+        """Return the groups, and all that they depend on now."""
         todo = closure = bits
         while todo:
             group = self.groups[todo.bit_length() - 1].whole()
@@ -148,7 +148,7 @@ class Dependencies:
         return closure
 
     def put(self, node: Node, reach: int, group: Group, has_taken_in: bool) -> None:
-        """Makes the node part of the group, which may have taken in others for it. reach: all that
+        """Add the node to the group, which may have merged others for it. reach: all groups that
         the node depends on."""
         group.nodes.append(node)
         above = reach & ~group.bits
@@ -159,7 +159,7 @@ class Dependencies:
             self._pass_on(group)
 
     def _pass_on(self, grown: Group) -> None:
-        """Makes all that depends on a group depend on what that has come to depend on."""
+        """Propagate the new dependencies of a group to all groups that depend on it."""
         if not grown.bits & self._depended_on:
             return
         self._time += 1

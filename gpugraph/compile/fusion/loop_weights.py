@@ -1,16 +1,16 @@
-"""Weights: a product in a loop reads what stays the same as its tiles need it.
+"""Weights: loop-invariant transposes are hoisted, so that products read them in the order of tiles.
 
-  MatMul in a loop, whose second factor enters the loop once, transposed by the product
+  MatMul in a loop, whose second operand enters the loop once, transposed by the product
 
         W --> Enter --> MatMul(transpose_b)     becomes     W --> Transpose --> Enter --> MatMul
 
-Tiles read rows of the second factor side by side. Where few rows of the first one meet it, its
-panels are read where they are (`kernels/host/host_matmul.h`), but those of a transposed one are
-turned by each product. Transposed before the loop they are turned once, in memory of their own:
-that takes what some six iterations save.
+Tiles read adjacent rows of the second operand. If the first one has few rows, the panels of the
+second are read in place (`kernels/host/host_matmul.h`), but panels of a transposed operand are
+transposed by each product. With this pass they are transposed once, before the loop, into separate
+memory: this takes about the time that six iterations save.
 
-On the CPU, where there is native code, for products that go by tiles. Bits are the same: sums are
-in the order of k. `RewriterConfig.remapping`, as other such rules.
+On the CPU, if there is native code, for products that are computed by tiles. Results are bitwise
+equal: sums are in the order of k. Controlled by `RewriterConfig.remapping`, like other such rules.
 """
 
 from __future__ import annotations
@@ -28,16 +28,18 @@ from gpugraph.compile.unit.jit_settings import jit
 from gpugraph.devices.native import pays_by_tiles
 from gpugraph.graph.nodes.runtime_graph import Node
 
-_MOST_ROWS = 140
-"""Of the first factor: of more the panels of the second one are packed in any case."""
+_MAX_ROWS = 140
+"""The maximum number of rows of the first operand: with more, the second one's panels are packed in
+any case.
+"""
 
 
 @compile_pass("remapping")
 def weights(unit: Unit) -> Outcome:
-    """Turns such factors before their loops."""
+    """Transpose such operands before their loops."""
     native = jit(unit.target.config)
     natives = kernels_on(unit, native.is_on)
-    turned: dict[int, Node] = {}
+    transposed: dict[int, Node] = {}
     lines = []
     for node in unit.graph.op_nodes():
         if node.type != "MatMul" or not node.attrs["transpose_b"]:
@@ -47,18 +49,18 @@ def weights(unit: Unit) -> Outcome:
             continue
         if not _enters_once(enter) or not _reads_in_place(unit, node):
             continue
-        if enter.id not in turned:
-            turned[enter.id] = _turned(unit, enter)
-        unit.graph.update_edge(turned[enter.id], 0, node, 1)
+        if enter.id not in transposed:
+            transposed[enter.id] = _transposed(unit, enter)
+        unit.graph.update_edge(transposed[enter.id], 0, node, 1)
         node.attrs = {**node.attrs, "transpose_b": False}
         lines.append(f"{node.name}: {enter.name} is transposed before the loop")
     if lines:
         drop_unneeded(unit)
-    return f"{len(lines)} products in loops do not turn their weights", lines
+    return f"{len(lines)} products in loops with hoisted transposes", lines
 
 
 def _enters_once(node: Node) -> bool:
-    """Whether it brings a tensor, not a variable to be read, that is the same in all iterations."""
+    """Return whether the node enters a loop-invariant tensor, not a reference."""
     return (
         node.is_enter
         and bool(node.attrs.get("is_constant"))
@@ -68,17 +70,17 @@ def _enters_once(node: Node) -> bool:
 
 
 def _reads_in_place(unit: Unit, node: Node) -> bool:
-    """Whether it goes by tiles that read the second factor where it is."""
+    """Return whether the product is computed by tiles that read the second operand in place."""
     signature = node_signature(unit, node)
     if signature is None or node.output_types[0] not in (float32, float64):
         return False
     [(rows, columns)] = signature.output_shapes
     inner = signature.input_shapes[1][1]
-    return rows <= _MOST_ROWS and pays_by_tiles(rows, columns, inner) and are_ours(unit, [node])
+    return rows <= _MAX_ROWS and pays_by_tiles(rows, columns, inner) and are_ours(unit, [node])
 
 
-def _turned(unit: Unit, enter: Node) -> Node:
-    """An Enter of the transposed tensor."""
+def _transposed(unit: Unit, enter: Node) -> Node:
+    """Return an Enter of the transposed tensor."""
     edge = enter.input_edge(0)
     dtype = enter.output_types[0].base_dtype
     sizes = unit.shapes[enter.id][0].sizes
@@ -89,7 +91,7 @@ def _turned(unit: Unit, enter: Node) -> Node:
         *("Transpose", enter, [(edge.src, edge.src_output), (order, 0)]),
         attrs={"T": dtype, "Tperm": as_dtype(np.int32)},
         output_types=[dtype],
-        suffix="turned",
+        suffix="transposed",
         shapes=shapes,
     )
     unit.add_control_inputs(transpose, enter.control_inputs)

@@ -1,24 +1,24 @@
-"""Epilogues: a matrix product does what follows it before its results go to memory.
+"""Epilogues: a matrix product applies the ops after it before it stores its results.
 
-  MatMul or BatchMatMulV2, a Reshape that keeps the columns, if there is one, then BiasAdd (or Add,
+  MatMul or BatchMatMulV2, optionally a Reshape that keeps the columns, then BiasAdd (or Add,
   AddV2 of a vector along the columns), then Add, AddV2 or AddN of another tensor of that shape,
   then Relu, at least one of these: one `_FusedMatMul` or `_FusedBatchMatMulV2`
 
-No other op may take what lies in between, or wait for it. It takes the name of the last of the ops;
-where there is a Reshape, it stays before that, and the last becomes an Identity.
+No other op may read an intermediate result, or wait for it. The new op has the name of the last of
+the ops; if there is a Reshape, the product stays before it, and the last op becomes an Identity.
 
-Fusion puts the same ops into kernels of their own, with others around them. Both are weighed by
-the passes over memory. Apart, the product is written and read again. Together, the last result is
-written, and read by those of its group that take it. So an epilogue is made where that result is
-written in any case: it is fetched, or an op takes it that fusion would not put into the same
-kernel. If all that take it are in that kernel nothing is saved, and nothing is done; the results of
-a product before a softmax loss, or before a Tanh, are such. What is added must lie in memory
-anyway, too: what the same kernel would compute itself is no addend.
+The fuse pass would put the same ops into separate kernels, with others around them. The number of
+passes over memory decides. Without an epilogue, the product is written and read again. With one,
+the last result is written, and read by the members of its group that need it. So an epilogue pays
+if that result is written in any case: it is fetched, or read by an op that the fuse pass would not
+put into the same kernel. If all readers are in that kernel nothing is saved, and nothing is done;
+examples are the results of a product before a softmax loss, or before a Tanh. The tensor to add
+must be in memory anyway, too: a value that the same kernel would compute is no addend.
 
-Rounding differs from that of the ops apart: 16-bit types are rounded once, where cublasLt does all.
-On GPUs with kernels of their own, for floating types; on the CPU where there is native code, for
-products that go by tiles (`devices/native/tiled_products.py`). `RewriterConfig.remapping`, as other
-such rules.
+Rounding differs from that of the separate ops: with cublasLt, 16-bit types are rounded once.
+On GPUs with kernels, for floating types; on the CPU if there is native code, for products that are
+computed by tiles (`devices/native/tiled_products.py`). Controlled by `RewriterConfig.remapping`,
+like other such rules.
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ _VIEWS = ("Reshape", "Identity")
 
 @compile_pass("remapping")
 def epilogues(unit: Unit) -> Outcome:
-    """Replaces the last op of each such chain; the others are dropped."""
+    """Replace the last op of each such chain and drop the others."""
     native = jit(unit.target.config)
     natives = kernels_on(unit, native.is_on)
     if not any(natives.values()):
-        return f"{NO_GPU}, the CPU no native code: {native.reason}", ()
+        return f"{NO_GPU}, the CPU has no native code: {native.reason}", ()
     roots = {node.id for node in unit.roots}
     products = [
         node
@@ -70,12 +70,12 @@ def epilogues(unit: Unit) -> Outcome:
             chain = search.of(node)
             if chain is not None:
                 _put(replacing, chain)
-    return replacing.finish("products do what follows them")
+    return replacing.finish("products with fused epilogues")
 
 
 def _may_start(unit: Unit, node: Node, roots: set[int]) -> bool:
-    """Whether it is a product that one op alone takes, with a known number of columns: more than
-    one, for which cublasLt's bias is not to be trusted. On the CPU: that goes by tiles."""
+    """Return whether the node is a product with one reader and a known number of columns: more than
+    one, for which cublasLt's bias is unreliable. On the CPU it must be computed by tiles."""
     if node.type not in FUSED_PRODUCTS or node.output_types[0] not in FLOATING:
         return False
     taker = only_taker(node, roots)
@@ -90,21 +90,21 @@ def _may_start(unit: Unit, node: Node, roots: set[int]) -> bool:
 
 
 def _is_tiled(unit: Unit, node: Node) -> bool:
-    """Whether native code computes it by tiles."""
+    """Return whether native code computes it by tiles."""
     signature = node_signature(unit, node)
     if signature is None or node.output_types[0] not in (float32, float64):
         return False
     (a, b), [sizes] = signature.input_shapes[:2], signature.output_shapes
     if 0 in (*a, *b):
         return False
-    is_turned = node.attrs.get("transpose_a") or node.attrs.get("adj_x")
-    rows = sizes[-2] if len(b) > 2 or is_turned else prod(sizes[:-1])
-    return pays_by_tiles(rows, sizes[-1], a[-2 if is_turned else -1])
+    is_transposed = node.attrs.get("transpose_a") or node.attrs.get("adj_x")
+    rows = sizes[-2] if len(b) > 2 or is_transposed else prod(sizes[:-1])
+    return pays_by_tiles(rows, sizes[-1], a[-2 if is_transposed else -1])
 
 
 @dataclass
 class _Chain:
-    """A product, the Reshapes after it, the ops that it does too, and what brings what they add."""
+    """A product, the Reshapes after it, the ops fused into it, and the edges of their operands."""
 
     product: Node
     views: list[Node] = field(default_factory=list)
@@ -114,12 +114,12 @@ class _Chain:
 
     @property
     def last(self) -> Node:
-        """The op whose result it makes so far."""
+        """The op whose result the chain computes so far."""
         return [self.product, *self.views, *self.ops][-1]
 
 
 class _Search:
-    """Follows products. Ops that were added to the graph since then are in no group."""
+    """The search for chains. Ops that were added after the grouping are in no group."""
 
     def __init__(self, unit: Unit, roots: set[int], groups: Mapping[int, Group]) -> None:
         self.unit = unit
@@ -127,25 +127,25 @@ class _Search:
         self.groups = groups
 
     def of(self, product: Node) -> _Chain | None:
-        """What a product may do itself, if anything is saved by it."""
+        """Return the chain to fuse into a product, if that saves memory traffic."""
         chain = _Chain(product)
         edge = only_taker(product, self.roots)
         while edge is not None and self._is_view(edge):
             chain.views.append(edge.dst)
             edge = only_taker(edge.dst, self.roots)
-        while edge is not None and self._takes_in(chain, edge):
+        while edge is not None and self._try_append(chain, edge):
             edge = only_taker(edge.dst, self.roots)
         return chain if chain.ops and self._is_written(chain.last) else None
 
     def _is_view(self, edge: Edge) -> bool:
-        """Whether an op gives the same rows: a Reshape that keeps the columns."""
+        """Return whether an op keeps the rows: a Reshape that keeps the columns."""
         if edge.dst.type not in _VIEWS or edge.dst_input:
             return False
         before, after = (self._sizes(node, 0) for node in (edge.src, edge.dst))
         return bool(before) and bool(after) and before[-1] == after[-1]
 
-    def _takes_in(self, chain: _Chain, edge: Edge) -> bool:
-        """Makes an op part of the chain, if it may come after what is there."""
+    def _try_append(self, chain: _Chain, edge: Edge) -> bool:
+        """Append an op to the chain if it may come next; return whether it was appended."""
         node, done = edge.dst, chain.epilogue
         if "Relu" in done or not are_ours(self.unit, [node]):
             return False
@@ -173,7 +173,7 @@ class _Search:
         return self.unit.shapes[node.id][slot].sizes or ()
 
     def _is_bias(self, node: Node, other: Edge) -> bool:
-        """Whether an addition is of one number a column, which is a row of as many."""
+        """Return whether an addition adds one number per column: a row of that length."""
         bias_sizes, sizes = self._sizes(other.src, other.src_output), self._sizes(node, 0)
         layout = node.attrs.get("data_format", "NHWC")
         if layout not in ("NHWC", b"NHWC") and len(sizes) > 2:
@@ -182,7 +182,7 @@ class _Search:
         return bool(bias_sizes) and bias_sizes[-1] == sizes[-1] and all(size == 1 for size in ahead)
 
     def _is_addend(self, node: Node, other: Edge) -> bool:
-        """Whether it is of the whole shape, and in memory whatever is done."""
+        """Return whether the operand has the whole shape, and is stored in any case."""
         sizes = self._sizes(node, 0)
         if node.type == "BiasAdd" or not sizes or None in sizes:
             return False
@@ -195,7 +195,7 @@ class _Search:
         return group is not None and group is self.groups.get(other.id)
 
     def _is_written(self, last: Node) -> bool:
-        """Whether the result is written to memory even if the op is fused."""
+        """Return whether the result is written to memory even if the op is fused."""
         return last.id in self.roots or any(
             not (edge.is_control or self._are_together(last, edge.dst)) for edge in last._out
         )

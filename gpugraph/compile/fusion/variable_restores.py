@@ -1,10 +1,10 @@
-"""Restores: what is read from a checkpoint for variables has their shapes.
+"""Restores: tensors that are read from a checkpoint for variables have their shapes.
 
   RestoreV2, whose every tensor goes to an Assign of a variable, becomes `_RestoreSized`
 
-A RestoreV2 finds the sizes of its tensors when it runs, so that each is read into memory of its own
+A RestoreV2 finds the sizes of its tensors when it runs, so that each is read into separate memory
 and copied, and each Assign is bound in each run. With the sizes of the variables, which an Assign
-would ask for anyway, all memory is planned: that of the variables (`memory/initial_values.py`).
+requires anyway, all memory is planned, as the variables' own (`memory/initial_values.py`).
 """
 
 from __future__ import annotations
@@ -19,31 +19,31 @@ from gpugraph.graph.nodes.runtime_graph import Edge, Node, NodeClass
 
 @compile_pass()
 def restores(unit: Unit) -> Outcome:
-    """Replaces each RestoreV2 of which all tensors are assigned to variables on the host."""
+    """Replace each RestoreV2 whose tensors are all assigned to variables on the host."""
     roots = {node.id for node in unit.roots}
     lines = []
     for node in unit.graph.op_nodes():
         if node.type != "RestoreV2" or node.id in roots or not are_ours(unit, [node]):
             continue
-        ways = [_way(unit, node, slot, roots) for slot in range(len(node.output_types))]
-        if all(ways):
-            lines.append(f"{node.name}: into {len(ways)} variables")
-            _put(unit, node, ways)
+        paths = [_path(unit, node, slot, roots) for slot in range(len(node.output_types))]
+        if all(paths):
+            lines.append(f"{node.name}: into {len(paths)} variables")
+            _put(unit, node, paths)
     return f"{len(lines)} restores into variables", lines
 
 
-def _way(unit: Unit, node: Node, slot: int, roots: set[int]) -> list[Node]:
-    """The nodes from a tensor to the Assign that alone takes it, the last; none for another way."""
-    way: list[Node] = []
+def _path(unit: Unit, node: Node, slot: int, roots: set[int]) -> list[Node]:
+    """Return the nodes from a tensor to its only reader, an Assign; empty if the path differs."""
+    path: list[Node] = []
     taken, dtype = node._out, node.output_types[slot]
     while True:
         edges = [edge for edge in taken if not edge.is_control and edge.src_output == slot]
         if len(edges) != 1 or edges[0].dst.assigned_device != node.assigned_device:
             return []
         taker = edges[0].dst
-        way.append(taker)
+        path.append(taker)
         if taker.type == "Assign" and edges[0].dst_input == 1:
-            return way if _is_whole(unit, taker) else []
+            return path if _is_whole(unit, taker) else []
         if taker.node_class is not NodeClass.IDENTITY or taker.id in roots:
             return []
         if taker.output_types[0] is not dtype:
@@ -52,7 +52,7 @@ def _way(unit: Unit, node: Node, slot: int, roots: set[int]) -> list[Node]:
 
 
 def _is_whole(unit: Unit, assign: Node) -> bool:
-    """Whether an Assign sets all of a variable of a known shape, and to no other one."""
+    """Return whether an Assign sets the whole of a variable of a known shape and keeps it."""
     edge = assign.input_edge(0)
     shape = unit.shapes[edge.src.id][edge.src_output]
     return (
@@ -64,9 +64,9 @@ def _is_whole(unit: Unit, assign: Node) -> bool:
     )
 
 
-def _put(unit: Unit, node: Node, ways: Sequence[Sequence[Node]]) -> None:
-    """Puts a `_RestoreSized` in the place of `node`, and notes the shapes of what follows."""
-    assigns = [way[-1] for way in ways]
+def _put(unit: Unit, node: Node, paths: Sequence[Sequence[Node]]) -> None:
+    """Replace `node` by a `_RestoreSized`, and record the shapes of the nodes after it."""
+    assigns = [path[-1] for path in paths]
     edges = [assign.input_edge(0) for assign in assigns]
     shapes = [unit.shapes[edge.src.id][edge.src_output] for edge in edges]
     sources = [(edge.src, edge.src_output) for edge in node.input_edges()]
@@ -82,8 +82,8 @@ def _put(unit: Unit, node: Node, ways: Sequence[Sequence[Node]]) -> None:
         _move(unit, new, edge)
     if reason is not None:
         unit.reasons[new.id] = reason
-    for shape, way in zip(shapes, ways):
-        for passing in way[:-1]:
+    for shape, path in zip(shapes, paths):
+        for passing in path[:-1]:
             unit.shapes[passing.id] = [shape]
 
 

@@ -1,1 +1,1 @@
-"""From the client's graph to nodes: pruned, resource variables lowered, reads made again."""
+"""From the client's graph to nodes: pruned, resource variables lowered, reads repeated."""

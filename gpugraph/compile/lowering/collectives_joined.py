@@ -1,9 +1,9 @@
-r"""Collectives: each gets what follows from the inputs of all of its group.
+r"""Collectives: each member computes its result from the inputs of all members of its group.
 
-The members of a group are on one device each, in one run. Nothing has to meet: each member's input
-becomes a sum (or the like) of the inputs of all, on its own device, and the partition sends each
-input to each device once. Sums go in the order of devices, so that equal inputs give equal results
-everywhere.
+The members of a group are on one device each, in one run. No rendezvous is needed: each member's
+input becomes a sum (or the like) of the inputs of all, on its own device, and the partition sends
+each input to each device once. Sums are in the order of devices, so that equal inputs give equal
+results everywhere.
 
     gpu:0   x --> reduce            x ---> AddN --> reduce
                             becomes    \ /
@@ -33,17 +33,19 @@ _SENDS = "CollectiveBcastSend"
 
 @compile_pass()
 def collectives(unit: Unit) -> Outcome:
-    """Joins the members of each group; InvalidArgumentError where some are missing or don't fit."""
+    """Join the members of each group; InvalidArgumentError if some are missing or don't fit."""
     groups: dict[tuple[int, int], list[Node]] = defaultdict(list)
     for node in unit.graph.op_nodes():
         if node.node_class is NodeClass.COLLECTIVE:
             groups[node.attrs["group_key"], node.attrs["instance_key"]].append(node)
-    given = []
+    exchanged = []
     for keys, members in list(groups.items()):
         members.sort(key=lambda node: (node.requested_device, node.name))
         if unit.target.task and len(members) < members[0].attrs["group_size"]:
-            _give(unit, members)
-            given.append(f"{members[0].type} over processes, {len(members)} devices of this one")
+            _exchange(unit, members)
+            exchanged.append(
+                f"{members[0].type} over processes, {len(members)} devices of this one"
+            )
             del groups[keys]
             continue
         _check(unit, members)
@@ -53,15 +55,15 @@ def collectives(unit: Unit) -> Outcome:
             join = _reduced if members[0].type == "CollectiveReduce" else _gathered
             _join(unit, members, join)
     sizes = [f"{members[0].type} of {len(members)} devices" for members in groups.values()]
-    note = f", {len(given)} go on over processes" if given else ""
-    return f"{len(groups)} groups of collectives were joined{note}", [*sizes, *given]
+    note = f", {len(exchanged)} are completed across processes" if exchanged else ""
+    return f"{len(groups)} groups of collectives were joined{note}", [*sizes, *exchanged]
 
 
-def _give(unit: Unit, members: Sequence[Node]) -> None:
-    """Puts in the place of each member what gives its input to the worker, which does the rest.
+def _exchange(unit: Unit, members: Sequence[Node]) -> None:
+    """Replace each member by an op that gives its input to the worker, which does the rest.
 
-    What reads the results is in later stages of the run (`cluster/run_stages.py`), but for members
-    in a branch or a loop: these wait for the result, as for a queue.
+    The readers of the results are in later stages of the run (`cluster/run_stages.py`), except for
+    members in a branch or a loop: these wait for the result, as for a queue.
     """
     for member in members:
         sources = [(edge.src, edge.src_output) for edge in member._in if not edge.is_control]
@@ -87,14 +89,14 @@ def _give(unit: Unit, members: Sequence[Node]) -> None:
 def _exchanged(
     unit: Unit, member: Node, sources: Sequence[Source], attrs: Mapping[str, Any]
 ) -> Node:
-    """What waits for the result; a receiver gives an empty value."""
+    """Return an op that waits for the result; for a receiver its input is an empty value."""
     dtype = attrs["T"]
     if not sources:
         value = np.zeros((), dtype.as_numpy_dtype)
         sources = [(unit.add_constant(member, "nothing", value, dtype), 0)]
     node = unit.add_op("_CollectiveExchange", member, sources, attrs=attrs, output_types=[dtype])
     if DeviceSpec.from_string(node.requested_device).device_type != "CPU":
-        node.requested_device = "/device:CPU:0"  # others are waited for there
+        node.requested_device = "/device:CPU:0"  # the CPU waits for other processes
     return node
 
 
@@ -111,7 +113,7 @@ def _check(unit: Unit, members: Sequence[Node]) -> None:
             "one run",
         )
     if len({node.requested_device for node in members}) < size:
-        raise _refusal(first, "two members ask for the same device")
+        raise _refusal(first, "two members request the same device")
     if kinds == {"CollectiveBcast"} and senders != 1:
         raise _refusal(first, f"{senders} members send")
     for key in ("T", "group_size", "merge_op", "final_op"):
@@ -160,7 +162,7 @@ def _gathered(unit: Unit, member: Node, sources: Sequence[Source]) -> Source:
 def _add(
     unit: Unit, member: Node, op_type: str, sources: Sequence[Source], suffix: str, **attrs: Any
 ) -> Source:
-    """Adds an op of one output, of the member's dtype and on its device."""
+    """Add an op of one output, of the member's dtype and on its device."""
     dtype = member.attrs["T"]
     attrs = {"T": dtype, **attrs}
     node = unit.add_op(op_type, member, sources, attrs=attrs, output_types=[dtype], suffix=suffix)
@@ -168,7 +170,7 @@ def _add(
 
 
 def _broadcast(unit: Unit, members: Sequence[Node]) -> None:
-    """Gives the sender's output to all that take a receiver's."""
+    """Redirect all readers of a receiver's output to the sender's output."""
     sender = next(node for node in members if node.type == _SENDS)
     for member in members:
         if member is sender:

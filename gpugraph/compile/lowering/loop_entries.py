@@ -1,11 +1,12 @@
-"""What a loop starts with does not wait for what the loop computes.
+"""Loop entries: the inputs of a loop do not wait for the loop's own results.
 
-TensorFlow starts a loop variable whenever its first value is there, also after the other ones are
-done. A gradient that is built under `tf.control_dependencies` on the result of a loop makes use of
-it: the counter that its forward loop gets waits for that result. Here a loop is one step, which
-starts with all its variables; so the counter starts at once, and those that take its last value
-wait instead. Only what is the same whenever it is computed is let go: the constant that the counter
-starts with, and ops in the loop that read no variable and have no state.
+TensorFlow starts a loop variable as soon as its first value is available, even after the others
+have finished. A gradient that is built under `tf.control_dependencies` on the result of a loop
+relies on that: the counter that its forward loop gets waits for that result. Here a loop is one
+step, which starts with all its variables. So the counter starts at once, and the readers of its
+last value wait instead. Only ops whose results do not depend on time lose their control inputs:
+the constant that the counter starts with, and ops in the loop that read no variable and have no
+state.
 
     Exit --> [assign] - - -> count: a constant --> Enter          cut, and instead
                   |                                  ...
@@ -27,13 +28,13 @@ class _Wait(NamedTuple):
 
     edge: Edge
     source: Node
-    """What is waited for, outside of the loop."""
+    """The operation to wait for, outside of the loop."""
     enter: Node
-    """The Enter of the constant, or of what the op waits for."""
+    """The Enter of the constant, or of the value that the op waits for."""
 
 
 def start_loops_early(graph: RuntimeGraph) -> None:
-    """Lets nothing that a loop starts with wait for the loop's own result."""
+    """Remove waits of a loop's inputs for the loop's own result."""
     waits = list(_waits(graph))
     if not waits:
         return
@@ -61,7 +62,7 @@ def _waits(graph: RuntimeGraph) -> Iterator[_Wait]:
 
 
 def _only_waited_for(enter: Node) -> Iterator[Edge]:
-    """The control edges by which ops of a loop wait for an Enter that has no other use."""
+    """Yield the control edges by which ops of a loop wait for an Enter that has no other use."""
     copies = [edge.dst for edge in enter._out]
     if all(copy.is_identity and all(edge.is_control for edge in copy._out) for copy in copies):
         for copy in copies:
@@ -69,14 +70,14 @@ def _only_waited_for(enter: Node) -> Iterator[Edge]:
 
 
 def _is_pure(node: Node) -> bool:
-    """Whether a node computes the same from the same values, whenever it does."""
+    """Return whether a node computes the same from the same values at any time."""
     sources = [(edge.src, edge.src_output) for edge in node._in if not edge.is_control]
     reads = any(source.output_types[slot].is_ref_dtype for source, slot in sources)
     return node.is_op and not reads and not node.op_def.is_stateful
 
 
 def _following(nodes: list[Node], within: Frames | None = None) -> set[Node]:
-    """All that comes after some nodes, without what only a next iteration brings about.
+    """Return all successors of some nodes, without those reached only through a next iteration.
 
     within: follow values alone, also into next iterations, and stay in the frame of the nodes.
     """
@@ -95,7 +96,7 @@ def _following(nodes: list[Node], within: Frames | None = None) -> set[Node]:
 
 
 def _move(graph: RuntimeGraph, frames: Frames, wait: _Wait) -> None:
-    """Lets those wait instead who take from the loop what follows from the op there."""
+    """Move the wait to the nodes that read results of the op from the loop."""
     op, copy = wait.edge.dst, wait.edge.src
     entered = op if frames.at(op) is frames.at(wait.enter) else wait.enter
     for node in _following([entered], frames):

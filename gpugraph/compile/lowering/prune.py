@@ -2,13 +2,13 @@
 
 Reverse reachability over data and control inputs from fetches and targets. A fed tensor becomes
 an `_Arg` and cuts off its producers; each fetched tensor gets a `_Retval`. An op that is needed
-for another output keeps its place beside the `_Arg` of the fed one. What only waits for a fed
-placeholder, by a control edge, waits for its `_Arg`. A tensor that is connected to another is as
-fed with it. Resource variables become reference variables: see
+for another output is kept beside the `_Arg` of the fed one. A control dependency on a fed
+placeholder becomes one on its `_Arg`. A tensor that is connected to another is replaced by it.
+Resource variables become reference variables: see
 `compile/lowering/resource_variable_lowering.py`.
 
-A variable is placed once and stays, so that where it goes must not depend on which run comes
-first: ops of the whole graph that write it, or refer to it, are noted as its kin.
+A variable is placed once and stays, so its placement must not depend on which run comes
+first: ops of the whole graph that write it, or refer to it, are recorded as its kin.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
 
 def prune(target: Target, request: RunRequest) -> Unit:
-    """The unit with which compilation starts.
+    """Return the unit with which compilation starts.
 
     InvalidArgumentError naming the placeholders that are needed and not fed.
     """
     graph, feeds, fetches, targets, connections, done = request
     unit = Unit(request.key, target, RuntimeGraph(), feeds)
-    with unit.report("prune") as say:
+    with unit.report("prune") as set_outcome:
         fed = {graph.get_tensor_by_name(feed.name): feed for feed in feeds}
         needed = _needed(fed, fetches, targets, connections, done)
         _refuse_unfed(needed)
@@ -69,7 +69,7 @@ def prune(target: Target, request: RunRequest) -> Unit:
             _add_retval(unit, index, tensor, nodes, fed_by)
         unit.roots = [*unit.retvals, *(nodes[op] for op in targets)]
         start_loops_early(unit.graph)
-        say(f"{len(needed)} of {graph.version} operations are needed", ())
+        set_outcome(f"{len(needed)} of {graph.version} operations are needed", ())
     return unit
 
 
@@ -80,7 +80,7 @@ def _needed(
     connections: Mapping[Tensor, Tensor],
     done: Collection[Operation],
 ) -> list[Operation]:
-    """Operations that must be there, in the order in which they were made."""
+    """Return the operations that are needed, in order of creation."""
     if connections:
         fetches = [connections.get(tensor, tensor) for tensor in fetches]
     connected = {tensor.op: source.op for tensor, source in connections.items()}
@@ -154,11 +154,11 @@ def _add_op(graph: RuntimeGraph, op: Operation) -> Node:
 
 
 def _as_it_is(op: Operation) -> tuple[OpDef, dict[str, Any], Sequence[DType], Sequence[DType], str]:
-    """What an op that handles no resource variable is as a node, in the order of `Lowered`."""
+    """Return an op that handles no resource variable as a node, in the order of `Lowered`."""
     op_def, attrs = op._op_def, op._attrs
     if op_def.name == "VariableV2" and _is_resizable(op):
         attrs = {**attrs, "_resizable": True}
-    elif op_def.name == "PlaceholderWithDefault":  # not fed, so of the shape of its default
+    elif op_def.name == "PlaceholderWithDefault":  # not fed: it has its default's shape
         op_def, attrs = DECLARATIONS["Identity"].op_def, {"T": attrs["dtype"]}
     input_types = [tensor._dtype for tensor in op._inputs]
     for dtype in input_types:
@@ -170,14 +170,14 @@ def _as_it_is(op: Operation) -> tuple[OpDef, dict[str, Any], Sequence[DType], Se
 
 
 def _read_or_referred(op: Operation, dtypes: Sequence[DType]) -> list[DType]:
-    """The dtypes of inputs, references only where the op needs one."""
+    """Return the dtypes of inputs, with references only where the op needs them."""
     refs = ref_slots(op)
     return [dtype if slot in refs else dtype.base_dtype for slot, dtype in enumerate(dtypes)]
 
 
 def _referring(variable: Operation) -> list[Operation]:
-    """The ops of the whole graph that take a reference to the variable, or its handle, in no
-    order. What only reads it is none of them."""
+    """Return the ops of the whole graph that take a reference to the variable, or its handle, in no
+    order. Ops that only read it are not included."""
     referring: dict[Operation, None] = {}
     stack = [variable]
     while stack:
@@ -192,16 +192,16 @@ def _referring(variable: Operation) -> list[Operation]:
 
 
 def _is_resizable(variable: Operation) -> bool:
-    """Whether some op may give the variable another shape."""
+    """Return whether some op may give the variable another shape."""
     return any(
         op.type == "Assign" and not op.attrs["validate_shape"] for op in _referring(variable)
     )
 
 
 def _note_kin(unit: Unit, nodes: dict[Operation, Node]) -> None:
-    """For each variable, the ops outside this run that refer to it, as nodes without edges.
+    """Record, for each variable, the ops outside this run that refer to it, as nodes without edges.
 
-    What resizes a variable under one name does so under all its names.
+    If a variable is resizable under one name, it is so under all its names.
     """
     elsewhere = RuntimeGraph()
     variables = {op: node for op, node in nodes.items() if node.node_class is NodeClass.VARIABLE}

@@ -1,16 +1,15 @@
-"""Reread: what must run after a write of a variable reads what was written.
+"""Reread: an op that must run after a write of a variable reads the new value.
 
-A variable is read by one Identity, `name/read`, made with it, which all its users share. In a run
-that also writes the variable, that read comes before or after the write as it happens; a user
-that the program puts after the write (by a control dependency, or by taking a tensor that depends
-on it) means the new value, and sees it in TensorFlow, where the read is the variable's memory.
-Each such user gets a read of its own, after the writes it waits for. Users that wait for no write
-keep the shared read, which is a snapshot, as is every read that the program makes itself
-(`read_value`): see `compile/memory/memory_planning.py`. In a loop that writes
-the variable, an iteration's users see what the last one wrote, so that each iteration reads it
-anew.
+A variable is read by one Identity, `name/read`, created with it, which all its users share. In a
+run that also writes the variable, that read comes before or after the write in no defined order; a
+user that the program orders after the write (by a control dependency, or by taking a tensor that
+depends on it) expects the new value, and sees it in TensorFlow, where the read is the variable's
+memory. Each such user gets a separate read, after the writes that it waits for. Users that wait for
+no write keep the shared read, which is a snapshot, as is every read that the program creates itself
+(`read_value`): see `compile/memory/memory_planning.py`. In a loop that writes the variable, the
+users in an iteration see the value that the last one wrote, so each iteration reads it again.
 
-One walk in topological order: for each node, which writes it comes after, as bits of an integer.
+One topological walk computes, for each node, the writes that precede it, as bits of an integer.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ Key = tuple[str, str]
 
 @compile_pass()
 def reread(unit: Unit) -> Outcome:
-    """Gives users of a read that come after writes which the read does not wait for their own."""
+    """Give a separate read to users after writes that the shared read does not follow."""
     lines: list[str] = []
     if any(node.node_class is NodeClass.VARIABLE for node in unit.graph.op_nodes()):
         walk = _Walk(unit)
@@ -41,11 +40,11 @@ def reread(unit: Unit) -> Outcome:
             paths = ReadPaths(unit)
             for read, key in walk.reads:
                 lines += _split(walk, read, key, paths)
-    return f"{len(lines)} reads of variables were made again after a write", lines
+    return f"{len(lines)} reads of variables were repeated after a write", lines
 
 
 class _Walk:
-    """The writes of variables, numbered in topological order, and what comes after which."""
+    """The writes of variables, numbered in topological order, and the nodes that follow each."""
 
     def __init__(self, unit: Unit) -> None:
         self.writes: list[Node] = []
@@ -74,15 +73,15 @@ class _Walk:
         return topological_order(graph)
 
     def reached(self, node: Node) -> int:
-        """The bits of a node's ancestors, and its own if it writes; an Exit's are those of all
-        that its loop wrote."""
+        """Return the bits of the writes among a node's ancestors and itself; for an Exit also all
+        writes in its loop."""
         bits = self.after.get(node.id, 0) | self._written.get(node.id, 0)
         if node.node_class is NodeClass.EXIT:
             bits |= self._in_loop.get(self._frames.at(node), 0)
         return bits
 
     def of(self, bits: int) -> list[Node]:
-        """The writes whose bits these are."""
+        """Return the writes with these bits."""
         return [write for bit, write in enumerate(self.writes) if bits >> bit & 1]
 
     def _visit(self, node: Node, roots: dict[TensorId, Key], reads: list[tuple[Node, Key]]) -> None:
@@ -103,11 +102,11 @@ class _Walk:
 
 
 def _split(walk: _Walk, read: Node, key: Key, paths: ReadPaths) -> list[str]:
-    """New reads for the users of `read` that come after writes it does not come after, and for
+    """Add reads for the users of `read` that come after writes that it does not follow, and for
     those in a loop in which the variable is written."""
     bits = walk.bits_of[key]
     seen = walk.after[read.id] & bits
-    users: dict[_Place, list[Edge]] = {}
+    users: dict[_UserPosition, list[Edge]] = {}
     for edge, side in paths.users(read):
         if edge.dst.id not in walk.after:
             continue
@@ -115,7 +114,7 @@ def _split(walk: _Walk, read: Node, key: Key, paths: ReadPaths) -> list[str]:
         missed = walk.after[edge.dst.id] & bits & ~seen
         again = any(paths.repeats(frame, write) for write in walk.of(bits))
         if missed or again:
-            place = _Place(frame, side, missed, _anchors(walk, edge, missed))
+            place = _UserPosition(frame, side, missed, _anchors(walk, edge, missed))
             users.setdefault(place, []).append(edge)
     lines = []
     for place, edges in users.items():
@@ -126,9 +125,9 @@ def _split(walk: _Walk, read: Node, key: Key, paths: ReadPaths) -> list[str]:
     return lines
 
 
-class _Place(NamedTuple):
-    """Where some users of a variable are: a loop, the last branch before them, the writes
-    they come after, and what of theirs comes after those writes."""
+class _UserPosition(NamedTuple):
+    """The position of some users of a variable: a loop, the last branch before them, the writes
+    before them, and their inputs that come after those writes."""
 
     frame: Frame
     side: Node | None
@@ -137,8 +136,8 @@ class _Place(NamedTuple):
 
 
 def _anchors(walk: _Walk, edge: Edge, missed: int) -> frozenset[Node]:
-    """What a read for this user waits for, to come after the writes and to be alive with the user
-    (the writes themselves may be in branches that are not taken)."""
+    """Return the nodes that a read for this user must wait for, to come after the writes and to be
+    alive with the user (the writes themselves may be in branches that are not taken)."""
     user = edge.dst
     others = [
         other.src
@@ -149,9 +148,9 @@ def _anchors(walk: _Walk, edge: Edge, missed: int) -> frozenset[Node]:
 
 
 def _read_again(
-    paths: ReadPaths, read: Node, place: _Place, edges: list[Edge], later: list[Node]
+    paths: ReadPaths, read: Node, place: _UserPosition, edges: list[Edge], later: list[Node]
 ) -> str:
-    """One read for these users, after the writes they come after and before the `later` ones."""
+    """Add one read for these users, after the writes before them and before the `later` ones."""
     frame, side, _, anchors = place
     unit, graph = paths.unit, paths.unit.graph
     again = graph.copy_node(read)
@@ -162,7 +161,7 @@ def _read_again(
     if side is not None:
         graph.add_control_edge(side, again)
     unit.add_control_inputs(again, sorted(anchors, key=lambda node: node.id))
-    if side is None and not anchors:  # else what waits would die with a branch
+    if side is None and not anchors:  # else the writes would die with a branch
         for write in later:
             if paths.frames.at(write) is frame and not paths.leads(write, again):
                 graph.add_control_edge(again, write)

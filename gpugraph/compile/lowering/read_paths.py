@@ -20,7 +20,9 @@ class ReadPaths:
         self._sides: dict[tuple[int, int], Node] = {}
 
     def users(self, read: Node) -> Iterator[tuple[Edge, Node | None]]:
-        """The edges to all that use a read, and what is alive with the last branch between."""
+        """Yield the edges to all users of a read, each with a node alive on the last branch side
+        between.
+        """
         stack: list[tuple[Node, int, Node | None]] = [(read, 0, None)]
         while stack:
             node, slot, side = stack.pop()
@@ -36,7 +38,7 @@ class ReadPaths:
                     yield edge, side
 
     def frame_of(self, edge: Edge) -> Frame:
-        """The frame in which an edge's user takes its input."""
+        """Return the frame in which an edge's user takes its input."""
         frame = self.frames.at(edge.dst)
         if edge.dst.node_class is not NodeClass.ENTER:
             return frame
@@ -44,12 +46,12 @@ class ReadPaths:
         return frame.parent
 
     def repeats(self, frame: Frame, write: Node) -> bool:
-        """Whether a loop that holds `frame` holds the write too."""
+        """Return whether a loop around `frame` also contains the write."""
         loops = set(frame.up()) - {self.frames.root}
         return not loops.isdisjoint(self.frames.at(write).up())
 
     def leads(self, write: Node, read: Node) -> bool:
-        """Whether the read comes after the write."""
+        """Return whether the read comes after the write."""
         stack, seen = [read], {read.id}
         while stack:
             node = stack.pop()
@@ -62,7 +64,7 @@ class ReadPaths:
         return False
 
     def reference(self, read: Node, frame: Frame) -> tuple[Node, int]:
-        """The reference that `read` reads, inside a loop."""
+        """Return the reference that `read` reads, inside a loop."""
         edge = read.input_edge(0)
         if frame is self.frames.at(read) or frame.parent is None:
             return edge.src, edge.src_output
@@ -94,7 +96,7 @@ class ReadPaths:
         return entered
 
     def _side(self, switch: Node, slot: int) -> Node:
-        """A node that is alive with one output of a Switch, to wait for."""
+        """Return a node to wait for that is alive with one output of a Switch."""
         key = (switch.id, slot)
         if key not in self._sides:
             side = self._sides[key] = self.unit.add_identity(switch, slot, "side")

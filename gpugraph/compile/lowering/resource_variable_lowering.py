@@ -1,12 +1,12 @@
 """Lower: resource variables become reference variables, as an operation becomes a node.
 
-To the client a resource variable is a handle that ops read and change by. All passes know
-reference variables only: the handle's maker becomes a VariableV2 and the handle its reference,
-which goes by RefSwitch, RefEnter and so on; what takes a handle becomes its like for references.
-A read becomes an Identity that is not the variable's shared `read`, so that it stays a snapshot
-at its place: `compile/lowering/read_after_write.py` leaves it alone.
+To the client a resource variable is a handle, by which ops read and change it. The passes support
+reference variables only: the op that creates the handle becomes a VariableV2 and the handle its
+reference, which passes through RefSwitch, RefEnter and so on; an op that takes a handle becomes its
+counterpart for references. A read becomes an Identity that is not the variable's shared `read`, so
+that it stays a snapshot at its position: `compile/lowering/read_after_write.py` does not change it.
 
-Each of them runs where the variable is, whatever device was requested.
+Each of these nodes runs where the variable is, whatever device was requested.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from gpugraph.ops.framework.op_declaration import DECLARATIONS
 from gpugraph.ops.state.resource_variable_ops import LOWERED, Lowering
 
 _MAY_TAKE_HANDLES = {*HANDLE_MOVES, "GuaranteeConst", "IdentityN"}
-"""Types of ops, beside those of `LOWERED` (which grows as op families load), that may have to do
-with resource variables."""
+"""Types of ops, in addition to those of `LOWERED` (which grows as op families load), that may
+handle resource variables."""
 
 
 class Lowered(NamedTuple):
-    """What an operation is as a node."""
+    """An operation as a node."""
 
     op_def: OpDef
     attrs: dict[str, Any]
@@ -44,7 +44,7 @@ class Lowered(NamedTuple):
 
 
 def lowered(op: Operation) -> Lowered | None:
-    """What stands for the operation; None where it has to do with no resource variable."""
+    """Return the operation as a node; None if it handles no resource variable."""
     if op._op_def.name not in LOWERED and op._op_def.name not in _MAY_TAKE_HANDLES:
         return None
     if op._op_def.name == "IdentityN":
@@ -98,7 +98,7 @@ def _lowering(op: Operation) -> Lowering | None:
 
 
 def _dtype(tensor: Tensor) -> DType:
-    """What a tensor is as a node's output: a reference where it is the handle of a variable."""
+    """Return the dtype of a tensor as a node's output: a reference for the handle of a variable."""
     maker = handle_maker(tensor) if tensor._dtype is resource else None
     if maker is None:
         return tensor._dtype.base_dtype
@@ -107,7 +107,7 @@ def _dtype(tensor: Tensor) -> DType:
 
 
 def _attrs(op: Operation, op_def: OpDef, lowering: Lowering, maker: Operation) -> dict[str, Any]:
-    """Those of its own that the node's op type has, under its names, and the variable's."""
+    """Return the op's attrs that the node's op type has, renamed for it, and the variable's."""
     dtype, shape = maker._attrs["dtype"], maker._attrs["shape"]
     attrs = {key: attr.default for key, attr in op_def.attrs.items() if attr.has_default}
     for key in op_def.attrs:
@@ -121,7 +121,7 @@ def _attrs(op: Operation, op_def: OpDef, lowering: Lowering, maker: Operation) -
         attrs["_of_handle"] = True
     known = shape.is_fully_defined()
     if op is maker:
-        attrs["_by_handle"] = True  # runs wait for each other: `devices/variable_access.py`
+        attrs["_by_handle"] = True  # runs wait for each other: see `devices/variable_access.py`
     if op is maker and not known:
         attrs |= {"shape": TensorShape.of(None), "_resizable": True}
     elif op.type == "AssignVariableOp":
@@ -129,12 +129,12 @@ def _attrs(op: Operation, op_def: OpDef, lowering: Lowering, maker: Operation) -
     elif op.type == "ResourceGather":
         attrs["Taxis"] = int32
     if not any(arg.is_ref for arg in op_def.inputs) and op.type != "ResourceGatherNd":
-        attrs["_class"] = maker.colocation_groups()  # it is read where it is, if that is possible
+        attrs["_class"] = maker.colocation_groups()  # read on the variable's device if possible
     return attrs
 
 
 def ref_slots(op: Operation) -> frozenset[int]:
-    """The inputs that must be references: others that are given one read the variable."""
+    """Return the inputs that must be references: a reference at any other input is read."""
     lowering = _lowering(op)
     return _slots(op._op_def if lowering is None else DECLARATIONS[lowering.op_type].op_def, op)
 
@@ -148,15 +148,15 @@ _NO_SLOTS: frozenset[int] = frozenset()
 
 
 def add_axis(unit: Unit, op: Operation, node: Node) -> None:
-    """Gives what a ResourceGather became the axis, which the op type implies."""
+    """Add the axis, which a ResourceGather implies, to the node that replaces it."""
     axis = unit.add_constant(node, "axis", np.array(op.attrs["batch_dims"], np.int32))
     variable = node.input_edge(0).src
-    unit.graph.add_control_edge(variable, axis)  # so that it is in the same loop
+    unit.graph.add_control_edge(variable, axis)  # which puts it in the same loop
     unit.graph.add_edge(axis, 0, node, 2)
 
 
 def refuse_handle(tensor: Tensor) -> None:
-    """InvalidArgumentError for a handle that is to be fetched: it is no value."""
+    """Raise InvalidArgumentError for a fetched handle of a variable, which has no value."""
     maker = handle_maker(tensor) if tensor._dtype is resource else None
     if maker is not None:
         raise InvalidArgumentError(

@@ -3,12 +3,12 @@
     v = v - (v - a) * 0.1        two reads and two writes, of which the program orders no pair:
     v = v - (v - b) * 0.1        if both read first, the second write undoes the first
 
-A read that only feeds one write, all that lies between them, and the write are one update. Where a
-run writes a variable several times, each update reads after the write that was created before its
-own, in the same loop. So no update is lost, whether it is an `assign_sub` of a moving average, a
-layer that is applied twice, or an optimizer's step. A read that anything else uses as well (a
-fetch, another variable's update) stays where it is, and the program's own order wins: no edge is
-added that would close a cycle.
+A read that feeds only one write, the ops between them, and the write are one update. If a run
+writes a variable several times, each update reads after the previous write in order of creation, in
+the same loop. So no update is lost, whether it is an `assign_sub` of a moving average, a layer that
+is applied twice, or an optimizer's step. A read with any other use (a fetch, another variable's
+update) stays where it is, and the program's own order takes precedence: no edge is added that would
+close a cycle.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
 Key = tuple[str, str]
 
-_OTHER = 1  # the bit of all that is no write of the variable
+_OTHER = 1  # the bit of all nodes that do not write the variable
 
 
 @compile_pass()
@@ -45,7 +45,9 @@ def serial(unit: Unit) -> Outcome:
 
 
 def _writes_repeat(unit: Unit) -> bool:
-    """Whether some variable may be written twice: a quick look at where references come from."""
+    """Return whether some variable may be written twice, by a quick look at the origin of
+    references.
+    """
     seen: set[Key] = set()
     for node in unit.graph.op_nodes():
         decl = DECLARATIONS.get(node.type)
@@ -59,7 +61,7 @@ def _writes_repeat(unit: Unit) -> bool:
 
 
 def _variable_behind(node: Node, slot: int) -> Node | None:
-    """Return the variable that an input refers to; None where that takes a closer look."""
+    """Return the variable that an input refers to; None if that requires a closer look."""
     while node.node_class is not NodeClass.VARIABLE:
         if not node._in:
             return None
@@ -69,7 +71,7 @@ def _variable_behind(node: Node, slot: int) -> Node | None:
 
 @dataclass(eq=False)
 class _Variable:
-    """The writes of one variable, in order (of creation where the program has none), its reads."""
+    """The reads of one variable, and its writes in order (of creation if the program has none)."""
 
     writes: list[Node] = field(default_factory=list)
     reads: list[Edge] = field(default_factory=list)
@@ -130,7 +132,7 @@ class _Serializer:
         return repeated
 
     def _by_creation(self, writes: list[Node]) -> list[Node]:
-        """Return writes in the order of their creation, each after those that it waits for."""
+        """Return writes in the order of their creation, each after the writes that it waits for."""
         writes = sorted(writes, key=lambda node: node.id)
         if self.in_order:
             return writes
@@ -173,8 +175,8 @@ class _Serializer:
     def _feeding(self, variable: _Variable) -> dict[int, list[Edge]]:
         """Return, for each write, the edges from reads of the variable that feed nothing else.
 
-        Where the read is one that the program made, the edge leads into it; where it is the one
-        that all users of a reference variable share, the edges lead from it to its users.
+        If the program created the read, the edge leads into it; if it is the read that all users of
+        a reference variable share, the edges lead from it to its users.
         """
         bits = {write.id: _OTHER << index for index, write in enumerate(variable.writes, 1)}
         reached = self._reached(variable, bits)
@@ -216,19 +218,19 @@ class _Serializer:
     # -- edges
 
     def _may_wait(self, node: Node, earlier: Node) -> bool:
-        """Whether a node can run after `earlier` without a cycle."""
+        """Return whether a node can run after `earlier` without a cycle."""
         if self.in_order and earlier.id < node.id:
             return True
         return not self.paths.leads(node, earlier)
 
     def _wait(self, node: Node, earlier: Node) -> None:
-        """Let a node run after a write, which may be in a branch that is not taken."""
+        """Make a node run after a write, which may be in a branch that is not taken."""
         if self._guard(earlier) != ALWAYS and self._guard(earlier) != self._guard(node):
             earlier = self._trigger(earlier)
         self.graph.add_control_edge(earlier, node)
 
     def _trigger(self, write: Node) -> Node:
-        """Return a node that runs after a write, and also where the write does not run."""
+        """Return a node that runs after a write, and also if the write does not run."""
         if write.id not in self.triggers:
             trigger = self.unit.add_op("ControlTrigger", write, attrs={}, suffix="done", device="")
             self.graph.add_control_edge(write, trigger)
@@ -237,9 +239,9 @@ class _Serializer:
         return self.triggers[write.id]
 
     def _read_after(self, edge: Edge, earlier: Node, write: Node) -> None:
-        """Let the read at the start of an update come after the write before the update.
+        """Make the read at the start of an update come after the previous update's write.
 
-        The read leads to nothing but the update's write, so that no cycle arises.
+        The read leads only to the update's write, so that no cycle arises.
         """
         frame = self.paths.frames.at(write)
         reader = edge.dst

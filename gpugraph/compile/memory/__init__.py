@@ -1,1 +1,1 @@
-"""One order for all devices, and where each tensor lives."""
+"""Memory planning: one order for all devices, and the location of each tensor."""

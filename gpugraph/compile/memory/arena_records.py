@@ -1,4 +1,4 @@
-"""Memory as records: what is in each device's arena, and at its peak; what loops keep beside it."""
+"""Memory as records: the buffers of each device's arena, its peak, and the memory of loops."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 from gpugraph.plan import ArenaRecord, BufferRecord, LoopRecord
 
 _KEPT_INPUT = {"StackPushV2": 1, "TensorArrayWriteV3": 2}
-"""By op type, the input that is kept for later."""
+"""The index of the input that is kept for later, by op type."""
 
 
 def arena_records(unit: Unit) -> dict[str, ArenaRecord]:
-    """The arena of each device that has one, by its full name."""
+    """Return the arena of each device that has one, by its full name."""
     nodes = {node.id: node for node in unit.order}
     buffers: dict[str, dict[int, BufferRecord]] = {device: {} for device in unit.arena_sizes}
     for (node_id, slot), home in unit.homes.items():
@@ -28,7 +28,9 @@ def arena_records(unit: Unit) -> dict[str, ArenaRecord]:
 
 
 def loop_records(unit: Unit) -> tuple[LoopRecord, ...]:
-    """What an iteration of each loop keeps on each device, in the order of the plan."""
+    """Return the memory that an iteration of each loop keeps on each device, in the order of the
+    plan.
+    """
     if unit.flow is None:
         return ()
     frames = unit.flow.frames
@@ -61,7 +63,7 @@ def _buffer(unit: Unit, node: Node, slot: int, home: Home) -> BufferRecord:
 
 
 def _maker(unit: Unit, node: Node, slot: int) -> tuple[str, Any]:
-    """The op that makes an output, and the user's line: of a fused node's, one of its members."""
+    """Return the op (of a fused node, the member) that computes an output, and the user's line."""
     if node.node_class is NodeClass.ARG:
         return unit.feeds[node.attrs["index"]].name.partition(":")[0], node.origin
     if node.type != "_Fused":
@@ -87,9 +89,10 @@ def _record(unit: Unit, device: str, buffers: list[BufferRecord]) -> ArenaRecord
 
 
 def first_beyond(arena: ArenaRecord, available: int) -> tuple[int, BufferRecord]:
-    """The first place at which the tensors of an arena exceed some bytes, and the one that does.
+    """Return the first position at which the tensors of an arena exceed some bytes, and the one
+    that does.
 
-    Where they never do, since no hole holds them all, those of the peak.
+    If none does (fragmentation is the reason), return the peak and its largest tensor.
     """
     total, place, last = 0, arena.place, arena.at_peak()[0]
     ends = sorted(arena.buffers, key=lambda buffer: buffer.last)

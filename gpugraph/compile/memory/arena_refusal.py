@@ -1,4 +1,4 @@
-"""Errors of steps that are refused before any of their kernels runs: memory does not suffice."""
+"""Errors of steps that are refused before any of their kernels runs: out of memory."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NONE_HAS_RUN = "None of its kernels has run."
 
 
 def arena_refused(unit: Unit, device: Device) -> ResourceExhaustedError:
-    """The error of an arena for which a device has no room."""
+    """Return the error of an arena that does not fit a device."""
     arena = arena_records(unit)[device.name]
     available = largest_hole(device)
     place, tensor = first_beyond(arena, arena.bound - 1 if available is None else available)
@@ -44,9 +44,9 @@ def arena_refused(unit: Unit, device: Device) -> ResourceExhaustedError:
 
 
 def part_of_room(unit: Unit, device: Device) -> float:
-    """The part that an arena has of what the device has left; for it idle plans are given up.
+    """Return the arena size as a part of the device's free memory, dropping idle plans if needed.
 
-    ResourceExhaustedError where it is more than that.
+    ResourceExhaustedError if it is larger than that.
     """
     needed = unit.arena_sizes.get(device.name, 0)
     if needed > _room(device):
@@ -57,7 +57,7 @@ def part_of_room(unit: Unit, device: Device) -> float:
 
 
 def _room(device: Device) -> float:
-    """The bytes that are not in use, whether in one place or not."""
+    """Return the number of bytes that are not in use, contiguous or not."""
     stats = device.allocator.get_stats()
     return inf if stats.bytes_limit is None else stats.bytes_limit - stats.bytes_in_use
 
@@ -65,7 +65,7 @@ def _room(device: Device) -> float:
 def refused_beside_arena(
     unit: Unit, node: Node, device: Device, error: ResourceExhaustedError
 ) -> ResourceExhaustedError:
-    """The error of what a node needs besides the arena, as scratch, while its plan is bound."""
+    """Return the error of scratch memory that a node needs in addition to the arena, at binding."""
     arena, hole = unit.arena_sizes.get(device.name, 0), largest_hole(device)
     lines = [
         f"It is needed besides the step's arena of {human_readable_bytes(arena)}. {_NONE_HAS_RUN}"

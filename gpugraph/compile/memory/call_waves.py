@@ -1,10 +1,10 @@
-"""Waves: depths by which calls of the user's functions that may wait for each other come together.
+"""Waves: depths at which calls of the user's functions that may wait for each other are scheduled.
 
-    depth   0 x  get  |  1 y = 2x  get+1  |  2 put(y)          `get` waits for ever
-    waves   x  y  |  get  put  |  get+1                        both are called at the same time
+  depth   0 x  get  |  1 y = 2x  get+1  |  2 put(y)          `get` waits forever
+  waves   x  y  |  get  put  |  get+1                        both are called at the same time
 
-A wave has what needs no call of its own or a later wave, and at its end, at one depth, its calls:
-none of them needs another. `compile/steps/concurrent_calls.py` makes one step of them.
+A wave has the ops that need no call of their own or a later wave, and at its end, at one depth, its
+calls: none of them needs another. `compile/steps/concurrent_calls.py` makes one step of them.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ I = TypeVar("I", bound=Item)  # noqa: E741 - an item of a level
 
 
 def calls(unit: Unit) -> set[Item]:
-    """The nodes that may wait, if there are several, or one that waits for other runs.
+    """Return the nodes that may wait, if there are several, or one that waits for other runs.
 
-    A single function of the user's takes its place in the order as any op does.
+    A single function of the user's is ordered like any op.
     """
     kernel_by_node = dict(_waiting(unit))
     waits_for_runs = any(kernel.gives_up for kernel in kernel_by_node.values())
@@ -33,12 +33,12 @@ def calls(unit: Unit) -> set[Item]:
 
 
 def may_wait(unit: Unit) -> bool:
-    """Whether a run may wait for other runs, or for the user's functions."""
+    """Return whether a run may wait for other runs, or for the user's functions."""
     return next(_waiting(unit), None) is not None
 
 
 def _waiting(unit: Unit) -> Iterator[tuple[Node, Call]]:
-    """The nodes that may wait, with their kernels."""
+    """Yield the nodes that may wait, with their kernels."""
     kernels: dict[str, Call] = {}
     for node in unit.graph.op_nodes():
         if node.type not in kernels:
@@ -48,13 +48,13 @@ def _waiting(unit: Unit) -> Iterator[tuple[Node, Call]]:
 
 
 def _kernel(node: Node) -> Call:
-    entry = find_kernel(node.type, "CPU", node.attrs)  # what may wait runs on the host
+    entry = find_kernel(node.type, "CPU", node.attrs)  # ops that may wait run on the host
     kernel = None if entry is None else entry.kernel
     return kernel if isinstance(kernel, Call) else Call()
 
 
 def followers(unit: Unit) -> Callable[[Node], Iterable[Node]]:
-    """What comes after a node of a graph without control flow."""
+    """Return a function that lists the successors of a node, for a graph without control flow."""
     received = defaultdict(list)
     for send, recv in unit.send_recv_pairs:
         received[send].append(recv)
@@ -64,7 +64,7 @@ def followers(unit: Unit) -> Callable[[Node], Iterable[Node]]:
 def in_waves(
     depth: Mapping[I, int], after: Callable[[I], Iterable[I]], calling: Collection[Item]
 ) -> dict[I, int]:
-    """The depths, by wave: each item still comes before those `after` it."""
+    """Return the depths by wave: each item still comes before those `after` it."""
     wave = dict.fromkeys(depth, 0)
     for item in sorted(depth, key=depth.__getitem__):
         beyond = wave[item] + (item in calling)

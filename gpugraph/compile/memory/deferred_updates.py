@@ -1,13 +1,13 @@
-"""Deferred updates: small updates of variables on GPUs, put off until they stand side by side.
+"""Deferred updates: small updates of variables on GPUs are delayed until they are adjacent.
 
-    by depth   dW3  Adam(W3)  dW2  Adam(W2)  dW1  Adam(W1)  train
-    later      dW3  dW2  dW1  Adam(W3)  Adam(W2)  Adam(W1)  train
+  by depth   dW3  Adam(W3)  dW2  Adam(W2)  dW1  Adam(W1)  train
+  later      dW3  dW2  dW1  Adam(W3)  Adam(W2)  Adam(W1)  train
 
 so that they are enqueued on the GPU as one launch (`compile/steps/launch_joining.py`). An update
-comes right before the first op that needs it, or touches a variable that it writes or takes: what
-saw a variable before an update, or after it, still does. What it takes is kept until then, so that
-large updates, whose launch is nothing beside their work, stay where they are, as does what is in a
-branch or a loop.
+runs right before the first op that needs it, or that uses a variable that it writes or reads: each
+op still sees a variable before or after the same updates. The inputs of an update live until then,
+so large updates, whose launch is negligible compared to their work, are not delayed, nor are
+updates in a branch or a loop.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from gpugraph.graph.nodes.runtime_graph import Node
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
 LARGE = 4 << 20
-"""Bytes of a variable from which an update stays where it is."""
+"""The size of a variable in bytes from which its updates are not delayed."""
 
 PART = 32
-"""Variables whose updates are put off have at most 1 / PART of a device's memory."""
+"""Variables with delayed updates take at most 1 / PART of a device's memory."""
 
 Key = tuple[str, str]
 Rank = tuple[int, int, int, int, bool, int]
 
 
 def later(unit: Unit) -> int:
-    """Changes `unit.order`; how many updates were put off."""
+    """Reorder `unit.order` and return the number of delayed updates."""
     devices = {device.name: device for device in unit.target.devices if device.has_kernels}
     if not devices or is_off(JOIN):
         return 0
@@ -58,13 +58,13 @@ def later(unit: Unit) -> int:
 
 
 def _bytes(unit: Unit, variable: Node) -> int:
-    """A variable's size; one that is not known is large."""
+    """Return a variable's size; an unknown one counts as large."""
     elements = unit.shapes[variable.id][0].num_elements()
     return LARGE if elements is None else elements * variable.output_types[0].base_dtype.itemsize
 
 
 def _written(unit: Unit, node: Node, refers: dict[tuple[int, int], Key]) -> set[Key]:
-    """The variables that a node writes, where it may be put off."""
+    """Return the variables that a node writes if it may be delayed; else an empty set."""
     decl = DECLARATIONS.get(node.type)
     if decl is None or not decl.writes:
         return set()
@@ -79,7 +79,7 @@ def _written(unit: Unit, node: Node, refers: dict[tuple[int, int], Key]) -> set[
 
 
 def _places(unit: Unit, moving: set[int], refers: dict[tuple[int, int], Key]) -> dict[int, Rank]:
-    """The rank of each node: those that are put off come right before that of another."""
+    """Return the rank of each node: delayed ones get a rank right before that of another node."""
     ranks = {device.name: index for index, device in enumerate(unit.target.devices)}
     starts = _starts(unit)
     places: dict[int, Rank] = {}
@@ -101,8 +101,8 @@ def _places(unit: Unit, moving: set[int], refers: dict[tuple[int, int], Key]) ->
 
 
 def _right_before(after: Iterable[Rank], end: int, alone: bool, device: int, position: int) -> Rank:
-    """The place before all of `after`: with others that are put off until the same node, those
-    that some of them need first, then by device, those that are captured with nothing last."""
+    """Return the rank before all of `after`: among updates delayed to the same node, first those
+    that others need, then by device, with updates that can't be captured together last."""
     first, row = end, 0
     for place, is_node, other, *_ in sorted(after)[:1]:
         first, row = place, 0 if is_node else other - 1
@@ -110,7 +110,7 @@ def _right_before(after: Iterable[Rank], end: int, alone: bool, device: int, pos
 
 
 def _starts(unit: Unit) -> list[int]:
-    """Of each place in the order, where the outermost loop that it is in begins."""
+    """Return, for each position in the order, the start of the outermost loop around it."""
     if unit.flow is None:
         return list(range(len(unit.order)))
     frames = unit.flow.frames

@@ -1,19 +1,19 @@
 """Order: one sequence for all devices, by (depth, device, write or not, creation).
 
 Depth is the length of the longest path to an op, counted over the whole graph with Send->Recv as
-an edge, so that one thread never meets a Recv before its Send. What writes a variable comes after
-all else of its depth: a read of equal depth is from before it, whichever the program made first,
-as in TensorFlow, where a read has nothing to wait for. What gives a collective over processes its
-input comes before all else of its depth. Where there is control flow, ops that live
-under one condition stay together as long as they can, and a loop's ops take the place of the
-loop, in an order of their own: Enters, Merges, all else. Of the order that this gives, small
-updates of variables on GPUs are deferred (`deferred_updates`).
+an edge, so that one thread never reaches a Recv before its Send. An op that writes a variable comes
+after all others of its depth: a read of equal depth sees the value before it, whichever the program
+created first, as in TensorFlow, where a read waits for nothing. Inputs of a collective over
+processes come before all else of their depth. With control flow, ops under one condition stay
+together as long as possible, and a loop's ops take the position of the loop, in their own
+order: Enters, Merges, all others. In the resulting order, small updates of variables on GPUs are
+deferred (`deferred_updates`).
 
-Calls of the user's functions may wait for each other, and ops on queues for other runs. So where
-there are several calls, or such an op, the order has waves (`call_waves`): first all that needs
-none of them, and at its end, at one depth, those that need no other; then what needs these, and so
-on. The calls of one wave run at the same time (`compile/steps/concurrent_calls.py`). Heavy matrix
-products that do not need each other are brought together last (`side_by_side`).
+Calls of the user's functions may wait for each other, and ops on queues for other runs. So if there
+are several calls, or such an op, the order has waves (`call_waves`): first all ops that need none
+of them, and at its end, at one depth, the calls that need no other; then the ops that need these,
+and so on. The calls of one wave run concurrently (`compile/steps/concurrent_calls.py`). Last, large
+independent matrix products are brought together (`side_by_side`).
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from gpugraph.graph.nodes.loop_frames import Frame, is_loop_merge
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 
 _FIRST = "_CollectiveInput"
-"""What comes before all else of its depth: others wait for it while this task computes on."""
+"""The op type that comes first in its depth: other tasks wait for it while this one computes on."""
 
 
 @compile_pass()
 def order(unit: Unit) -> Outcome:
-    """Fills `unit.order` and `unit.depth`; InvalidArgumentError names the cycle if there is one."""
+    """Set `unit.order` and `unit.depth`; InvalidArgumentError names the cycle if there is one."""
     rank = {device.name: index for index, device in enumerate(unit.target.devices)}
     calling = calls(unit)
     if unit.flow is not None:
@@ -55,12 +55,12 @@ def order(unit: Unit) -> Outcome:
         )
     deepest = max(unit.depth.values(), default=0)
     deferred = later(unit)
-    note = f"; {deferred} updates of variables put off" if deferred else ""
+    note = f"; {deferred} updates of variables deferred" if deferred else ""
     return f"{len(unit.order)} nodes in {deepest + 1} levels{note}", bring_together(unit)
 
 
 def _order_flow(unit: Unit, flow: Flow, rank: dict[str, int], calling: set[Item]) -> None:
-    """The order of a graph with control flow."""
+    """Set the order of a graph with control flow."""
     orders: dict[Frame, list[Item]] = {}
     for frame, level in flow.levels.items():
         depths_here = level.depth
@@ -88,7 +88,7 @@ def _order_flow(unit: Unit, flow: Flow, rank: dict[str, int], calling: set[Item]
 
 
 def _writes(node: Node) -> bool:
-    """Whether a node may write a variable: it takes a reference to one."""
+    """Return whether a node may write a variable: it takes a reference to one."""
     for dtype in node.input_types:  # noqa: SIM110 - all nodes come here
         if dtype.is_ref_dtype:
             return True
@@ -96,12 +96,12 @@ def _writes(node: Node) -> bool:
 
 
 def _starts(node: Node) -> bool:
-    """Whether a node does what it does before a loop's first iteration."""
+    """Return whether a node acts before a loop's first iteration."""
     return node.node_class is NodeClass.ENTER or is_loop_merge(node)
 
 
 def _add_end(unit: Unit, frame: Frame) -> None:
-    """Adds the node that stands for the end of an iteration."""
+    """Add the node that marks the end of an iteration."""
     end = frame.end = unit.add_op(
         "_LoopEnd",
         frame.enters[0],

@@ -1,13 +1,13 @@
 """Fused in place: the inputs of a fused op whose memory one of its outputs may take.
 
-    members   y = relu(x + b)     s = sum(y)          y may lie where x does, not where b does
-    members   y = relu(x)         z = y * x           y may not: x is read once y is written
+  members   y = relu(x + b)     s = sum(y)          y may take the memory of x, not that of b
+  members   y = relu(x)         z = y * x           y may not: x is read after y is written
 
-By NumPy the members run one after the other, over whole tensors, and one writes its output where
-the step has it. So it may be in place of an input that no later member reads, and that the member
-reads element for element. In a loop native code reads an element of all inputs before it writes
-that element of its outputs (`devices/codegen/loop_schedule.py`). What needs the result of a
-reduction is computed in a further loop, which may read the inputs again: then only a step of one
+In NumPy the members run one after the other, over whole tensors, and one writes its output to the
+step's memory. So it may overwrite an input that no later member reads, and that the member
+reads element by element. In a loop, native code reads an element of all inputs before it writes
+that element of its outputs (`devices/codegen/loop_schedule.py`). Members that need the result of a
+reduction are computed in a further loop, which may read the inputs again: then only a step of one
 output, which the last loop writes, works in place.
 """
 
@@ -25,9 +25,10 @@ from gpugraph.ops.fusion.fused_members import Member
 
 
 def fused_in_place(node: Node, slot: int) -> list[int]:
-    """The inputs of a `_Fused` in whose memory output `slot` may be, if it has their shape.
+    """Return the inputs of a `_Fused` whose memory output `slot` may take, if their shapes are
+    equal.
 
-    With other outputs in memory of their own.
+    All other outputs have separate memory.
     """
     known = node.attrs["layout"].in_place
     if slot not in known:
@@ -58,7 +59,7 @@ def _in_place(node: Node, slot: int) -> list[int]:
 
 
 def _has_further_loops(members: Sequence[Member], number: int) -> bool:
-    """Whether members may need a result of a reduction; `number` counts the inputs of the step."""
+    """Return whether members may need a result of a reduction; `number` counts the inputs."""
     read = {source for member in members for source in member.sources}
     for member in members:
         outputs = range(number, number + len(member.output_types))
@@ -68,16 +69,16 @@ def _has_further_loops(members: Sequence[Member], number: int) -> bool:
         shapes = member.signature.output_shapes
         most = max(prod(shape) for shape in member.signature.input_shapes)
         if read & set(outputs) or any(prod(shape) >= most > 1 for shape in shapes):
-            return True  # a decomposition of that shape may have reductions inside
+            return True  # a decomposition of that shape may contain reductions
     return False
 
 
 def _works_in_place(member: Member, value: int) -> bool:
-    """Whether a member may write its only output where it reads a value."""
+    """Return whether a member may write its only output over a value that it reads."""
     if len(member.output_types) > 1:
         return False
     if isinstance(member.kernel.function, np.ufunc):
-        return True  # it minds overlaps itself
+        return True  # it handles overlaps itself
     decl = DECLARATIONS.get(member.op_type)
     if decl is None or 0 not in decl.alias:
         return False

@@ -1,11 +1,11 @@
-"""Swapping: tensors of a GPU are copied to the host and back, by transfers as between devices.
+"""Swapping: tensors of a GPU are copied to the host and back, like transfers between devices.
 
-    x -> Send -> Recv 'x/swap_out' (host) -> Send -> Recv 'x/swap_in' (GPU) -> late uses of x
+  x -> Send -> Recv 'x/swap_out' (host) -> Send -> Recv 'x/swap_in' (GPU) -> late uses of x
 
-What is swapped was chosen in a unit of the same run that has no swaps (`swap_choice`). A copy
-begins at its Send and is over at its Recv. The Recv on the host waits for the node that is computed
-meanwhile; the Send back waits for the last node before the copy has to begin. Views of the tensor
-that are used late are made again, of what came back.
+The tensors were chosen in a unit of the same run without swaps (`swap_choice`). A copy begins at
+its Send and is complete at its Recv. The Recv on the host waits for the node that is computed at
+the same time; the Send back waits for the last node before the copy must begin. Views of the tensor
+that are used late are recreated from the copy.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from gpugraph.memory import human_readable_bytes
 
 @compile_pass()
 def swap(unit: Unit) -> Outcome:
-    """Inserts the transfers of `unit.swaps`."""
+    """Insert the transfers of `unit.swaps`."""
     if unit.swaps is None:
-        return "not asked for: memory_optimization", ()
+        return "not requested: memory_optimization", ()
     for choice in unit.swaps:
         _insert(unit, choice)
     total = human_readable_bytes(sum(choice.num_bytes for choice in unit.swaps))
@@ -56,7 +56,7 @@ def _node(unit: Unit, name: str) -> Node:
 
 
 def _sent(unit: Unit, source: Node, slot: int) -> Node | None:
-    """The Recv of the tensor on the host where something else needs it there too."""
+    """Return the Recv of the tensor on the host if another op needs it there too."""
     for send, recv in unit.send_recv_pairs:
         edge = send.input_edge(0)
         if (edge.src, edge.src_output, recv.assigned_device) == (source, slot, unit.host):
@@ -65,7 +65,7 @@ def _sent(unit: Unit, source: Node, slot: int) -> Node | None:
 
 
 def _copied(unit: Unit, edge: Edge, copies: dict[TensorId, Source]) -> Source:
-    """What is copied back, or the view of it, for an edge that reads the tensor."""
+    """Return the copy from the host, or the view of it, for an edge that reads the tensor."""
     node, slot = edge.src, edge.src_output
     if (node.id, slot) not in copies:
         index = view_input(node, slot)

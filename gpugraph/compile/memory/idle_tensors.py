@@ -1,10 +1,10 @@
-"""Idle tensors: those of a GPU that lie in its arena for long between two uses.
+"""Idle tensors: tensors in a GPU's arena with a long time between two uses.
 
-    order     x = f(..)  g(x)  . . . . . . . . . . .  h(x)
-    uses      1          2     [ x is idle         ]  3
+  order     x = f(..)  g(x)  . . . . . . . . . . .  h(x)
+  uses      1          2     [ x is idle         ]  3
 
-A use of a view is a use of the tensor. What is used under a condition or in a loop, and what is
-fetched, counts as never idle.
+A use of a view is a use of the tensor. Tensors that are used under a condition or in a loop, and
+fetched tensors, count as never idle.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gpugraph.graph.nodes.runtime_graph import Edge, Node, NodeClass
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
 SMALL = 1 << 14
-"""Bytes of a tensor that is not worth its copies."""
+"""The minimum size of a tensor in bytes that is worth copying."""
 
 _FLOWING = {NodeClass.SWITCH, NodeClass.MERGE, NodeClass.ENTER, NodeClass.NEXT_ITERATION}
 
@@ -53,12 +53,12 @@ class Timeline:
         ]
 
     def begin(self, position: int) -> float:
-        """The time when all before a position is done."""
+        """Return the time when all nodes before a position are done."""
         return self.ends[position - 1] if position else 0.0
 
 
 def is_regular(unit: Unit, node: Node) -> bool:
-    """Whether a node runs once in each run: under no condition, in no loop."""
+    """Return whether a node runs once in each run: under no condition, in no loop."""
     flow = unit.flow
     if flow is None:
         return True
@@ -66,8 +66,8 @@ def is_regular(unit: Unit, node: Node) -> bool:
 
 
 def idle_tensors(unit: Unit, device: str, timeline: Timeline) -> list[Idle]:
-    """The tensors of the device's arena that may be elsewhere for a while, each once: as its hint
-    says, or in the longest time without a use."""
+    """Return the tensors of the device's arena that may be swapped, each once: as its hint
+    requests, or in the longest time without a use."""
     uses, blocked = _uses(unit)
     position = unit.positions()
     nodes = {node.id: node for node in unit.order}
@@ -92,7 +92,7 @@ def _longest(
     position: Mapping[int, int],
     timeline: Timeline,
 ) -> list[Idle]:
-    """Where the tensor is idle, if anywhere."""
+    """Return the longest idle time of the tensor, if there is any, as a list of at most one."""
     edges = sorted(edges, key=lambda edge: position[edge.dst.id])
     places = [position[node.id], *(position[edge.dst.id] for edge in edges)]
     hinted = [place for edge, place in zip(edges, places[1:]) if _is_hinted(edge)]
@@ -114,7 +114,9 @@ def _is_hinted(edge: Edge) -> bool:
 
 
 def _uses(unit: Unit) -> tuple[dict[TensorId, list[Edge]], set[TensorId]]:
-    """The edges by which each tensor, or a view of it, is read; and those that stay as they are."""
+    """Return the edges by which each tensor, or a view of it, is read; and the tensors to leave
+    alone.
+    """
     uses: dict[TensorId, list[Edge]] = {}
     blocked: set[TensorId] = set()
     for node in unit.order:
@@ -131,7 +133,7 @@ def _uses(unit: Unit) -> tuple[dict[TensorId, list[Edge]], set[TensorId]]:
 
 
 def viewed(unit: Unit, edge: Edge) -> Source:
-    """The tensor of an edge, behind all that is a view of it."""
+    """Return the tensor of an edge, behind its views."""
     node, slot = edge.src, edge.src_output
     while unit.modes.get(node.id, "").startswith("view"):
         index = view_input(node, slot)
@@ -146,6 +148,6 @@ def viewed(unit: Unit, edge: Edge) -> Source:
 
 
 def view_input(node: Node, slot: int) -> int | None:
-    """The input of which an output is a view, if it may be one."""
+    """Return the input that an output may be a view of, if there is one."""
     decl = DECLARATIONS.get(node.type)
     return decl.view.get(slot) if decl is not None and decl.view else None

@@ -1,13 +1,13 @@
-"""Initial values: those of large variables are computed in the variable's own memory.
+"""Initial values of large variables are computed in the variable's own memory.
 
-    random -> scale -> Assign(variable)      one array, not three; nothing is copied
+  random -> scale -> Assign(variable)      one array, not three; nothing is copied
 
 A variable that is initialized must keep its value until the Assign, whatever fails before. So a
 plan does this only for variables that have no value yet, and runs once: a second run is compiled
-again. Without it an initializer holds all random numbers at once, as they have one depth.
+again. Without this pass an initializer holds all random numbers at once, as they have one depth.
 
 An op that writes only when nothing can fail any more (`writes_last`: restoring a checkpoint) writes
-variables that have values too, small ones as well, and as often as it runs.
+directly to variables that have values too, also to small ones, and as often as it runs.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from gpugraph.kernel import reference
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
 LARGE = 1 << 20
-"""Bytes of a variable from which an arena without its initial value is worth a second compilation
-for a second run."""
+"""The size of a variable in bytes from which an arena without its initial value is worth a second
+compilation for a second run."""
 
 _WITHOUT_KERNEL = {NodeClass.CONSTANT, NodeClass.ARG, NodeClass.RECV, NodeClass.VARIABLE}
 
 
 def initial_values(unit: Unit, references: Mapping[TensorId, Node]) -> dict[TensorId, Node]:
-    """The tensors that are computed in the memory of a variable, and its node."""
+    """Return the tensors that are computed in the memory of a variable, with its node."""
     assigns = [node for node in unit.order if node.type == "Assign"]
     if not any(_bytes(unit, node, 0) >= LARGE or writes_last(node) for node in assigns):
         return {}
@@ -42,7 +42,7 @@ def initial_values(unit: Unit, references: Mapping[TensorId, Node]) -> dict[Tens
 
 
 def runs_once(unit: Unit, initial: Mapping[TensorId, Node]) -> bool:
-    """Whether a tensor is computed in a variable that has to have no value before."""
+    """Return whether a tensor is computed in a variable that must have no value before."""
     assigns = [node for node in unit.order if node.type == "Assign"]
     return any(
         (node.input_edge(1).src.id, node.input_edge(1).src_output) in initial
@@ -52,7 +52,7 @@ def runs_once(unit: Unit, initial: Mapping[TensorId, Node]) -> bool:
 
 
 def writes_last(assign: Node) -> bool:
-    """Whether what an Assign takes is made by an op that can't fail once it writes."""
+    """Return whether the input of an Assign is computed by an op that can't fail once it writes."""
     edge = assign.input_edge(1)
     while edge.src.node_class is NodeClass.IDENTITY:
         edge = edge.src.input_edge(0)
@@ -81,7 +81,7 @@ class _Chains:
         self.users = self._users()
 
     def of(self, assign: Node) -> list[tuple[TensorId, Node]]:
-        """The tensors that lead to an Assign and may be the variable's memory."""
+        """Return the tensors that lead to an Assign and may use the variable's memory."""
         ref = assign.input_edge(0)
         variable = self.references.get((ref.src.id, ref.src_output))
         if variable is None or not self._may_be_early(assign, variable):
@@ -94,7 +94,7 @@ class _Chains:
         return tensors
 
     def _may_be_early(self, assign: Node, variable: Node) -> bool:
-        """Whether nothing sees the variable before the Assign."""
+        """Return whether no op sees the variable before the Assign."""
         key = variable_key(variable)
         if assign.assigned_device not in self.hosts or not self._is_always(assign):
             return False
@@ -107,7 +107,7 @@ class _Chains:
         )
 
     def _is_first(self, variable: Node) -> bool:
-        """Whether a variable is large and has no value."""
+        """Return whether a variable is large and has no value."""
         unit = self.unit
         if _bytes(unit, variable, 0) < LARGE:
             return False
@@ -117,7 +117,7 @@ class _Chains:
         return not state.initialized
 
     def _users(self) -> dict[tuple[str, str], list[Node]]:
-        """By variable: the nodes that take a reference to it."""
+        """Return the nodes that take a reference to each variable."""
         users: dict[tuple[str, str], list[Node]] = {}
         for node in self.unit.order:
             for edge in node._in:
@@ -133,7 +133,9 @@ class _Chains:
         )
 
     def _fits(self, edge: Edge, variable: Node) -> bool:
-        """Whether a tensor has one user and is as the variable, and a kernel writes it."""
+        """Return whether a kernel computes the tensor for one user, with the variable's dtype and
+        shape.
+        """
         node, slot = edge.src, edge.src_output
         users = [out for out in node._out if not out.is_control and out.src_output == slot]
         decl = DECLARATIONS.get(node.type)
@@ -153,7 +155,7 @@ class _Chains:
         )
 
     def _inputs_in_place(self, edge: Edge) -> Iterator[Edge]:
-        """The inputs whose memory the tensor's op may write."""
+        """Yield the inputs whose memory the tensor's op may overwrite."""
         node = edge.src
         decl = DECLARATIONS[node.type]
         if decl.writes_last:
@@ -165,7 +167,7 @@ class _Chains:
         elif 0 not in decl.alias:
             slots = []
         elif isinstance(reference(self.unit.kernel(node)).function, np.ufunc):
-            slots = list(range(len(node.input_types)))  # it minds overlaps itself
+            slots = list(range(len(node.input_types)))  # it handles overlaps itself
         else:
             slots = [decl.alias[0]]
         shape = _sizes(self.unit, node, 0)

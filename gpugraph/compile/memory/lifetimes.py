@@ -1,9 +1,9 @@
-"""Lifetimes: up to which position of the order each tensor, or a view of it, is used.
+"""Lifetimes: the last position of the order at which each tensor, or a view of it, is used.
 
-What is made outside of a loop and used inside is needed until the loop is over, for there may be
-another iteration. What leads back to a loop's Merge is needed until the iteration ends, and what
-enters for the first iteration is read by the Merges, which come first in the loop. An Exit that is
-a view of what the loop left extends that beyond the loop.
+A tensor that is computed outside of a loop and used inside is needed until the loop is over, as
+there may be another iteration. The next value of a loop's Merge is needed until the iteration ends,
+and a value that enters for the first iteration is read by the Merges, which come first in the loop.
+An Exit that is a view of a tensor of the loop extends its lifetime beyond the loop.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 class Lifetimes:
     """Positions in the order, and last uses.
 
-    `views` gives the outputs of a node that may be the bytes of inputs. `extent` counts all
-    uses, `inner` leaves those out that come after the tensor's own loop, by an Exit.
+    `views` returns the outputs of a node that may share the bytes of inputs. `extent` counts all
+    uses, `inner` excludes uses after the tensor's own loop, through an Exit.
     """
 
     def __init__(self, unit: Unit, views: Callable[[Node], Mapping[int, int]]) -> None:
@@ -42,7 +42,7 @@ class Lifetimes:
                 self.begins.setdefault(frame, position)
 
     def ends(self, frame: Frame) -> int:
-        """The position at which an iteration of a loop is over."""
+        """Return the position at which an iteration of a loop is over."""
         return self.end if frame.end is None else self.position[frame.end.id]
 
     def _fill(self, views: Callable[[Node], Mapping[int, int]]) -> None:
@@ -70,7 +70,7 @@ class Lifetimes:
         self.inner[key] = max(position, self.inner.get(key, -1))
 
     def _use(self, node: Node, edge: Edge, position: int, views: Mapping[int, int]) -> None:
-        """Notes that `node`, and what takes its views, use a tensor."""
+        """Record that `node`, and the readers of its views, use a tensor."""
         key = (edge.src.id, edge.src_output)
         if self.flow is not None:
             position = self._lifted(edge, position)
@@ -88,12 +88,12 @@ class Lifetimes:
             self.inner[key] = max(inner, self.inner.get(key, -1))
 
     def _comes_after(self, node: Node) -> bool:
-        """Whether a node takes what a loop left at its end, not in one of its iterations."""
+        """Return whether a node reads the final value of a loop, not one of its iterations."""
         assert self.flow is not None
         return node.node_class is NodeClass.EXIT and node.id not in self.flow.irregular
 
     def _lifted(self, edge: Edge, position: int) -> int:
-        """The position until which a tensor must last to be used at `position`."""
+        """Return the position until which a tensor must live to be used at `position`."""
         assert self.flow is not None
         frames = self.flow.frames
         if is_loop_merge(edge.dst):

@@ -1,9 +1,11 @@
-"""Loop variables: which tensors are a Merge's next value, and when its storage is free for them.
+"""Loop variables: the tensor that is a Merge's next value, and when the Merge's storage is free for
+it.
 
-    i = Merge(start, NextIteration(j))        j = i + 1
+  i = Merge(start, NextIteration(j))        j = i + 1
 
-`j` can be made in the storage of `i` when no later op of the iteration reads `i`. That the loop may
-end with this iteration is no hindrance where `j` is made only when it goes on.
+`j` can be computed in the storage of `i` if no later op of the iteration reads `i`. This is
+possible even if the loop may end with this iteration, provided `j` is computed only when it goes
+on.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ class LoopVariables:
                     self._note(merge)
 
     def _note(self, merge: Node) -> None:
-        """Finds what makes the next value, if one op does and for this variable alone."""
+        """Find the op that computes the next value, if one does and for this variable alone."""
         backs = [edge for edge in merge._in if edge.is_back_edge]
         if len(backs) != 1 or len(merge.input_types) != 2:
             return
@@ -41,7 +43,7 @@ class LoopVariables:
         self.next_of[source.id, slot] = None if known else merge
 
     def free_at(self, position: int, node: Node, slot: int) -> Node | None:
-        """The variable whose next value the node makes, if its storage is free for it by then."""
+        """Return the variable whose next value the node computes, if its storage is free."""
         merge = self.next_of.get((node.id, slot))
         if merge is None or merge is node:
             return None
@@ -53,5 +55,5 @@ class LoopVariables:
         return merge if self.times.inner.get((merge.id, 0), -1) <= position else None
 
     def reads_at(self, position: int, merge: Node) -> bool:
-        """Whether the variable's last value is still read at this position."""
+        """Return whether the variable's last value is still read at this position."""
         return self.times.inner.get((merge.id, 0), -1) == position

@@ -1,20 +1,20 @@
-"""Memory: where every tensor lives, from lifetimes in the settled order.
+"""Memory: the storage of every tensor, from lifetimes in the final order.
 
   variable   the memory of a session's variable, which references to it share
   constant   the array of a Const, one per device
   cell       a tensor whose size is known only during a run (or that holds strings): it is
              allocated then, and freed after its last use
-  object     a handle, which leads to what a kernel keeps for the time of a run
+  object     a handle, which leads to data that a kernel keeps for the time of a run
   arena      everything else: offsets into one block per device and plan
-  aside      memory that binding takes: pinned host memory of what a GPU swaps; or where a loop
-             variable's next value is while the places of others are exchanged
+  aside      memory that binding takes: pinned host memory of tensors that a GPU swaps; or a side
+             buffer for a loop variable's next value while others are exchanged
 
 A view (Reshape, Identity) shares its input's storage and needs no step. A read of a variable
-shares the variable's memory too, unless something writes the variable between the read and the
-read's last use: then the read is a copy, so that what was read stays what was read. An op
+shares the variable's memory too, unless an op writes the variable between the read and the
+read's last use: then the read is a copy, so that its value does not change. An op
 declared with `alias` takes the memory of an input that dies with it. The first value of a large
 variable is computed in the variable's memory (`initial_values`). A loop variable has one
-place for the whole loop, and its next value is made there where no op needs the last any more.
+storage for the whole loop, and its next value is computed there if no op needs the last any more.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ from gpugraph.ops.fusion.matmul_epilogue import FUSED_PRODUCTS, addend_input
 _NONE: Mapping[int, int] = {}
 _WHOLE = {NodeClass.IDENTITY, NodeClass.LOOP_COND, *FORWARDING}
 StaticShape = tuple[int, ...] | None
-"""The sizes of a tensor, or None where some are known only during a run."""
+"""The sizes of a tensor, or None if some are known only during a run."""
 
 _NO_KERNEL = {NodeClass.ARG, NodeClass.RETVAL, NodeClass.SEND, NodeClass.RECV}
 
 
 @compile_pass()
 def memory(unit: Unit) -> Outcome:
-    """Fills `unit.homes`, `unit.modes` and `unit.arena_sizes`."""
+    """Set `unit.homes`, `unit.modes` and `unit.arena_sizes`."""
     planner = _Planner(unit)
     for node in unit.order:
         planner.visit(planner.times.position[node.id], node)
@@ -64,7 +64,7 @@ def memory(unit: Unit) -> Outcome:
 
 
 class _Planner:
-    """One walk over the order; `position` is where it is."""
+    """One walk over the order; `position` is the current one."""
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
@@ -83,8 +83,10 @@ class _Planner:
         self.with_kernels = {device.name for device in unit.target.devices if device.has_kernels}
 
     def _views(self, node: Node) -> Mapping[int, int]:
-        """Output to the input whose bytes it may be. A tensor sized at run time is passed on whole
-        or not at all; what leaves a loop now and then is not what the loop holds at its end.
+        """Return, by output, the input whose bytes it may share.
+
+        A tensor sized at run time is passed on whole or not at all; a value that exits a loop
+        conditionally is not its final value.
         """
         decl = DECLARATIONS.get(node.type)
         if decl is None or not decl.view:
@@ -96,7 +98,7 @@ class _Planner:
         return decl.view
 
     def _is_cell(self, node: Node, slot: int) -> bool:
-        """Whether output `slot` is a cell."""
+        """Return whether output `slot` is a cell."""
         dtype = node.output_types[slot].base_dtype
         return (
             _static(self.unit.shapes[node.id][slot].sizes) is None
@@ -105,9 +107,10 @@ class _Planner:
         )
 
     def _is_dynamic(self, node: Node) -> bool:
-        """Whether the kernel decides its outputs' sizes when it runs, though they may be inferred.
+        """Return whether the kernel sets its outputs' sizes when it runs, even if they are
+        inferred.
 
-        A queue's elements have the shapes that it was made for.
+        A queue's elements have the shapes that it was created with.
         """
         if node.node_class in _NO_KERNEL:
             return False
@@ -118,7 +121,7 @@ class _Planner:
         return call.dynamic and not call.gives_up
 
     def _writers(self) -> dict[tuple[str, str], list[int]]:
-        """Variable to the positions of the steps that write it, ascending."""
+        """Return the ascending positions of the steps that write each variable."""
         writers: dict[tuple[str, str], list[int]] = {}
         by_handle = {
             variable_key(variable)
@@ -127,7 +130,7 @@ class _Planner:
         }
         for position, node in enumerate(self.unit.order if self.references else ()):
             if by_handle and node.node_class not in _NO_KERNEL and self._waits(node):
-                for key in by_handle:  # others may write them meanwhile
+                for key in by_handle:  # other runs may write them meanwhile
                     writers.setdefault(key, []).append(position)
             decl = DECLARATIONS.get(node.type)
             for slot in decl.writes if decl is not None else ():
@@ -141,7 +144,7 @@ class _Planner:
         return reference(self.unit.kernel(node)).waits
 
     def visit(self, position: int, node: Node) -> None:
-        """Gives each output of the node its home."""
+        """Assign a home to each output of the node."""
         if not node.output_types:
             return
         self.position = position
@@ -155,7 +158,7 @@ class _Planner:
             self.unit.homes[node.id, slot] = Home(storage, shape, dtype.base_dtype)
 
     def _storage(self, node: Node, slot: int, shape: StaticShape, reused: set[Storage]) -> Storage:
-        """An output's storage; `reused` is that of the outputs before it."""
+        """Return an output's storage; `reused` is that of the outputs before it."""
         if node.node_class is NodeClass.VARIABLE:
             return self._variable(node, shape)
         if node.node_class is NodeClass.CONSTANT:
@@ -188,7 +191,7 @@ class _Planner:
         return Storage(kind, node.assigned_device, 0, 0, self.end, node.name, 0, node)
 
     def _referred(self, node: Node, slot: int, variable: Node) -> Storage:
-        """The memory of the variable that an output refers to."""
+        """Return the memory of the variable that an output refers to."""
         if passes_whole(node):
             self.unit.modes[node.id] = f"view of {variable.name}"
         return self.unit.homes[variable.id, 0].storage
@@ -198,7 +201,7 @@ class _Planner:
         return self.unit.homes[edge.src.id, edge.src_output]
 
     def _shared(self, node: Node, slot: int, index: int, is_cell: bool) -> Storage | None:
-        """The input's storage, where the output may be the same bytes."""
+        """Return the input's storage if the output may share its bytes."""
         home = self._source(node, index)
         storage = home.storage
         if node.output_types[slot].is_ref_dtype:
@@ -220,7 +223,7 @@ class _Planner:
         return storage
 
     def _is_written_after(self, node: Node, slot: int, storage: Storage) -> bool:
-        """Whether a variable is written between its read there and the read's last use."""
+        """Return whether a variable is written between its read there and the read's last use."""
         assert storage.node is not None
         writes = self.writers.get(variable_key(storage.node), ())
         following = bisect_right(writes, self.position)
@@ -228,7 +231,7 @@ class _Planner:
         return following < len(writes) and writes[following] <= last_use
 
     def _merged(self, node: Node, slot: int, shape: StaticShape) -> Storage | None:
-        """The storage of the Merge that the tensor is for; the first that is made allocates it."""
+        """Return the storage of the tensor's Merge, allocated for its first input."""
         is_made_merge = slot == 0 and node.id in self.of_merge  # by one of its inputs
         merge = node if is_made_merge else self.merge_of.get((node.id, slot))
         if merge is None:
@@ -241,7 +244,7 @@ class _Planner:
         return self.of_merge[merge.id]
 
     def _next_value(self, node: Node, slot: int, shape: object) -> Storage | None:
-        """The storage of a loop variable whose next value this is, where it is free by now."""
+        """Return the storage of a loop variable whose next value this is, if it is free by now."""
         merge = self.loops.free_at(self.position, node, slot)
         if merge is None:
             return None
@@ -261,7 +264,9 @@ class _Planner:
         return home.storage
 
     def _may_overwrite(self, node: Node, slot: int, storage: Storage) -> bool:
-        """Whether the node can write an output where it reads that input, or several views."""
+        """Return whether the node can write an output over this input, even if it has several
+        views.
+        """
         if node.node_class is NodeClass.MERGE:
             return True
         allowed = self._alias_inputs(node, slot)
@@ -276,7 +281,9 @@ class _Planner:
     def _in_place(
         self, node: Node, slot: int, shape: object, reused: set[Storage]
     ) -> Storage | None:
-        """The storage of an input that dies here and has the output's shape and element size."""
+        """Return the storage of an input that dies here and has the output's shape and element
+        size.
+        """
         for index in self._alias_inputs(node, slot):
             home = self._source(node, index)
             storage = home.storage
@@ -294,7 +301,7 @@ class _Planner:
         return None
 
     def _alias_inputs(self, node: Node, slot: int) -> Sequence[int]:
-        """The declared input; for a NumPy ufunc, which minds overlaps itself, the others too."""
+        """Return the declared input; for a NumPy ufunc, which handles overlaps, the others too."""
         decl = DECLARATIONS.get(node.type)
         if node.type == "_Fused" and node.assigned_device not in self.with_kernels:
             return fused_in_place(node, slot)
@@ -325,7 +332,7 @@ class _Planner:
         return storage
 
     def _span(self, node: Node) -> tuple[int, int]:
-        """The positions at which a new tensor is there, whatever uses it."""
+        """Return the positions between which a new tensor must exist, whatever uses it."""
         if node.node_class is NodeClass.ARG:
             return 0, self.position
         if SWAPPED in node.attrs:
@@ -340,12 +347,12 @@ class _Planner:
 
 
 def passes_whole(node: Node) -> bool:
-    """Whether an op only passes on what it takes, dtype and shape unchanged."""
+    """Return whether an op only passes on its input, with dtype and shape unchanged."""
     return node.node_class in _WHOLE
 
 
 def _is_one(shape: StaticShape) -> bool:
-    """Whether a tensor has one element: NumPy takes 0.4 us longer to write such a one in place."""
+    """Return whether a tensor has one element, which NumPy writes in place 0.4 us slower."""
     return shape is not None and all(size == 1 for size in shape)
 
 
@@ -356,7 +363,7 @@ def _static(sizes: tuple[int | None, ...] | None) -> StaticShape:
 
 
 def _lay_out(unit: Unit, storages: list[Storage]) -> list[str]:
-    """Sets the offsets and sizes of the arenas; a line about each."""
+    """Set the offsets and sizes of the arenas; return a line about each."""
     by_device: dict[str, list[Storage]] = {}
     for storage in storages:
         by_device.setdefault(storage.device, []).append(storage)

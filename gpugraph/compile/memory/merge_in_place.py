@@ -1,9 +1,9 @@
-"""Merge places: branches that make their result where the Merge will have it.
+"""Merge in place: branches compute their results in the storage of the Merge.
 
-    a = f(x) if p                Merge(a, b) has one place; f writes it if p is true,
-    b = g(x) if not p            g if it is false, and the Merge has nothing to move
+  a = f(x) if p                Merge(a, b) has one storage; f writes it if p is true,
+  b = g(x) if not p            g if it is false, and the Merge has nothing to move
 
-That holds for an input whose maker never runs when another input is alive.
+That holds for an input whose producer never runs when another input is alive.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _ELSEWHERE = {NodeClass.CONSTANT, NodeClass.VARIABLE, NodeClass.ARG, NodeClass.M
 
 
 def merge_places(unit: Unit) -> dict[TensorId, Node]:
-    """For tensors that may be made in the storage of a Merge, that Merge."""
+    """Return the Merge of each tensor that may be computed in the storage of one."""
     merge_of: dict[TensorId, Node] = {}
     doubtful: set[TensorId] = set()
     for node in unit.graph.op_nodes() if unit.flow is not None else ():
@@ -32,7 +32,7 @@ def merge_places(unit: Unit) -> dict[TensorId, Node]:
 
 
 def _makers(unit: Unit, merge: Node) -> list[TensorId]:
-    """The tensors that are inputs of a Merge and can be made in its storage."""
+    """Return the tensors that are inputs of a Merge and can be computed in its storage."""
     flow = unit.flow
     assert flow is not None
     shape = unit.shapes[merge.id][0]
@@ -57,7 +57,7 @@ def _makers(unit: Unit, merge: Node) -> list[TensorId]:
 
 
 def _maker(node: Node, slot: int) -> tuple[Node, int]:
-    """What makes a tensor, behind its views."""
+    """Return the producer of a tensor, behind its views."""
     while slot in (view := DECLARATIONS[node.type].view) and node.node_class is not NodeClass.EXIT:
         edge = node.input_edge(view[slot])
         node, slot = edge.src, edge.src_output

@@ -1,12 +1,12 @@
-"""Heavy matrix products that do not need each other, brought together to run at the same time.
+"""Large independent matrix products are brought together to run at the same time.
 
-    order      a@b  relu  Recv  c@d  add      of two devices, or of one
-    together   Recv  [a@b  c@d]  relu  add    one step, which has a thread for each product
+  order      a@b  relu  Recv  c@d  add      of two devices, or of one
+  together   Recv  [a@b  c@d]  relu  add    one step, which has a thread for each product
 
-NumPy computes a product without Python's lock, so that two of them take the time of one where
-there is a processor for each. What stands between goes before them, or behind if it needs one of
-them. Ops with a state and what touches variables keep their order, so that results do not depend on
-the number of processors. The products of a group are at one position of the order, since their
+NumPy computes a product without Python's lock, so that two of them take the time of one if
+there is a processor for each. The nodes between go before them, or after if they need one of
+them. Ops with a state and ops that touch variables keep their order, so that results do not depend
+on the number of processors. The products of a group are at one position of the order, since their
 inputs and outputs live at the same time (`Unit.positions`).
 
 `compile/steps/parallel_steps.py` makes the step.
@@ -27,19 +27,19 @@ from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 from gpugraph.kernel import reference
 
 HEAVY = 1 << 25
-"""Multiplications from which a product is worth a thread: about a millisecond."""
+"""The number of multiplications from which a product is worth a thread: about a millisecond."""
 
 WINDOW = 256
-"""Nodes behind a heavy product among which others are looked for."""
+"""The number of nodes after a large product among which others are searched."""
 
-_TURNED = {"MatMul": "transpose_a", "BatchMatMul": "adj_x", "BatchMatMulV2": "adj_x"}
+_TRANSPOSE_FLAGS = {"MatMul": "transpose_a", "BatchMatMul": "adj_x", "BatchMatMulV2": "adj_x"}
 _BY_BLAS = (float32, float64, complex64, complex128)
 _NO_STATE = (NodeClass.ARG, NodeClass.RETVAL, NodeClass.SEND, NodeClass.RECV)
 _NO_KERNEL = (NodeClass.ARG, NodeClass.SEND, NodeClass.RECV, NodeClass.CONSTANT)
 
 
 def bring_together(unit: Unit) -> list[str]:
-    """Changes `unit.order` and fills `unit.parallel`. Lines that say what was done, and why."""
+    """Reorder `unit.order` and set `unit.parallel`; return lines about the groups, with reasons."""
     if unit.flow is not None:
         return []
     devices = {device.name for device in unit.target.devices if not device.has_kernels}
@@ -51,7 +51,7 @@ def bring_together(unit: Unit) -> list[str]:
         return [f"{len(heavy)} heavy products run one after the other: {reason}"]
     _gather_all(unit, heavy, 2 * lanes)
     if not unit.parallel:
-        return [f"{len(heavy)} heavy products run one after the other: each needs another"]
+        return [f"{len(heavy)} heavy products run one after the other: all depend on others"]
     return [
         f"at the same time: {', '.join(node.name for node in group)}, "
         f"{sum(heavy[node.id] for node in group) / 1e9:.2f} billion multiplications: {reason}"
@@ -60,7 +60,7 @@ def bring_together(unit: Unit) -> list[str]:
 
 
 def parallel_lanes(unit: Unit) -> tuple[int, str]:
-    """How many products run at the same time, and why."""
+    """Return how many products run at the same time, and why."""
     wanted = unit.target.config.inter_op_parallelism_threads
     if wanted < 0 or wanted == 1:
         return 1, f"inter_op_parallelism_threads is {wanted}"
@@ -73,9 +73,9 @@ def parallel_lanes(unit: Unit) -> tuple[int, str]:
 
 
 def _work(unit: Unit, node: Node, devices: Collection[str]) -> int:
-    """The multiplications of a heavy product that NumPy's BLAS computes; 0 for other nodes."""
-    turned = _TURNED.get(node.type)
-    if turned is None or node.assigned_device not in devices or node.id in unit.failures:
+    """Return the multiplications of a large product by NumPy's BLAS; 0 for other nodes."""
+    flag = _TRANSPOSE_FLAGS.get(node.type)
+    if flag is None or node.assigned_device not in devices or node.id in unit.failures:
         return 0
     edges = node.input_edges()
     if node.output_types[0] not in _BY_BLAS:
@@ -85,13 +85,13 @@ def _work(unit: Unit, node: Node, devices: Collection[str]) -> int:
     if any(sizes is None or None in sizes for sizes in shapes):
         return 0
     result, left = shapes[:2]
-    inner = left[-2 if node.attrs[turned] else -1]  # type: ignore[index]
+    inner = left[-2 if node.attrs[flag] else -1]  # type: ignore[index]
     work = prod([*result, inner])  # type: ignore[misc, list-item]
     return 0 if work < HEAVY or any(_is_late(unit, edge) for edge in edges) else work
 
 
 def _is_late(unit: Unit, edge: Edge) -> bool:
-    """Whether a tensor is a variable itself, or is sized during the run."""
+    """Return whether a tensor is a variable itself, or is sized during the run."""
     source = edge.src
     if source.output_types[edge.src_output].is_ref_dtype or source.node_class is NodeClass.MERGE:
         return True
@@ -104,15 +104,15 @@ def _is_late(unit: Unit, edge: Edge) -> bool:
     return reference(unit.kernel(source)).dynamic
 
 
-def _gather_all(unit: Unit, heavy: Collection[int], most: int) -> None:
-    """Brings heavy nodes together, from the first to the last of the order."""
+def _gather_all(unit: Unit, heavy: Collection[int], max_size: int) -> None:
+    """Bring large nodes together, from the first to the last of the order."""
     after, order = followers(unit), unit.order
     received = {recv.id: send for send, recv in unit.send_recv_pairs}
     fixed = {node.id for node in order if _keeps_order(received.get(node.id, node))}
     index = 0
     while index < len(order):
         if order[index].id in heavy:
-            gathered = _Gathered(order[index], after, fixed, most)
+            gathered = _Gathered(order[index], after, fixed, max_size)
             window = order[index + 1 : index + 1 + WINDOW]
             for node in window:
                 if not gathered.take(node, node.id in heavy):
@@ -127,27 +127,27 @@ def _gather_all(unit: Unit, heavy: Collection[int], most: int) -> None:
 
 
 class _Gathered:
-    """A group, and the nodes among it that go before it and behind it."""
+    """A group, with the nodes between its members that go before it and after it."""
 
     def __init__(
         self,
         first: Node,
         after: Callable[[Node], Iterable[Node]],
         fixed: Collection[int],
-        most: int,
+        max_size: int,
     ) -> None:
         self.group = [first]
-        self.settled: tuple[list[Node], list[Node]] = [], []  # when the last one joined
+        self.settled: tuple[list[Node], list[Node]] = [], []  # when the last member joined
         self._after = after
         self._fixed = fixed
-        self._most = most
+        self._max_size = max_size
         self._before: list[Node] = []
         self._behind: list[Node] = []
         self._needing = {node.id for node in after(first)}
         self._behind_is_fixed = False
 
     def take(self, node: Node, is_heavy: bool) -> bool:
-        """Gives the next node of the order its side; False when no further one can join."""
+        """Assign the next node of the order to a side; return whether further ones can join."""
         needs_group = node.id in self._needing
         if needs_group:
             self._behind.append(node)
@@ -161,11 +161,11 @@ class _Gathered:
             self._before.append(node)
         if needs_group or is_heavy:
             self._needing.update(follower.id for follower in self._after(node))
-        return len(self.group) < self._most
+        return len(self.group) < self._max_size
 
 
 def _keeps_order(node: Node) -> bool:
-    """Whether a node has a state or touches a variable. (A Recv reads it in its Send's place.)"""
+    """Return whether a node has a state or touches a variable. (A Recv counts as its Send.)"""
     if node.node_class is NodeClass.VARIABLE:
         return False
     return (node.op_def.is_stateful and node.node_class not in _NO_STATE) or any(

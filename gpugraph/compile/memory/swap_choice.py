@@ -1,15 +1,15 @@
-"""Which tensors of a GPU are on the host for a while, so that its arena is smaller.
+"""Choice of the tensors of a GPU that are on the host for a while, to make its arena smaller.
 
-    GPU     x = f(..)  g(x)      a   b   c   d   e   f   ...   h(x)
-    out               [ x to the host ]
-    in                                       [ x to the GPU ]
-    arena   |------- x ---------------|      |------ x -----------|
+  GPU     x = f(..)  g(x)      a   b   c   d   e   f   ...   h(x)
+  out               [ x to the host ]
+  in                                       [ x to the GPU ]
+  arena   |------- x ---------------|      |------ x -----------|
 
-By `RewriterConfig.memory_optimization`: MANUAL swaps what an op's attr `_swap_to_host` names.
-SWAPPING_HEURISTICS and HEURISTICS look at what lives where the arena is fullest, again and again,
-and swap what is idle longest there, as long as its copies are hidden: copies each way take turns
-beside what is computed meanwhile (`step_time_model`). What is not hidden stays, unless the arena
-exceeds the GPU's memory.
+By `RewriterConfig.memory_optimization`: MANUAL swaps the tensors in an op's attr `_swap_to_host`.
+SWAPPING_HEURISTICS and HEURISTICS repeatedly examine the tensors that live at the peak of the
+arena, and swap the one that is idle longest there, as long as its copies are hidden: copies of one
+direction run one after the other, beside the computation (`step_time_model`). Tensors whose copies
+are not hidden stay, unless the arena exceeds the GPU's memory.
 """
 
 from __future__ import annotations
@@ -25,18 +25,19 @@ from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 from gpugraph.memory import human_readable_bytes
 
 FULL = 0.875
-"""The part of a GPU's memory beyond variables that an arena may fill: the rest is for fragments."""
+"""The part of a GPU's memory without variables that an arena may fill: the rest is for fragments.
+"""
 
 DEPTHS = 4
-"""The levels of the graph that a way to the host and back takes."""
+"""The number of graph levels that a way to the host and back takes."""
 
 Places = tuple[tuple[int, Node], tuple[int, Node], Node]
-"""Where a tensor is on the host: position and node of the first and of the last, and the node
-after which it has to be back."""
+"""The time of a tensor on the host: position and node of the first and of the last, and the node
+after which it must be back."""
 
 
 def chosen_swaps(unit: Unit, by_heuristics: bool) -> tuple[list[Swap], list[str]]:
-    """What is swapped, and a line about each tensor that stays though it is idle at a peak."""
+    """Return the swaps, and a line about each tensor that stays though it is idle at a peak."""
     swaps: list[Swap] = []
     lines: list[str] = []
     for device in unit.target.devices:
@@ -51,13 +52,13 @@ def chosen_swaps(unit: Unit, by_heuristics: bool) -> tuple[list[Swap], list[str]
 
 
 class _Lane:
-    """The copies of one direction, which take turns."""
+    """The copies of one direction, which run one after the other."""
 
     def __init__(self) -> None:
         self._busy: list[tuple[float, float]] = []
 
     def earliest(self, begin: float, seconds: float) -> float:
-        """The first time from `begin` on at which a copy may begin."""
+        """Return the earliest time, not before `begin`, at which a copy may begin."""
         for start, end in self._busy:
             if start >= begin + seconds:
                 break
@@ -65,7 +66,7 @@ class _Lane:
         return begin
 
     def latest(self, end: float, seconds: float) -> float:
-        """The last time until `end` at which a copy may end."""
+        """Return the latest time, not after `end`, at which a copy may end."""
         for start, stop in reversed(self._busy):
             if stop <= end - seconds:
                 break
@@ -73,7 +74,7 @@ class _Lane:
         return end
 
     def take(self, begin: float, seconds: float) -> None:
-        """Notes a copy."""
+        """Reserve the time of a copy."""
         insort(self._busy, (begin, begin + seconds))
 
 
@@ -92,7 +93,7 @@ class _Choice:
         self.lines: list[str] = []
 
     def _live_bytes(self) -> list[int]:
-        """The bytes that live at each position."""
+        """Return the number of bytes that live at each position."""
         changes = [0] * (len(self.unit.order) + 2)
         storages = {home.storage for home in self.unit.homes.values()}
         for storage in storages:
@@ -102,21 +103,21 @@ class _Choice:
         return list(accumulate(changes))
 
     def obey_hints(self) -> None:
-        """Swaps what the program says."""
+        """Swap the tensors that the program requests."""
         for tensor in self.tensors:
             if tensor.is_hinted:
                 places = self._hidden(tensor) or self._anywhere(tensor)
                 if places is None:
-                    self.lines.append(f"{_name(tensor)} stays: nothing is between its uses")
+                    self.lines.append(f"{_name(tensor)} stays: no step is between its uses")
                 else:
-                    self._swap(tensor, places, f"{tensor.late[0].dst.name} asks for it")
+                    self._swap(tensor, places, f"requested by {tensor.late[0].dst.name}")
         self.tensors = [tensor for tensor in self.tensors if not tensor.is_hinted]
 
     def lower_peaks(self) -> None:
-        """Swaps what lives at a peak, while that can be hidden or the arena would not fit."""
+        """Swap tensors that live at a peak, while that can be hidden or the arena does not fit."""
         while self.tensors:
             peak = max(range(len(self.live)), key=self.live.__getitem__)
-            if not self._lower(peak, self._hidden, "hidden by what is computed meanwhile"):
+            if not self._lower(peak, self._hidden, "hidden by the computation"):
                 break
         while max(self.live) > self.limit:
             peak = max(range(len(self.live)), key=self.live.__getitem__)
@@ -124,7 +125,7 @@ class _Choice:
                 break
 
     def _lower(self, peak: int, placed: Callable[[Idle], Places | None], reason: str) -> bool:
-        """Swaps the tensor that is idle longest at the peak; whether there is one."""
+        """Swap the tensor that is idle longest at the peak; return whether there is one."""
         here = [tensor for tensor in self.tensors if tensor.first < peak < tensor.last]
         for tensor in sorted(here, key=self._seconds, reverse=True):
             places = placed(tensor)
@@ -141,15 +142,15 @@ class _Choice:
     def _why_staying(self, tensor: Idle) -> str:
         seconds, idle = copy_seconds(tensor.storage.size), self._seconds(tensor)
         if 2 * seconds < idle:
-            return "other copies, or the order of the ops, leave no time for its own"
+            return "other copies, or the order of the ops, leave no time for its copies"
         return f"copies of {_ms(seconds)} each way are not hidden by {_ms(idle)} of computation"
 
     def _seconds(self, tensor: Idle) -> float:
-        """How long a tensor is idle."""
+        """Return how long a tensor is idle."""
         return self.timeline.begin(tensor.last) - self.timeline.ends[tensor.first]
 
     def _hidden(self, tensor: Idle) -> Places | None:
-        """Where the tensor is on the host, if its copies take no time of their own."""
+        """Return the positions of the tensor's copies if computation hides them, else None."""
         seconds = copy_seconds(tensor.storage.size)
         computed_s = self.timeline.ends[self.position[tensor.node.id]]
         begin = self.out.earliest(computed_s, seconds)
@@ -157,13 +158,13 @@ class _Choice:
         return self._places(tensor, begin + seconds, end - seconds)
 
     def _anywhere(self, tensor: Idle) -> Places | None:
-        """Where the tensor is on the host, whatever time its copies take."""
+        """Return the positions of the tensor's copies, whatever time these take."""
         return self._places(
             tensor, self.timeline.ends[tensor.first], self.timeline.begin(tensor.last)
         )
 
     def _places(self, tensor: Idle, gone: float, back: float) -> Places | None:
-        """The nodes after which the copies are to end and begin, by these times."""
+        """Return the nodes after which the copies must end and begin, by these times."""
         ends, depth = self.timeline.ends, self.unit.depth
         top = min(depth[edge.dst.id] for edge in tensor.late)
         between = [
@@ -209,7 +210,7 @@ class _Choice:
 
 
 def _variable_bytes(unit: Unit, device: str) -> int:
-    """The bytes of the run's variables on a device."""
+    """Return the bytes of the run's variables on a device."""
     variables = [node for node in unit.order if node.node_class is NodeClass.VARIABLE]
     return sum(
         (unit.shapes[node.id][0].num_elements() or 0) * node.output_types[0].base_dtype.itemsize
@@ -219,7 +220,7 @@ def _variable_bytes(unit: Unit, device: str) -> int:
 
 
 def swap_words(swap: Swap) -> str:
-    """A swap as a line of the report."""
+    """Return a swap as a line of the report."""
     name = swap.source if not swap.slot else f"{swap.source}:{swap.slot}"
     return f"{name}: {human_readable_bytes(swap.num_bytes)} to the host, {swap.why}"
 

@@ -1,1 +1,1 @@
-"""A device for every op, and Send and Recv between devices."""
+"""Placement: a device for every op, and Send and Recv between devices."""

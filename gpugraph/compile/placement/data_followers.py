@@ -1,8 +1,8 @@
-"""Placement of control flow ops for which no device is requested: with their data.
+"""Placement of control flow ops without a requested device: with their data.
 
-A Switch, Enter, Exit, NextIteration or Merge moves a tensor and computes nothing, so that it is
-placed where the tensor is made. What a loop counts with, small integers and truths that its
-condition follows from, stays on the host, which decides whether the loop goes on.
+A Switch, Enter, Exit, NextIteration or Merge moves a tensor and computes nothing, so it is
+placed where the tensor is computed. The counters of a loop (small integers and bools that its
+condition depends on) stay on the host, which decides whether the loop continues.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _STAYING = {NodeClass.VARIABLE, NodeClass.ARG, NodeClass.RETVAL}
 
 
 def followed(group: Group, devices: list[str]) -> str | None:
-    """The device of `devices` that a group's data is on or was requested for, if one is known."""
+    """Return the device of `devices` that a group's data is on or was requested for, if known."""
     if not any(node.node_class in _MOVERS for node in group.nodes):
         return _of_metadata(group)
     inside = {node.id for node in group.nodes}
@@ -40,7 +40,7 @@ def followed(group: Group, devices: list[str]) -> str | None:
 
 
 def _priority(node: Node) -> int:
-    """What comes back in a loop counts more than what enters it."""
+    """Return the sort key of a node: values from the loop come before values from outside."""
     return 0 if node.node_class is NodeClass.NEXT_ITERATION else 1
 
 
@@ -52,7 +52,7 @@ def _of_metadata(group: Group) -> str | None:
 
 
 def counters(unit: Unit) -> set[int]:
-    """Ids of nodes from which a loop's condition follows and which only count."""
+    """Return the ids of nodes that a loop's condition depends on and that only count."""
     if len({device.device_type for device in unit.target.devices}) == 1:
         return set()
     nodes = unit.graph.op_nodes()

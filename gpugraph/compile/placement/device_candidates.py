@@ -1,4 +1,4 @@
-"""Which devices could run a group of ops, and the error with the reason why none can."""
+"""The devices that can run a group of ops, and the error with the reason if none can."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gpugraph.ops.framework.kernel_registry import HostOnly, find_kernel, kernel
 
 @dataclass(slots=True, eq=False)
 class Group:
-    """Nodes that share a device, and for each why it joined."""
+    """Nodes that share a device, and the reason why each joined."""
 
     nodes: list[Node]
     why: dict[int, str] = field(default_factory=dict)
@@ -40,13 +40,15 @@ class Candidates:
         self._plain: dict[tuple[str, tuple[str, ...]], tuple[list[str], str]] = {}
 
     def of(self, group: Group) -> tuple[list[str], str]:
-        """Device names, the preferred first, and the reason. InvalidArgumentError when none."""
+        """Return device names, the preferred one first, and the reason. InvalidArgumentError if
+        none.
+        """
         if len(group.nodes) == 1:
             return self.of_one(group.nodes[0])
         return self._choose(group, self._request(group), self._types_of(group))
 
     def check_home(self, group: Group, home: str) -> None:
-        """InvalidArgumentError unless the whole group can be where a variable of it lives."""
+        """Raise InvalidArgumentError unless the whole group can run where its variable lives."""
         kind = next(device.device_type for device in self._devices if device.name == home)
         for node in group.nodes:
             if not _runs_on(node, kind):
@@ -62,7 +64,7 @@ class Candidates:
             )
 
     def of_one(self, node: Node) -> tuple[list[str], str]:
-        """The same for a node that shares its device with no other."""
+        """Return the same as `of` for a node that shares its device with no other."""
         types = tuple([kind for kind in self._types if _runs_on(node, kind)])
         key = node.requested_device, types
         known = self._plain.get(key)
@@ -178,7 +180,7 @@ _STRINGS_ARE_HANDLES = frozenset(("GetSessionHandle", "GetSessionTensor", "Delet
 
 
 _ON_HOST = frozenset({string, variant, *QUANTIZED_DTYPES})
-"""The dtypes that only the CPU has."""
+"""The dtypes that only the CPU supports."""
 
 
 def _runs_on(node: Node, device_type: str) -> bool:
@@ -193,7 +195,7 @@ def _runs_on(node: Node, device_type: str) -> bool:
 
 
 def _why_not(group: Group, device_type: str) -> str:
-    """Why the group can't run on that device type."""
+    """Return the reason why the group can't run on that device type."""
     for node in group.nodes:
         entry = find_kernel(node.type, device_type, node.attrs)
         if entry is None:

@@ -1,13 +1,13 @@
 """Partition: a Send and a Recv wherever a tensor goes to another device's memory.
 
 One pair serves a tensor and destination, however many consumers it has there. Host inputs are
-read in host memory (the first CPU's) whatever device runs the op, and host outputs are made
-there. Constants are not sent: each device that reads one has its own copy, and the host knows
-their values anyway. Control edges between devices need no pair, for one thread runs all
+read in host memory (the first CPU's) whatever device runs the op, and host outputs are written
+there. Constants are not sent: each device that reads one has its own copy, and the host has
+their values anyway. Control edges between devices need no pair, as one thread runs all
 partitions in the order of the whole graph.
 
-What ops read straight from a variable is one tensor only where they wait for the same ops: before
-an assignment and after it there are two. Their Send waits for what they wait for.
+Reads directly from a variable share a transfer only if they wait for the same ops: before
+an assignment and after it there are two. Their Send has the control inputs of the reading op.
 """
 
 from __future__ import annotations
@@ -24,30 +24,30 @@ SWAPPED = "_swapped"
 
 
 def memory_of_output(unit: Unit, node: Node, slot: int) -> str:
-    """The device in whose memory output `slot` lies. Handles lie on the host."""
+    """Return the device whose memory holds output `slot`. Handles are on the host."""
     host = host_slots(node.op_def.outputs, node.op_def.host_outputs, node.attrs)
     is_handle = node.output_types[slot].base_dtype in HANDLES
     return unit.host if is_handle or slot in host else node.assigned_device
 
 
 def memory_of_input(unit: Unit, node: Node, slot: int) -> str:
-    """The device in whose memory input `slot` is read."""
+    """Return the device from whose memory input `slot` is read."""
     host = host_slots(node.op_def.inputs, node.op_def.host_inputs, node.attrs)
     is_handle = node.input_types[slot].base_dtype in HANDLES
     return unit.host if is_handle or slot in host else node.assigned_device
 
 
 def is_crossing(unit: Unit, edge: Edge) -> bool:
-    """Whether a data edge leads from one memory to another."""
+    """Return whether a data edge leads from one memory to another."""
     target = memory_of_input(unit, edge.dst, edge.dst_input)
     if edge.src.is_constant and target != edge.dst.assigned_device:
-        return False  # a host input's constant value is known without being in any memory
+        return False  # the constant value of a host input is not in any memory
     return memory_of_output(unit, edge.src, edge.src_output) != target
 
 
 @compile_pass()
 def partition(unit: Unit) -> Outcome:
-    """Inserts the pairs; fills `unit.send_recv_pairs` and `unit.transfers`."""
+    """Insert the pairs; set `unit.send_recv_pairs` and `unit.transfers`."""
     copies: dict[_Transfer, Node] = {}
     if len(unit.target.devices) > 1:
         for node in unit.graph.op_nodes():
@@ -60,11 +60,11 @@ def partition(unit: Unit) -> Outcome:
 
 
 _Transfer = tuple[int, int, str, frozenset[Node]]
-"""A tensor (node id and slot), where it goes, and what must have run before it is read."""
+"""A tensor (node id and slot), its destination, and the nodes that must run before it is read."""
 
 
 def waits_of_read(edge: Edge) -> frozenset[Node]:
-    """What must run before `edge` reads a variable: all that may write it before its end runs."""
+    """Return the nodes that may write a variable and must run before `edge` reads it."""
     if not edge.src.output_types[edge.src_output].is_ref_dtype:
         return frozenset()
     control_inputs = [other.src for other in edge.dst._in if other.src is not edge.src]
@@ -74,7 +74,7 @@ def waits_of_read(edge: Edge) -> frozenset[Node]:
 def _cross(
     unit: Unit, edge: Edge, control_inputs: frozenset[Node], copies: dict[_Transfer, Node]
 ) -> None:
-    """Replaces the edge by one from a copy in the consumer's memory."""
+    """Replace the edge by one from a copy in the consumer's memory."""
     source = memory_of_output(unit, edge.src, edge.src_output)
     target = memory_of_input(unit, edge.dst, edge.dst_input)
     key = (edge.src.id, edge.src_output, target, control_inputs)
@@ -100,7 +100,9 @@ def _copy_constant(unit: Unit, constant: Node, target: str) -> Node:
 def send_to(
     unit: Unit, node: Node, slot: int, source: str, target: str, suffix: str = "recv"
 ) -> tuple[Node, Node]:
-    """Adds a Send of a tensor and its Recv on the device `target`, which is named by `suffix`."""
+    """Add a Send of a tensor and its Recv on the device `target`; the Recv's name ends with
+    `suffix`.
+    """
     dtype = node.output_types[slot].base_dtype
     shape = unit.shapes[node.id][slot]
     tensor = node.name if slot == 0 else f"{node.name}:{slot}"

@@ -1,18 +1,19 @@
 """Place: a device for every op, and the reason for each.
 
 Ops that must share a device (colocation by `_class`, a reference to a variable, variables of one
-shared name) form a group. A group goes where its members' requests and kernels allow, and of those
-devices to the first by priority (GPU before CPU). What refers to a variable of the group in other
-runs counts too, where that leaves a choice. In order:
+shared name) form a group. A group goes where its members' requests and kernels permit, and among
+those devices to the first by priority (GPU before CPU). Ops that refer to a variable of the group
+in other runs count too, if that leaves a choice. In order:
 
   1. a variable that lives on a device stays there, and its group with it;
-  2. metadata ops (Shape, Size, Rank) follow their input, as do ops of control flow, but for what
-     counts a loop, which stays on the host;
+  2. metadata ops (Shape, Size, Rank) follow their input, as do ops of control flow, except for
+     loop counters, which stay on the host;
   3. ops without inputs (constants, fed tensors) follow their consumers if those agree;
   4. fetched tensors are read where they are.
 
 Requests that no device can satisfy raise InvalidArgumentError, unless `allow_soft_placement`
-lets them fall back to what can; the reason then says so. After core/common_runtime/placer.h.
+permits a fallback to another device; the reason then states this. After
+core/common_runtime/placer.h.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 
 @compile_pass()
 def place(unit: Unit) -> Outcome:
-    """Sets `assigned_device` of every node and fills `unit.reasons`."""
+    """Set `assigned_device` of every node and `unit.reasons`."""
     candidates = Candidates(unit.target)
     nodes = unit.graph.op_nodes()
     if unit.target.task:
@@ -64,14 +65,14 @@ def place(unit: Unit) -> Outcome:
 
 
 def _groups(nodes: list[Node]) -> dict[int, Group]:
-    """The group of each node that shares its device with another."""
+    """Return the group of each node that shares its device with another."""
     group_of: dict[int, Group] = {}
     by_name = {node.name: node for node in nodes}
     by_variable: dict[tuple[str, str], Node] = {}
     for node in nodes:
         for name in node.attrs.get("_class", ()):
             leader = leader_name(name)
-            # For a leader that this run leaves out stands the first that names it.
+            # If this run does not contain the leader, the first node that names it takes its role.
             first = by_name.setdefault(leader, node)
             _join(group_of, first, node, f"colocated with {leader}")
         for index, dtype in enumerate(node.input_types):
@@ -89,7 +90,7 @@ def _groups(nodes: list[Node]) -> dict[int, Group]:
 
 
 def _join(group_of: dict[int, Group], first: Node, second: Node, why: str) -> None:
-    """Puts both nodes into one group, the smaller group into the larger."""
+    """Put both nodes into one group, the smaller group into the larger."""
     if first is second:
         return
     one = group_of.get(first.id) or Group([first])
@@ -116,7 +117,7 @@ def _is_generator(node: Node, group_of: dict[int, Group]) -> bool:
 
 
 def _place_alone(unit: Unit, candidates: Candidates, node: Node) -> bool:
-    """Places a node that shares its device with no other, if there is one device for its like."""
+    """Place a node that shares its device with no other; return False if it has a choice."""
     if node.node_class is NodeClass.VARIABLE or node.id in unit.kin:
         return False
     devices, reason = candidates.of_one(node)
@@ -146,18 +147,18 @@ def _place_group(unit: Unit, candidates: Candidates, group: Group, counting: set
 
 
 def _candidates_of(unit: Unit, candidates: Candidates, group: Group) -> tuple[list[str], str]:
-    """Devices for the group, if possible such that other runs can use its variables there."""
+    """Return devices for the group, preferably usable by other runs of its variables."""
     kin = [other for node in group.nodes for other in unit.kin.get(node.id, ())]
     if kin:
         try:
             return candidates.of(Group([*group.nodes, *kin], group.why))
         except InvalidArgumentError:
-            pass  # a run that requests the impossible raises its own error
+            pass  # an impossible request of another run is that run's error
     return candidates.of(group)
 
 
 def _home(unit: Unit, group: Group) -> str | None:
-    """The device where a variable of the group lives already."""
+    """Return the device where a variable of the group lives already."""
     homes = {}
     for node in group.nodes:
         if node.node_class is NodeClass.VARIABLE:

@@ -1,22 +1,23 @@
-"""Recomputation: what gradients need of the forward pass is computed again where they need it.
+"""Recomputation: forward values are computed again where gradients need them.
 
-    forward    x -> a = f(x) -> b = g(a) -> ...                 a and b live until their gradients
-    late       dy -> [f(x) -> g(a)]' -> their gradients         x lives, a and b only for a moment
+  forward    x -> a = f(x) -> b = g(a) -> ...                 a and b live until their gradients
+  late       dy -> [f(x) -> g(a)]' -> their gradients         x lives, a and b only briefly
 
 By `RewriterConfig.memory_optimization`, in two degrees. Cheap: elementwise ops, reductions, slices
-and their like, whose inputs are there in any case; most are fused with the gradient that needs
-them. All: matrix products and convolutions too, from checkpoints. A checkpoint is a place in the
-order of the forward pass where few bytes pass from what is before to what is behind; these are
-kept, and what lies between two of them is computed again as one segment.
+and the like, whose inputs are available in any case; usually they are fused with the gradient that
+needs them. All: matrix products and convolutions too, from checkpoints. A checkpoint is a position
+in the order of the forward pass with few bytes that are live across it; these bytes are kept, and
+all between two checkpoints is computed again as one segment.
 
-Late is what is deeper than all that gradients take from the forward pass, and is named as a
+A late node is deeper than all forward nodes that gradients use, and has the name of a
 gradient (`memory_optimizer_target_node_name_scope`, `gradients/` by default, as in Grappler). A
 copy waits for a gradient that the first of its users waits for. Copies run the same kernels on the
-same values, so that results stay, to the bit where fused kernels are not others. Ops with a state,
+same values, so results are unchanged, bitwise unless other kernels are fused. Ops with a state,
 random ones among them, are never computed again.
 
-In a graph with branches and loops all this holds for each place (`compile/analysis/places.py`) by
-itself: in a branch, for gradients under the same condition; in a loop, for those of an iteration.
+In a graph with branches and loops all this applies to each place (`compile/analysis/places.py`)
+separately: in a branch, for gradients under the same condition; in a loop, for those of an
+iteration.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
 from gpugraph.base.dtypes import OBJECTS
-from gpugraph.compile.analysis.places import Place, places
+from gpugraph.compile.analysis.places import GuardedPlace, places
 from gpugraph.compile.analysis.purity import is_pure
 from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
 from gpugraph.compile.unit.compile_unit import RECOMPUTE_HINT, Unit
@@ -37,13 +38,13 @@ from gpugraph.ops.framework.op_declaration import DECLARATIONS
 from gpugraph.ops.fusion.op_expressions import expressions_of
 
 CHEAP, ALL, HINTED = 1, 2, 3
-"""Degrees of recomputation; 0 is none, and HINTED what the attr `_recompute_hint` names."""
+"""Degrees of recomputation; 0 is none, and HINTED the nodes with the attr `_recompute_hint`."""
 
 _DEGREES = {CHEAP: "cheap ones", ALL: "all between checkpoints", HINTED: "what hints name"}
 
 SCOPE = "gradients/"
 SMALL = 1 << 12
-"""Bytes of a tensor that is not worth a copy."""
+"""The minimum size of a tensor in bytes that is worth a copy."""
 
 _CHEAP_TYPES = {"Transpose", "Slice", "StridedSlice", "ConcatV2", "Pad", "Split", "Unpack"}
 _ALWAYS_THERE = {NodeClass.CONSTANT, NodeClass.VARIABLE, NodeClass.ARG}
@@ -53,14 +54,14 @@ _NO_OPS = {*_ALWAYS_THERE, *_FLOWING, NodeClass.RETVAL}
 
 @compile_pass()
 def recompute(unit: Unit) -> Outcome:
-    """Adds copies of forward ops for the gradients, by the unit's degree of recomputation."""
+    """Add copies of forward ops for the gradients, by the unit's degree of recomputation."""
     is_marked = any(RECOMPUTES in node.attrs for node in unit.graph.op_nodes())
     if not unit.recomputation and not is_marked:
-        return "not asked for: memory_optimization", ()
+        return "not requested: memory_optimization", ()
     copies: list[Node] = []
     reasons: list[str] = []
     if is_marked:
-        reasons.append("as recompute_grad says")
+        reasons.append("by recompute_grad")
         for place in places(unit):
             copies += [node for call in _calls(place) for node in _recomputed(unit, call)]
     if unit.recomputation:
@@ -73,14 +74,14 @@ def recompute(unit: Unit) -> Outcome:
 
 
 def _recomputed(unit: Unit, passes: _Passes) -> list[Node]:
-    """The copies that a forward pass gets for its gradients."""
+    """Add the copies of a forward pass for its gradients and return them."""
     if not passes.late:
         return []
     return _Copies(unit, passes, _Choice(unit, passes)).add()
 
 
-def _calls(place: Place) -> list[_Passes]:
-    """Of each call of a `recompute_grad` function its ops and those of its gradient."""
+def _calls(place: GuardedPlace) -> list[_Passes]:
+    """Return, for each call of a `recompute_grad` function, its ops and those of its gradient."""
     forward: dict[int, list[Node]] = {}
     late: dict[int, set[int]] = {}
     for node in place.nodes:
@@ -96,7 +97,7 @@ def _calls(place: Place) -> list[_Passes]:
 
 
 def _all_passes(unit: Unit) -> Iterator[_Passes]:
-    """Of each place what is before gradients, and these."""
+    """Yield, for each place, the nodes before gradients, and the gradients."""
     scope = unit.target.config.graph_options.rewrite_options.memory_optimizer_target_node_name_scope
     all_places = places(unit)
     named = _named(unit, scope or SCOPE)
@@ -110,13 +111,13 @@ def _all_passes(unit: Unit) -> Iterator[_Passes]:
 
 
 def _named(unit: Unit, scope: str) -> set[int]:
-    """The ids of the nodes of gradients."""
+    """Return the ids of the nodes of gradients."""
     nodes = unit.graph.op_nodes()
     return {node.id for node in nodes if node.name.startswith(scope) or f"/{scope}" in node.name}
 
 
-def _end(unit: Unit, place: Place, named: set[int]) -> int:
-    """The depth of the last op that gradients take something of, in the loop of a place."""
+def _end(unit: Unit, place: GuardedPlace, named: set[int]) -> int:
+    """Return the depth of the last op that gradients read from, in the loop of a place."""
     depth = place.depth
     taken = [
         depth[edge.src.id]
@@ -129,13 +130,19 @@ def _end(unit: Unit, place: Place, named: set[int]) -> int:
 
 
 class _Passes:
-    """Which nodes of a place are of the forward pass, up to which depth, and which are late.
+    """The nodes of a place that are of the forward pass, up to depth `end`, and those that are
+    late.
 
-    is_call: whether all of them is computed again, since the program says so.
+    is_call: whether all of them are computed again, as the program requests.
     """
 
     def __init__(
-        self, place: Place, forward: list[Node], late: set[int], end: int, is_call: bool = False
+        self,
+        place: GuardedPlace,
+        forward: list[Node],
+        late: set[int],
+        end: int,
+        is_call: bool = False,
     ) -> None:
         self.order, self.depth, self.guard = place.nodes, place.depth, place.guard
         self.forward, self.late, self.end, self.is_call = forward, late, end, is_call
@@ -147,7 +154,7 @@ class _Passes:
         return node.node_class not in _FLOWING and not self._is_behind(node)
 
     def late_users(self, node: Node) -> Iterator[Edge]:
-        """The late uses of a node's outputs, of their views too."""
+        """Yield the late uses of a node's outputs and of their views."""
         for edge in node._out:
             if edge.is_control:
                 continue
@@ -158,7 +165,7 @@ class _Passes:
 
 
 class _Choice:
-    """Which forward nodes are computed again where a late node needs them."""
+    """The choice of the forward nodes that are computed again where a late node needs them."""
 
     def __init__(self, unit: Unit, passes: _Passes) -> None:
         self.unit = unit
@@ -183,7 +190,7 @@ class _Choice:
         return self.unit.recomputation == CHEAP and self._is_cheap(node)
 
     def _is_asked(self, node: Node) -> bool:
-        """Whether the program says that a node is computed again."""
+        """Return whether the program requests that a node is computed again."""
         return self.passes.is_call or RECOMPUTE_HINT in node.attrs
 
     def _is_cheap(self, node: Node) -> bool:
@@ -198,7 +205,7 @@ class _Choice:
         return all(self._is_there(edge.src) for edge in node.input_edges())
 
     def _is_there(self, source: Node) -> bool:
-        """Whether a tensor is there when a copy needs it, without more memory."""
+        """Return whether a tensor is available when a copy needs it, without more memory."""
         if self.unit.recomputation == ALL or source.id in self.chosen:
             return True
         if (
@@ -210,7 +217,7 @@ class _Choice:
         return next(self.passes.late_users(source), None) is not None
 
     def _checkpoints(self) -> set[int]:
-        """The nodes whose outputs pass a place where few bytes do."""
+        """Return the nodes whose outputs are live across a position where few bytes are."""
         end = self.passes.end
         born, dies, needed = [0] * (end + 2), [0] * (end + 2), [0] * (end + 2)
         spans: list[tuple[int, int, int]] = []
@@ -236,7 +243,7 @@ class _Choice:
 
 
 def _cuts(live: Sequence[int], needed: Sequence[int]) -> list[int]:
-    """The depths where few bytes pass, beside what gradients need of the segment before."""
+    """Return depths with few live bytes, relative to the needs of the segment's gradients."""
     cuts: list[int] = []
     segment = 0
     for depth in range(1, len(live) - 1):
@@ -259,7 +266,7 @@ class _Copies:
         self.trigger_of: dict[int, Node] = {}
 
     def add(self) -> list[Node]:
-        """Adds them, and gives them to the late nodes."""
+        """Add the copies, and redirect the late nodes to them."""
         uses = [edge for node in self.passes.order for edge in self._uses(node)]
         self._find_triggers(uses)
         for node in self.passes.forward:
@@ -272,14 +279,14 @@ class _Copies:
         return list(self.copy_of.values())
 
     def _uses(self, node: Node) -> list[Edge]:
-        """The inputs of a late node that are computed again for it."""
+        """Return the input edges of a late node whose sources are computed again for it."""
         if node.id not in self.passes.late or self._trigger(node) is None:
             return []
         chosen = self.choice.chosen
         return [edge for edge in node.input_edges() if edge.src.id in chosen]
 
     def _trigger(self, node: Node) -> Node | None:
-        """The deepest late node that a late node takes something of."""
+        """Return the deepest late node among the inputs of a late node."""
         depth, end = self.passes.depth, self.passes.end
         late = [edge.src for edge in node.input_edges() if depth.get(edge.src.id, -1) > end]
         if not late and self.passes.is_call:
@@ -287,7 +294,7 @@ class _Copies:
         return max(late, key=lambda source: self.passes.depth[source.id], default=None)
 
     def _find_triggers(self, uses: Sequence[Edge]) -> None:
-        """Of each node that is copied, what its copy waits for: of its users' the least deep."""
+        """Find the node that each copy waits for: the shallowest trigger of its users."""
         for edge in uses:
             trigger = self._trigger(edge.dst)
             assert trigger is not None
@@ -322,7 +329,7 @@ def _is_view(node: Node) -> bool:
 
 
 def _is_read(node: Node) -> bool:
-    """Whether a node reads a variable."""
+    """Return whether a node reads a variable."""
     edges = node.input_edges()
     return len(edges) == 1 and edges[0].src.output_types[edges[0].src_output].is_ref_dtype
 
@@ -333,7 +340,7 @@ def _is_no_number(dtype: object) -> bool:
 
 
 def _bytes(unit: Unit, node: Node) -> int:
-    """The bytes of a node's outputs of known size; none of a view's."""
+    """Return the bytes of a node's outputs of known size; 0 for a view."""
     if _is_view(node):
         return 0
     sizes = [shape.num_elements() or 0 for shape in unit.shapes[node.id]]

@@ -1,12 +1,12 @@
-"""Cancel: ops that undo each other, or compute with a neutral number, are views.
+"""Cancel: ops that undo each other, or compute with a neutral number, become views.
 
   Reshape, ExpandDims, Squeeze of one of them    one Reshape, or an Identity
-  Cast of a Cast that loses nothing              one Cast, or an Identity
+  Cast of a lossless Cast                        one Cast, or an Identity
   Neg of Neg, LogicalNot, Conj, ... the same     Identity
   x * 1, x / 1, x - 0, x + -0.0, integers + 0    Identity
 
-Only where every x gives the same bits, NaN and -0.0 among them (x + 0.0 is not x for -0.0). What
-the inner op might refuse in a run stays: shapes must be known.
+Only if every x keeps its bits, including NaN and -0.0 (x + 0.0 is not x for -0.0). An inner op
+that might fail in a run stays: shapes must be known.
 """
 
 from __future__ import annotations
@@ -24,19 +24,21 @@ from gpugraph.compile.unit.compile_unit import Unit
 from gpugraph.graph.nodes.runtime_graph import Edge, Node
 
 LARGEST_NEUTRAL = 4096
-"""Elements up to which a constant is looked at whether all of it is neutral."""
+"""The maximum number of elements of a constant that is checked for being neutral."""
 
 _VIEWS = {"Reshape", "ExpandDims", "Squeeze"}
 
 
 @compile_pass("arithmetic_optimization")
 def cancel(unit: Unit) -> Outcome:
-    """Replaces nodes of the graph."""
+    """Replace such nodes of the graph."""
     return Replacing(unit).visit(_VISITS, "ops cancel others or are neutral")
 
 
 def _inner(node: Node, types: set[str], passed: list[Node]) -> Edge | None:
-    """What leads to the op of one of these types before a node; it is noted in `passed`."""
+    """Return the input edge of the op before a node if it has one of these types; add it to
+    `passed`.
+    """
     source = behind(node.input_edge(0), passed).src
     if source.type not in types:
         return None
@@ -52,7 +54,7 @@ def _visit_view(replacing: Replacing, node: Node) -> None:
     unit = replacing.unit
     passed: list[Node] = []
     edge = _inner(node, _VIEWS, passed)
-    if edge is None or not _is_settled(unit, passed[-1]) or not _is_settled(unit, node):
+    if edge is None or not _cant_fail(unit, passed[-1]) or not _cant_fail(unit, node):
         return
     source = edge.src, edge.src_output
     replacing.lines.append(f"{node.name}: {node.type} of {passed[-1].type} {passed[-1].name}")
@@ -62,8 +64,8 @@ def _visit_view(replacing: Replacing, node: Node) -> None:
         replacing.put_reshape(node, source, passed)
 
 
-def _is_settled(unit: Unit, node: Node) -> bool:
-    """Whether a view can't fail in a run: its sizes are known, and by constants."""
+def _cant_fail(unit: Unit, node: Node) -> bool:
+    """Return whether a view can't fail in a run: its sizes are known, and given by constants."""
     edge, *others = node.input_edges()
     before, after = unit.shapes[edge.src.id][edge.src_output], unit.shapes[node.id][0]
     return (
@@ -99,7 +101,7 @@ def _is_inexact(dtype: DType) -> bool:
 
 
 def _holds(wide: DType, narrow: DType) -> bool:
-    """Whether each value of `narrow` is one of `wide`."""
+    """Return whether each value of `narrow` is one of `wide`."""
     if wide is narrow:
         return True
     if wide.is_complex:
@@ -107,20 +109,20 @@ def _holds(wide: DType, narrow: DType) -> bool:
     if narrow.is_bool:
         return wide.is_integer or wide.is_floating
     if wide.is_floating:
-        if narrow.is_floating and _least_exponent(narrow) < _least_exponent(wide):
-            return False  # bfloat16 reaches further than float16, which has more bits
+        if narrow.is_floating and _min_exponent(narrow) < _min_exponent(wide):
+            return False  # bfloat16 has a larger range than float16, which has more bits
         return narrow.real_dtype is narrow and _bits(narrow) <= _bits(wide)
     if not (wide.is_integer and narrow.is_integer):
         return False
     return bool(wide.min <= narrow.min and narrow.max <= wide.max)
 
 
-def _least_exponent(dtype: DType) -> int:
+def _min_exponent(dtype: DType) -> int:
     return int(finfo(dtype.as_numpy_dtype).minexp)
 
 
 def _bits(dtype: DType) -> int:
-    """Binary digits without the sign: how many a number type has, or needs."""
+    """Return the number of binary digits of a number type, without the sign."""
     if dtype.is_floating:
         return int(finfo(dtype.as_numpy_dtype).nmant) + 1
     return dtype.size * 8 - (not dtype.is_unsigned)
@@ -152,7 +154,7 @@ def _visit_neutral(replacing: Replacing, node: Node) -> None:
 
 
 def _neutral(op_type: str, dtype: DType) -> tuple[Any, tuple[int, ...]]:
-    """The number that changes no x, and in which inputs it may stand."""
+    """Return the number that changes no x, and the inputs where it may stand."""
     slots = (0, 1) if op_type in ("Mul", "Add", "AddV2") else (1,)
     if op_type in ("Mul", "RealDiv", "Div", "TruncateDiv", "FloorDiv"):
         rounds = op_type in ("TruncateDiv", "FloorDiv")

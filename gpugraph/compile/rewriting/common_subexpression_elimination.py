@@ -1,12 +1,12 @@
-"""Common: ops that compute the same from the same are done once.
+"""Common: ops that compute the same from the same inputs are merged.
 
-Two nodes are one if they agree in op type, attrs, inputs (of a commutative op in either order),
+Two nodes are merged if they agree in op type, attrs, inputs (of a commutative op in either order),
 control inputs, requested device and colocation; constants if they agree in dtype, shape and bytes.
 Those inputs also determine the loop and the condition in which a node runs, so these agree too.
 
-Left alone: whatever is not pure (random numbers, Python functions, what writes or keeps state),
-reads of variables, control flow, and nodes with which others are colocated. An Identity is looked
-through. The one made first stays, and `explain` still knows the others.
+Not merged: nodes that are not pure (random numbers, Python functions, ops that write or keep
+state), reads of variables, control flow, and nodes with which others are colocated. Comparisons
+skip Identities. The node that was created first stays, and `explain` still lists the others.
 
 One walk, inputs first; attrs are compared only of nodes that agree in all else.
 """
@@ -27,37 +27,37 @@ from gpugraph.graph.nodes.node_and_edge import SINK_ID
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass, RuntimeGraph
 
 LARGEST_CONSTANT = 1024
-"""Bytes up to which constants are compared."""
+"""The maximum size in bytes of constants that are compared."""
 
 _ORDERED = {"Maximum", "Minimum"}
-"""Of 0.0 and -0.0 they give the one that stands first, or not."""
+"""Ops for which the order of the operands 0.0 and -0.0 may matter."""
 
 Key = tuple[Any, ...]
 
 
 @compile_pass("common_subgraph_elimination")
 def common(unit: Unit) -> Outcome:
-    """Takes nodes out of the graph; fills `unit.absorbed`."""
+    """Merge nodes of the graph; set `unit.absorbed`."""
     walk = _Walk(unit)
     for node in _inputs_first(unit.graph):
         walk.visit(node)
     walk.finish()
     lines = [f"{name}: as {node.name}" for name, (_, node) in walk.merged.items()]
-    return f"{len(lines)} ops do what others do already", lines
+    return f"{len(lines)} ops merged into equal ones", lines
 
 
 class _Walk:
-    """What has been seen: a node for each key, or, where several share it, one for all attrs."""
+    """The nodes so far: one for each key, or, if several share a key, one for each set of attrs."""
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
         self.merged: dict[str, tuple[Node, Node]] = {}
         self._seen: dict[Key, Node | dict[Key, Node]] = {}
-        self._same: dict[TensorId, TensorId] = {}  # an Identity is its input
+        self._same: dict[TensorId, TensorId] = {}  # an Identity is the same as its input
         self._leaders: set[str] | None = None
 
     def visit(self, node: Node) -> None:
-        """Merges a node into the first one that computes the same."""
+        """Merge a node into the first one that computes the same."""
         if not is_pure(node) or not node.output_types:
             return
         key = self._key(node)
@@ -75,7 +75,7 @@ class _Walk:
                 self._merge(node, first)
 
     def _key(self, node: Node) -> Key | None:
-        """What must agree beside the attrs; None for a node that is left alone."""
+        """Return the properties that must agree, except attrs; None if it can't be merged."""
         sources: list[TensorId] = [(0, 0)] * len(node.input_types)
         control_inputs = set()
         for edge in node._in:
@@ -102,7 +102,7 @@ class _Walk:
         return node.type, node.requested_device, *content, controls, *sources
 
     def _merge(self, node: Node, first: Node) -> None:
-        """Gives what takes `node` the outputs of `first`."""
+        """Replace the outputs of `node` by those of `first`."""
         graph = self.unit.graph
         for edge in list(node._out):
             if edge.is_control:
@@ -112,7 +112,7 @@ class _Walk:
         self.merged[node.name] = node, first
 
     def finish(self) -> None:
-        """Removes what was merged; brings `unit.roots` and `unit.absorbed` up to date."""
+        """Remove the merged nodes; update `unit.roots` and `unit.absorbed`."""
         if self.merged:
             self.unit.remove(*[node for node, _ in self.merged.values()])
             unit, ends = self.unit, dict(self.merged.values())
@@ -122,7 +122,7 @@ class _Walk:
 
 
 def _inputs_first(graph: RuntimeGraph) -> Iterator[Node]:
-    """Nodes after all that leads to them, by rising id where that is such an order."""
+    """Yield nodes after all their predecessors, by ascending id if that is such an order."""
     done: set[int] = set()
     for start in graph.op_nodes():
         if start.id in done:
@@ -150,13 +150,13 @@ def _inputs_first(graph: RuntimeGraph) -> Iterator[Node]:
 
 
 def _leaders(unit: Unit) -> set[str]:
-    """Names of nodes with which others are colocated."""
+    """Return the names of nodes with which others are colocated."""
     nodes = unit.graph.op_nodes()
     return {leader_name(entry) for node in nodes for entry in node.attrs.get("_class", ())}
 
 
 def _is_symmetric(node: Node) -> bool:
-    """Whether two inputs in the other order give the same bits."""
+    """Return whether exchanging the two inputs gives the same bits."""
     dtype = node.output_types[0]
     if len(node.input_types) != 2 or dtype.is_complex:
         return False
@@ -164,7 +164,7 @@ def _is_symmetric(node: Node) -> bool:
 
 
 def _content(node: Node) -> Key | None:
-    """What a constant is; None if it is too large to be compared."""
+    """Return a constant's content; None if it is too large to be compared."""
     value = node.attrs["value"]
     if value.nbytes > LARGEST_CONSTANT:
         return None
@@ -172,7 +172,7 @@ def _content(node: Node) -> Key | None:
 
 
 def _attrs(node: Node) -> Key:
-    """A constant's attrs are in its key, but for those of others."""
+    """Return a node's attrs as a key, without the ones in a constant's key."""
     attrs = node.attrs
     names = sorted(attrs)
     if node.is_constant:
@@ -181,7 +181,7 @@ def _attrs(node: Node) -> Key:
 
 
 def _frozen(value: Any) -> Key:
-    """A key that is equal for equal values of one type, and differs for -0.0 and 0.0."""
+    """Return a key that is equal for equal values of one type, and differs for -0.0 and 0.0."""
     if isinstance(value, (list, tuple)):
         return ("list", *map(_frozen, value))
     if isinstance(value, TensorShape):

@@ -1,11 +1,11 @@
-"""Fold: exact shapes now that the fed shapes are known, and constants for what follows from them.
+"""Fold: exact shapes from the fed shapes, and constants for values that follow from them.
 
 One walk in topological order infers every shape. A stateless op whose inputs are all constant and
-whose outputs are small becomes a constant, evaluated by its own CPU kernel, so the run's results
-do not change. So do shapes, sizes and ranks of tensors whose shape is known, without their value.
-Where folding is switched off, such values serve to infer shapes, and the ops stay.
-What only the folded ops needed is dropped, but for what acts beside its outputs (an assignment, a
-draw of random numbers): a constant runs after whatever its op had to wait for.
+whose outputs are small becomes a constant, evaluated by its own CPU kernel, so the run's results do
+not change. So do shapes, sizes and ranks of tensors whose shape is known, without their value. If
+folding is switched off, such values serve to infer shapes, and the ops stay. Nodes that only the
+folded ops needed are dropped, except for those with side effects (an assignment, a draw of random
+numbers): a constant runs after all that its op had to wait for.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from gpugraph.graph.nodes.runtime_graph import Node, NodeClass, RuntimeGraph
 from gpugraph.ops.framework.op_evaluation import evaluate
 
 LARGEST_FOLDED = 65536
-"""Bytes up to which an output is folded: beyond, keeping it costs more than making it.
+"""The maximum size of a folded output in bytes: a larger one costs more to keep than to compute.
 `OptimizerOptions.max_folded_constant_in_bytes` sets another limit."""
 
 _OF_SHAPE = {"Shape", "Size", "Rank", "ShapeN"}
@@ -41,11 +41,11 @@ _HARMLESS = {NodeClass.VARIABLE, NodeClass.ARG, NodeClass.RETVAL}
 
 @compile_pass()
 def fold(unit: Unit) -> Outcome:
-    """Fills `unit.shapes`, `unit.values` and `unit.folded`."""
+    """Set `unit.shapes`, `unit.values` and `unit.folded`."""
     off = why_off(unit, "constant_folding")
     folding = _Folding(unit)
     order = _inputs_first(unit.graph)
-    folding.inference.settle(order, folding.look)
+    folding.inference.converge(order, folding.look)
     for node in order:
         values = folding.look(node)
         if values is not None and not off:
@@ -58,16 +58,17 @@ def fold(unit: Unit) -> Outcome:
 
 
 def _inputs_first(graph: RuntimeGraph) -> list[Node]:
-    """An order for the walk: what a gradient's loop pops, another loop has pushed before."""
+    """Return the order of the walk: a loop that pushes comes before the gradient's, which pops."""
     if any(node.node_class is NodeClass.ENTER for node in graph.op_nodes()):
         return loops_whole(graph)
     return topological_order(graph)
 
 
 class _Folding:
-    """One walk; `acting` are nodes that act beside their outputs, or wait for such.
+    """One walk; `acting` are nodes with side effects, or that wait for such nodes.
 
-    What is dead or alive, or is in a loop, is so by what it waits for: control flow acts.
+    Control flow counts as a side effect, as a node's inputs decide whether it is alive or in a
+    loop.
     """
 
     def __init__(self, unit: Unit) -> None:
@@ -79,7 +80,7 @@ class _Folding:
         self.largest = options.max_folded_constant_in_bytes or LARGEST_FOLDED
 
     def look(self, node: Node) -> list[Any] | None:
-        """Infers the node's shapes; the values of its outputs, where they are constant."""
+        """Infer the node's shapes; return the values of its outputs if they are constant."""
         unit = self.unit
         sources: list[tuple[int, int]] = [(0, 0)] * len(node.input_types)
         acts = (node.op_def.is_stateful and node.node_class not in _HARMLESS) or (
@@ -114,7 +115,7 @@ class _Folding:
         return values
 
     def _pass(self, node: Node, sources: list[tuple[int, int]]) -> None:
-        """What is constant before a branch or a loop is constant in it."""
+        """Pass on a value that is constant before a branch or a loop."""
         if node.node_class is NodeClass.SWITCH or node.attrs.get("is_constant"):
             value = self.unit.values.get(sources[0])
             if value is not None:
@@ -125,7 +126,7 @@ class _Folding:
     def _constants(
         self, node: Node, sources: list[tuple[int, int]], shapes: Sequence[TensorShape]
     ) -> list[Any] | None:
-        """The node's outputs where they are constants from now on."""
+        """Return the node's outputs if they can be folded."""
         unit, values = self.unit, self.unit.values
         if node.type in _OF_SHAPE:
             return _from_shapes(node, [unit.shapes[source][slot] for source, slot in sources])
@@ -145,14 +146,14 @@ class _Folding:
                 return None
         try:
             outputs = evaluate(node.op_def, node.attrs, inputs)
-        except Exception:  # whatever a kernel raises, the run raises, and names the node
+        except Exception:  # the run raises the same error, and names the node
             return None
         if outputs is None or any(value.nbytes > self.largest for value in outputs):
             return None
         return outputs
 
     def replace(self, node: Node, values: list[Any]) -> None:
-        """Makes a constant of each output that is taken."""
+        """Replace each used output by a constant."""
         unit, graph = self.unit, self.unit.graph
         waits = self._waits(node)
         why = f"{node.type} of constants or known shapes"
@@ -175,7 +176,7 @@ class _Folding:
             graph.rename_node(constant, node.name)
 
     def _waits(self, node: Node) -> dict[Node, None]:
-        """What a constant in the node's place runs after: what ran before it for a purpose."""
+        """Return the control inputs of a constant that replaces the node."""
         waits: dict[Node, None] = {}
         for edge in list(node._in):
             source = edge.src
@@ -188,7 +189,7 @@ class _Folding:
         return waits
 
     def _side(self, switch: Node, slot: int) -> Node:
-        """A node that is alive with one output of a Switch, to wait for."""
+        """Return a node to wait for that is alive with one output of a Switch."""
         key = (switch.id, slot)
         if key not in self.sides:
             side = self.sides[key] = self.unit.add_identity(switch, slot, "side")

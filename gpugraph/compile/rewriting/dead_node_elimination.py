@@ -1,4 +1,4 @@
-"""Dead nodes: those that do not lead to what a run fetches or runs are dropped."""
+"""Dead nodes: nodes that do not lead to a fetch or target of the run are dropped."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gpugraph.graph.nodes.runtime_graph import NodeClass
 
 
 def drop_unneeded(unit: Unit) -> int:
-    """Removes what does not lead to `unit.roots`, but what is fed; how many nodes that were."""
+    """Remove nodes that do not lead to `unit.roots`, except fed ones; return their number."""
     graph = unit.graph
     if _all_are_taken(unit):
         return 0
@@ -21,8 +21,8 @@ def drop_unneeded(unit: Unit) -> int:
 
 
 def _all_are_taken(unit: Unit) -> bool:
-    """Whether each node but the roots leads to another, which in a graph without loops leads to a
-    root: cheaper than a walk, and mostly so."""
+    """Return whether each node except the roots leads to another, which in a graph without loops
+    leads to a root. This is usually true, and cheaper than a walk."""
     ends = {node.id for node in (*unit.roots, *unit.args)}
     for node in unit.graph.op_nodes():
         if node.node_class is NodeClass.ENTER or not (node._out or node.id in ends):

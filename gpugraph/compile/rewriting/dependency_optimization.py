@@ -1,13 +1,13 @@
-"""Dependencies: ops that are only waited for, and change nothing, need not run.
+"""Dependencies: ops with only control outputs and no effect need not run.
 
-A gradient's `tuple` waits for the gradients of all inputs before it gives any; an op whose
-results no op takes is there only to be waited for. Where it changes nothing, what waits for it
-waits for its inputs instead. `RewriterConfig.dependency_optimization`, as in Grappler.
+A gradient's `tuple` waits for the gradients of all inputs before it returns any; an op whose
+results are not used serves only as a control input. If it has no effect, its followers
+inherit its inputs as control inputs. `RewriterConfig.dependency_optimization`, as in Grappler.
 
-In a loop that writes nothing but its own stacks and TensorArrays nobody sees whether a `tuple`
-waits for what only computes: it does not, and the gradients that follow may be one kernel, or part
-of a product. Outside it is what keeps a variable from being written before all gradients have
-read it.
+In a loop that writes only its own stacks and TensorArrays it is not observable whether a `tuple`
+waits for pure ops: it does not, and the gradients that follow may be one kernel, or part
+of a product. Outside of such loops the `tuple` keeps a variable from being written before all
+gradients have read it.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ from gpugraph.graph.nodes.runtime_graph import Edge, Node, NodeClass
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
 _ALWAYS_THERE = {NodeClass.CONSTANT, NodeClass.ARG, NodeClass.VARIABLE}
-_MOST = 16
-"""Control edges that may take the place of one op."""
+_MAX_EDGES = 16
+"""The maximum number of control edges that may replace one op."""
 
 
 @compile_pass("dependency_optimization")
 def dependencies(unit: Unit) -> Outcome:
-    """Removes such ops from the graph."""
+    """Remove such ops from the graph."""
     needed = {node.id for node in (*unit.roots, *unit.args)}
     lines = _open_barriers(unit, needed)
     if any(node.id not in needed and _is_waited_for(node) for node in unit.graph.op_nodes()):
         for node in reversed(list(topological_order(unit.graph))):
             if node.id not in needed and _is_waited_for(node) and _is_idle(node):
-                lines.append(f"{node.name} ({node.type}) is only waited for")
+                lines.append(f"{node.name} ({node.type}) has only control outputs")
                 _pass_by(unit, node)
-    return f"{len(lines)} ops whose results are not taken are not run, or not waited for", lines
+    return f"{len(lines)} redundant ops or control dependencies were removed", lines
 
 
 def _is_waited_for(node: Node) -> bool:
-    """Whether there is nothing but control edges from it."""
+    """Return whether all edges from it are control edges, and there are some."""
     for edge in node._out:
         if edge.src_output >= 0:
             return False
@@ -52,21 +52,21 @@ def _is_waited_for(node: Node) -> bool:
 
 
 def _is_idle(node: Node) -> bool:
-    """Whether not to run it changes nothing else."""
+    """Return whether omitting the node changes nothing else."""
     decl = DECLARATIONS.get(node.type)
     if decl is None or node.node_class not in (NodeClass.OTHER, NodeClass.IDENTITY):
         return False
     if node.type == "NoOp" or decl.writes or not is_pure(node):
         return False
     if any(edge.src.output_types[edge.src_output].is_ref_dtype for edge in node.input_edges()):
-        return False  # it fails where the variable has no value
+        return False  # it fails if the variable has no value
     plain = (NodeClass.OTHER, NodeClass.IDENTITY, *_ALWAYS_THERE)
     if any(edge.src.node_class not in plain for edge in node._in if edge.src.is_op):
         return False
     followers = [edge.dst for edge in node._out]
     if not all(follower.is_op for follower in followers):
         return False
-    return len(node._in) * len(followers) <= _MOST
+    return len(node._in) * len(followers) <= _MAX_EDGES
 
 
 def _pass_by(unit: Unit, node: Node) -> None:
@@ -78,7 +78,7 @@ def _pass_by(unit: Unit, node: Node) -> None:
 
 
 def _waited_for(node: Node) -> Iterator[Node]:
-    """What a node waits for that takes its time: a constant is there, and may wait for others."""
+    """Yield the inputs of a node that take time: constants are replaced by their own inputs."""
     for edge in node._in:
         if edge.src.node_class in _ALWAYS_THERE:
             yield from _waited_for(edge.src)
@@ -89,11 +89,11 @@ def _waited_for(node: Node) -> Iterator[Node]:
 # -- barriers in loops
 
 _OF_LOOPS = ("Stack", "TensorArray")
-"""What an iteration may change without being seen before its end: ordered by what they take."""
+"""State that an iteration may change unobserved until its end: data inputs order its ops."""
 
 
 def _open_barriers(unit: Unit, needed: set[int]) -> list[str]:
-    """Lets the barriers in loops wait for less; those that wait for nothing are removed."""
+    """Remove inputs of the barriers in loops, and barriers without inputs."""
     nodes = unit.graph.op_nodes()
     barriers = [node for node in nodes if node.type == "NoOp" and node.id not in needed]
     if not barriers or not any(node.is_enter for node in nodes):
@@ -101,13 +101,13 @@ def _open_barriers(unit: Unit, needed: set[int]) -> list[str]:
     try:
         flow = flow_of(unit)
     except InvalidArgumentError:
-        return []  # of the pass that needs it
+        return []  # the pass that needs the flow raises it
     writing = _writing(unit, flow)
     lines = []
     for barrier in barriers:
         if flow.frames.at(barrier) in writing:
             continue
-        sources = [edge.src.name for edge in list(barrier._in) if _let_go(unit, flow, edge)]
+        sources = [edge.src.name for edge in list(barrier._in) if _try_remove(unit, flow, edge)]
         if sources:
             lines.append(f"{barrier.name} in a loop does not wait for {', '.join(sources)}")
         if not barrier._in:
@@ -116,7 +116,7 @@ def _open_barriers(unit: Unit, needed: set[int]) -> list[str]:
 
 
 def _writing(unit: Unit, flow: Flow) -> set[Frame]:
-    """The frames in which, or in whose inner loops, something is changed that others may see."""
+    """Return the frames that change state outside of the loop, themselves or in inner loops."""
     frames = {flow.frames.root}
     for node in unit.graph.op_nodes():
         if node.op_def.is_stateful and not node.type.startswith(_OF_LOOPS):
@@ -124,9 +124,9 @@ def _writing(unit: Unit, flow: Flow) -> set[Frame]:
     return frames
 
 
-def _let_go(unit: Unit, flow: Flow, edge: Edge) -> bool:
-    """Removes an edge to a barrier where it comes from what only computes, for others, and what
-    waits for it is in the loop, and alive under the same condition, without it."""
+def _try_remove(unit: Unit, flow: Flow, edge: Edge) -> bool:
+    """Remove an edge to a barrier if it comes from a pure op with other uses, and if without it the
+    followers of the barrier are still in the loop, and alive under the same condition."""
     source, barrier = edge.src, edge.dst
     if not is_pure(source) or all(out.is_control for out in source._out):
         return False
@@ -143,6 +143,6 @@ def _let_go(unit: Unit, flow: Flow, edge: Edge) -> bool:
 
 
 def _alive_by(flow: Flow, edges: list[Edge]) -> Guard:
-    """The condition under which all that edges bring is alive."""
+    """Return the condition under which the sources of all edges are alive."""
     taken = [edge for edge in edges if edge.src.is_op and not edge.is_back_edge]
     return ALWAYS.union(*(flow.of_output(edge.src, edge.src_output) for edge in taken))

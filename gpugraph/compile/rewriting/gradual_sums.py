@@ -1,12 +1,12 @@
-"""Gradual sums: a large AddN whose terms come one after the other adds each when it comes.
+"""Gradual sums: a large AddN adds each term as soon as it is computed.
 
-    AddN(a, b, c, d)          a, b, c and d are there until d is
-    ((a + b) + c) + d         at most two are, and each sum is in place of the one before
+    AddN(a, b, c, d)          a, b, c and d live until d is computed
+    ((a + b) + c) + d         at most two live, and each sum is in place of the last one
 
 The gradients of a matrix that a recurrent network uses in each of its time steps meet in such an
-AddN. An AddN adds its terms from the first to the last, so that the bits stay; so it is split only
-where that is the order in which they come. What is split off is a step of its own: as one fused
-kernel the sums would wait for all terms again.
+AddN. An AddN adds its terms from the first to the last; to keep the bits, it is split only
+if its terms are computed in that order. The parts are separate steps: in one fused kernel the sums
+would wait for all terms again.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from gpugraph.graph.nodes.runtime_graph import Node
 from gpugraph.memory import human_readable_bytes
 
 LARGE = 1 << 20
-"""Bytes of all terms from which it is worth more steps."""
+"""The minimum size of all terms in bytes that is worth more steps."""
 
 LARGE_TERM = 1 << 14
-"""Bytes of one term, below which a step takes longer than its sum."""
+"""The minimum size of one term in bytes: for a smaller one a step takes longer than its sum."""
 
 
 @compile_pass()
 def sums(unit: Unit) -> Outcome:
-    """Splits such AddNs, each within its loop and condition."""
+    """Split such AddNs, each within its loop and condition."""
     if not any(_is_large(unit, node) for node in unit.graph.op_nodes()):
-        return "no large sum comes term by term", ()
+        return "no large sum gets its terms one after the other", ()
     lines = []
     for place in places(unit):
         for node in place.nodes:
@@ -40,25 +40,27 @@ def sums(unit: Unit) -> Outcome:
             if len(groups) > 2 and not all(source.is_constant for source, _ in groups[0]):
                 _split(unit, node, groups)
                 size = human_readable_bytes(_bytes(unit, node))
-                lines.append(f"{node.name}: {len(groups)} sums of terms of {size}, as they come")
-    return f"{len(lines)} large sums add each term when it comes", lines
+                lines.append(
+                    f"{node.name}: {len(groups)} sums of terms of {size}, as they are computed"
+                )
+    return f"{len(lines)} large sums add each term as soon as it is computed", lines
 
 
 def _bytes(unit: Unit, node: Node) -> int:
-    """The bytes of one term; 0 where its size is not known."""
+    """Return the bytes of one term; 0 if its size is not known."""
     elements = unit.shapes[node.id][0].num_elements()
     return 0 if elements is None else elements * node.output_types[0].itemsize
 
 
 def _is_large(unit: Unit, node: Node) -> bool:
     if node.type != "AddN" or node.output_types[0].base_dtype not in (float32, float64):
-        return False  # sums in fewer bits are rounded once, at the end
+        return False  # sums in 16 bits are rounded once, at the end
     size = _bytes(unit, node)
     return size >= LARGE_TERM and size * len(node.input_types) >= LARGE
 
 
 def _in_turn(node: Node, depth: Mapping[int, int]) -> list[list[Source]]:
-    """The terms in groups of what comes at one time; few groups where the order is another."""
+    """Return the terms in groups of increasing depth; few groups if depths don't ascend."""
     groups: list[list[Source]] = []
     latest = -1
     for edge in node.input_edges():
@@ -72,7 +74,7 @@ def _in_turn(node: Node, depth: Mapping[int, int]) -> list[list[Source]]:
 
 
 def _split(unit: Unit, node: Node, groups: Sequence[Sequence[Source]]) -> None:
-    """Puts sums before the node, which then adds the last group."""
+    """Add partial sums before the node, which then adds the last group."""
     graph, dtype = unit.graph, node.output_types[0]
     total: list[Source] = []
     for number, group in enumerate(groups[:-1]):

@@ -1,9 +1,9 @@
-"""Simplify: ops that change nothing become Identity, which is a view and needs no step.
+"""Simplify: ops without effect become Identity, which is a view and needs no step.
 
   Sum, Mean, Prod, Max and Min over no axes; AddN of one; Reshape to the same shape; Transpose
   in the same order; Cast to the same dtype; a push onto a stack from which no op pops.
 
-Gradients of broadcasting are full of them, once shapes are known: `fold` runs before. No other
+Gradients of broadcasting contain many of them, once shapes are known: `fold` runs before. No other
 algebra is done. An op keeps its name, so that messages still name the user's op.
 """
 
@@ -21,7 +21,7 @@ from gpugraph.graph.nodes.runtime_graph import Node
 
 @compile_pass("arithmetic_optimization")
 def simplify(unit: Unit) -> Outcome:
-    """Replaces nodes of the graph, and in `unit.roots` and `unit.shapes`."""
+    """Replace such nodes of the graph; update `unit.roots` and `unit.shapes`."""
     replacing = Replacing(unit)
     useless = _pushes_in_vain(unit)
     for node in unit.graph.op_nodes():
@@ -38,7 +38,7 @@ def simplify(unit: Unit) -> Outcome:
 
 
 def _pushes_in_vain(unit: Unit) -> set[Node]:
-    """What keeps tensors for a gradient that turned out to need no more than their shapes."""
+    """Return pushes of tensors of which the gradient needs only the shapes."""
     nodes = unit.graph.op_nodes()
     others = ("StackPopV2", "StackCloseV2")
     popped = {container_of(node) for node in nodes if node.type in others}
@@ -52,13 +52,13 @@ def _pushes_in_vain(unit: Unit) -> set[Node]:
 
 
 def _is_endless(unit: Unit, stack: Node | None) -> bool:
-    """Whether a push can't be refused for the stack's size."""
+    """Return whether a push can't exceed the stack's size."""
     size = _value(unit, stack, 0) if stack is not None else None
     return size is not None and int(size) < 0
 
 
 def _value(unit: Unit, node: Node, slot: int) -> Any:
-    """The value of an input where it is constant, else None."""
+    """Return the value of an input if it is constant, else None."""
     return known_value(unit, node.input_edge(slot))
 
 

@@ -1,8 +1,8 @@
-"""Replacements: another op in the place of a node, under its name.
+"""Replacements: an op that replaces a node, under its name.
 
-The new op waits for all that the old one waited for, and is alive when it was: it gets the control
-inputs, also those of constants it no longer takes and of nodes it passes over. The output of a
-Switch decides what is alive, which no control edge can, so that what comes from one stays.
+The new op has all control dependencies of the old one, and is alive when it was: it gets the
+control inputs, also those of constants that it no longer takes and of nodes that it bypasses. The
+output of a Switch decides which ops are alive, which no control edge can, so such inputs stay.
 
          [before]                              [before]
              ^                                     |
@@ -26,7 +26,7 @@ from gpugraph.ops.framework.kernel_registry import is_ours
 
 
 class Replacing:
-    """The replacements that one pass makes; `finish` ends them."""
+    """The replacements of one pass, completed by `finish`."""
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
@@ -35,7 +35,7 @@ class Replacing:
         self._passed: dict[Node, str] = {}
 
     def visit(self, visits: Mapping[str, Callable[[Replacing, Node], None]], what: str) -> Outcome:
-        """Has each node visited by what `visits` has for its op type; the rest as of `finish`."""
+        """Call the function in `visits` for each node with that op type; then `finish`."""
         for node in self.unit.graph.op_nodes():
             if node.type in visits:
                 visits[node.type](self, node)
@@ -49,7 +49,7 @@ class Replacing:
         sources: Sequence[Source],
         passed: Sequence[Node] = (),
     ) -> Node:
-        """Puts an op of one output on `sources`; it passes over the nodes `passed`."""
+        """Replace a node by an op of one output with inputs `sources`, bypassing `passed`."""
         graph, unit = self.unit.graph, self.unit
         control_inputs = dict.fromkeys(node.control_inputs)
         for left in (node, *passed):
@@ -88,7 +88,7 @@ class Replacing:
         sources: Sequence[Source],
         control_inputs: Iterable[Node],
     ) -> None:
-        """Gives a node other attrs and inputs."""
+        """Set the attrs and inputs of a node."""
         graph = self.unit.graph
         node.attrs = {**node.attrs, **attrs}
         node.input_types = tuple(source.output_types[slot].base_dtype for source, slot in sources)
@@ -106,17 +106,19 @@ class Replacing:
         passed: Sequence[Node],
         note: str,
     ) -> None:
-        """Puts an op that does what the nodes `passed` do, too; `note` is what it is, of which."""
+        """Replace a node by an op that includes the nodes `passed`; `note` begins the report's
+        line.
+        """
         names = ", ".join(member.name for member in (*passed, node))
         self.lines.append(f"{node.name}: {note}{names}")
         self.put(node, op_type, attrs, [(edge.src, edge.src_output) for edge in edges], passed)
 
     def put_identity(self, node: Node, source: Source, passed: Sequence[Node] = ()) -> Node:
-        """Puts an Identity, which is a view and needs no step."""
+        """Replace a node by an Identity, which is a view and needs no step."""
         return self.put(node, "Identity", {"T": node.output_types[0].base_dtype}, [source], passed)
 
     def put_reshape(self, node: Node, source: Source, passed: Sequence[Node] = ()) -> Node:
-        """Puts a Reshape to the node's own shape, of which one size may be open."""
+        """Replace a node by a Reshape to its own shape, of which one size may be open."""
         sizes = self.unit.shapes[node.id][0].sizes
         assert sizes is not None
         shape = self.constant(node, np.array([-1 if n is None else n for n in sizes], np.int64))
@@ -124,13 +126,15 @@ class Replacing:
         return self.put(node, "Reshape", attrs, [source, (shape, 0)], passed)
 
     def constant(self, node: Node, value: Any) -> Node:
-        """A constant for what comes in the place of `node`."""
+        """Add a constant for the replacement of `node`."""
         return self.unit.add_constant(node, "simplified", value, reason=f"for {node.name}")
 
     def finish(self, what: str) -> Outcome:
-        """Brings `unit.roots` up to date; drops what all passed over, and notes which ops did.
+        """Update `unit.roots`; drop nodes that are no longer needed, and record which ops absorbed
+        them.
 
-        Returns what the pass reports: how many of `what`, and which.
+        Returns the outcome of the pass: the number of replacements, named by `what`, and their
+        lines.
         """
         unit = self.unit
         if self.lines:
@@ -143,7 +147,7 @@ class Replacing:
 
 
 def _waits(node: Node, kept: set[int], passed: Sequence[Node]) -> dict[Node, None]:
-    """What a node waited for beside the nodes whose outputs are still taken."""
+    """Return the nodes that a node waited for, except those whose outputs are still read."""
     waits = dict.fromkeys(node.control_inputs)
     for edge in node._in:
         source = edge.src
@@ -156,23 +160,23 @@ def _waits(node: Node, kept: set[int], passed: Sequence[Node]) -> dict[Node, Non
     return waits
 
 
-NO_GPU = "no GPU has kernels of its own"
-"""Why a pass for GPUs does nothing."""
+NO_GPU = "no GPU has kernels"
+"""The reason why a pass for GPUs does nothing."""
 
 
 def gpus_with_kernels(unit: Unit) -> set[str]:
-    """The GPUs that are no virtual ones."""
+    """Return the GPUs with kernels, which excludes virtual ones."""
     return {device.name for device in unit.target.devices if device.has_kernels}
 
 
 def public_attrs(node: Node) -> dict[str, Any]:
-    """A node's attrs but for those that begin with `_`, which are of this node alone."""
+    """Return a node's attrs except names that begin with `_`, which belong to this node alone."""
     return {key: value for key, value in node.attrs.items() if not key.startswith("_")}
 
 
 def are_ours(unit: Unit, nodes: Iterable[Node]) -> bool:
-    """Whether an op of gpugraph may stand for these: kernels that others registered are to run, and
-    what a hint says of an op's inputs is of that op."""
+    """Return whether an op of gpugraph may replace these: kernels that others registered must run,
+    and a hint on an op's inputs applies to that op."""
     types = unit.device_types
     return all(
         SWAP_HINT not in node.attrs and is_ours(node.type, types[node.assigned_device], node.attrs)
@@ -181,12 +185,12 @@ def are_ours(unit: Unit, nodes: Iterable[Node]) -> bool:
 
 
 def is_reference(edge: Edge) -> bool:
-    """Whether an edge brings a variable, to be read when it is taken."""
+    """Return whether an edge carries a reference to a variable instead of a value."""
     return edge.src.output_types[edge.src_output].is_ref_dtype
 
 
 def only_taker(node: Node, roots: set[int]) -> Edge | None:
-    """The one edge from a node that is not fetched or waited for; its end is on the same device."""
+    """Return the only edge from a node that is not fetched or waited for, on the same device."""
     if node.id in roots or len(node._out) != 1:
         return None
     (edge,) = node._out
@@ -196,14 +200,16 @@ def only_taker(node: Node, roots: set[int]) -> Edge | None:
 
 
 def known_value(unit: Unit, edge: Edge) -> Any:
-    """The value of an input that may be left out, where it is constant, else None."""
+    """Return the value of an input that may be omitted if it is constant, else None."""
     if edge.src.node_class is NodeClass.SWITCH:
         return None
     return unit.values.get((edge.src.id, edge.src_output))
 
 
 def behind(edge: Edge, passed: list[Node]) -> Edge:
-    """The edge that brings the tensor of `edge` to the Identities before it, noted in `passed`."""
+    """Return the edge that carries the tensor of `edge`, skipping Identities; add these to
+    `passed`.
+    """
     while edge.src.type == "Identity" and not is_reference(first := edge.src.input_edge(0)):
         passed.append(edge.src)
         edge = first

@@ -1,14 +1,13 @@
-"""Stacks: a loop does not keep for its gradient what that can compute of other values it keeps.
+"""Stacks: a loop rematerializes values for its gradient instead of stashing them.
 
     forward     g -> push            1 - g -> push           in each iteration
     backward    pop -> g             pop -> 1 - g            in reverse
-
     becomes     pop -> g -> 1 - g                            one stack less
 
-That is so for one cheap op of values that the same iterations push, and the same iterations of the
-backward loop pop, and of constants; and for what is kept twice. The op is one that rounds at most
-once, of a dtype in which the value is kept as it was computed, so that its bits stay. It takes less
-time than a push and a pop do; most often it is fused with the gradient that needs it.
+This applies to one cheap op of constants and of values that the same iterations push and the same
+iterations of the backward loop pop, and to a value that is pushed twice. The op must round at most
+once, in a dtype in which the value is stored as computed, so that its bits stay. It takes less
+time than a push and a pop; usually it is fused with the gradient that needs it.
 """
 
 from __future__ import annotations
@@ -33,16 +32,16 @@ _CHEAP = {
 }
 
 _SMALL = 1 << 10
-"""Bytes of a value whose push and pop take less time than an op may."""
+"""The size in bytes of a value whose push and pop take less time than an op may."""
 
 _HANDED_ON = {NodeClass.ENTER, NodeClass.IDENTITY, NodeClass.SWITCH}
 
 
 @compile_pass("loop_optimization")
 def stacks(unit: Unit) -> Outcome:
-    """Takes pushes, pops and their stacks out of the graph."""
+    """Remove pushes, pops and their stacks from the graph."""
     if not any(node.type == "StackPopV2" for node in unit.graph.op_nodes()):
-        return "no loop keeps values", ()
+        return "no loop stashes values", ()
     order = {node.id: index for index, node in enumerate(topological_order(unit.graph))}
     lines = []
     for group in _groups(unit):
@@ -50,11 +49,11 @@ def stacks(unit: Unit) -> Outcome:
         lines += _Group(unit).reduce(group)
     if lines:
         drop_unneeded(unit)
-    return f"{len(lines)} values are computed of others that a loop keeps", lines
+    return f"{len(lines)} values are computed from others instead of stashed", lines
 
 
 class _Kept(NamedTuple):
-    """A tensor that a loop keeps: what pushes it, what pops it, and the tensor itself."""
+    """A tensor that a loop stashes: its push, its pop, and the tensor itself."""
 
     push: Node
     pop: Node
@@ -62,7 +61,7 @@ class _Kept(NamedTuple):
 
 
 def _groups(unit: Unit) -> Iterable[list[_Kept]]:
-    """What is pushed in the same iterations, and popped in the same iterations."""
+    """Return groups of tensors pushed in the same iterations and popped in the same iterations."""
     flow = flow_of(unit)
     roots = {node.id for node in unit.roots}
     groups: dict[Any, list[_Kept]] = {}
@@ -83,7 +82,7 @@ def _groups(unit: Unit) -> Iterable[list[_Kept]]:
 
 
 def _users(stack: Node) -> list[Node]:
-    """What takes the handle of a stack, also where it enters a loop or a branch."""
+    """Return the nodes that take the handle of a stack, also inside loops and branches."""
     users: list[Node] = []
     waiting = [stack]
     while waiting:
@@ -95,7 +94,7 @@ def _users(stack: Node) -> list[Node]:
 
 
 def _is_reverse(flow: Flow, push: Node, pop: Node) -> bool:
-    """Whether one loop pushes and another one, beside it, pops."""
+    """Return whether one loop pushes and another one, beside it, pops."""
     forward, backward = flow.frames.at(push), flow.frames.at(pop)
     elem = push.input_edge(1)
     return (
@@ -109,14 +108,14 @@ def _is_reverse(flow: Flow, push: Node, pop: Node) -> bool:
 
 
 class _Group:
-    """The tensors of a group by where the backward loop has them."""
+    """The tensors of a group, with their values in the backward loop."""
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
         self.known: dict[TensorId, Source] = {}
 
     def reduce(self, group: Sequence[_Kept]) -> list[str]:
-        """Has what can be computed of the others computed; says of each what that is."""
+        """Rematerialize the tensors that can be; return a line about each."""
         lines = []
         for kept in group:
             node, slot = kept.value
@@ -139,7 +138,9 @@ class _Group:
         return None if elements is None else elements * node.output_types[slot].itemsize
 
     def _computed(self, kept: _Kept) -> Source | None:
-        """The value, computed of others that are popped; None where it can't, or hardly pays."""
+        """Return the value computed from others that are popped; None if impossible or not worth
+        it.
+        """
         unit, (node, _) = self.unit, kept.value
         num_bytes = self._bytes(kept)
         if (
@@ -180,7 +181,7 @@ class _Group:
         return constant, 0
 
     def _forget(self, kept: _Kept, source: Source) -> None:
-        """Takes the push and the pop out; what waited for them waits for what is in their place."""
+        """Remove the push and the pop; control dependencies on them move to their replacements."""
         unit, graph = self.unit, self.unit.graph
         push, pop, _ = kept
         elem = push.input_edge(1)

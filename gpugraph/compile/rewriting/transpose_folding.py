@@ -1,11 +1,11 @@
-"""Transposes: what a matrix product can do itself, and what cancels, is no step.
+"""Transposes: fold transposes into matrix products, and remove cancelling ones.
 
   MatMul, BatchMatMulV2 of a Transpose of the last two axes    the product's own flag
   Transpose of a Transpose                                     one Transpose, or an Identity
   Transpose that only moves axes of size 1                     Reshape, which is a view
 
-A Transpose copies its input; a product reads it either way. It may add up in another order then,
-so that its last bits differ; all else here moves bits unchanged.
+A Transpose copies its input; a product reads it in either layout. Its sums may then be in another
+order, so that the last bits differ; all other rules here move bits unchanged.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ _FLAGS = {
     "MatMul": ("transpose_a", "transpose_b", (float32, float64, complex64, complex128)),
     "BatchMatMulV2": ("adj_x", "adj_y", (float32, float64)),
 }
-"""Flags of both operands, and the dtypes for which they mean a transpose and cost nothing."""
+"""The flags of both operands, and the dtypes for which they mean a transpose and cost nothing."""
 
 
 @compile_pass("arithmetic_optimization")
 def transposes(unit: Unit) -> Outcome:
-    """Replaces nodes of the graph."""
-    return Replacing(unit).visit(_VISITS, "transposes were left to products or cancelled")
+    """Replace such nodes of the graph."""
+    return Replacing(unit).visit(_VISITS, "transposes folded into products or cancelled")
 
 
 def _order(unit: Unit, node: Node) -> list[int] | None:
-    """The permutation of a Transpose, where it is constant."""
+    """Return the permutation of a Transpose if it is constant, else None."""
     value = known_value(unit, node.input_edge(1))
     if value is None:
         return None
@@ -43,7 +43,7 @@ def _order(unit: Unit, node: Node) -> list[int] | None:
 
 
 def _inner(replacing: Replacing, edge: Edge, passed: list[Node]) -> list[int] | None:
-    """The permutation of the Transpose that an edge comes from; it is noted in `passed`."""
+    """Return the permutation of the Transpose at an edge's source, which is added to `passed`."""
     source = behind(edge, passed).src
     if source.type != "Transpose" or is_reference(source.input_edge(0)):
         return None
@@ -88,7 +88,7 @@ def _visit_transpose(replacing: Replacing, node: Node) -> None:
         replacing.lines.append(f"{node.name}: one with {passed[-1].name}")
     source = edge.src, edge.src_output
     if order == list(range(len(order))):
-        if passed:  # else `simplify` has seen to it
+        if passed:  # otherwise `simplify` has replaced it
             replacing.put_identity(node, source, passed)
     elif _moves_no_element(replacing.unit, node, edge, order):
         replacing.lines.append(f"{node.name}: moves axes of size 1 only")
@@ -100,7 +100,7 @@ def _visit_transpose(replacing: Replacing, node: Node) -> None:
 
 
 def _moves_no_element(unit: Unit, node: Node, edge: Edge, order: list[int]) -> bool:
-    """Whether all axes but those of size 1 stay in their order, and a Reshape can express that."""
+    """Return whether axes of sizes other than 1 keep their order, and a Reshape can express it."""
     before, after = unit.shapes[edge.src.id][edge.src_output].sizes, unit.shapes[node.id][0].sizes
     if before is None or after is None or after.count(None) > 1 or (None in after and 0 in after):
         return False

@@ -1,4 +1,4 @@
-"""Calls of the user's functions in threads of their own, which a run may leave behind."""
+"""Calls of the user's functions in separate threads, which a run may abandon."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 from gpugraph.base.errors import CancelledError
 from gpugraph.plan import RUN_CLOCK, Clock
 
-_SLICE_S = 0.05  # after which the run looks whether it was cancelled
+_SLICE_S = 0.05  # interval of checks for cancellation
 
 
 class CallClock(Clock):
-    """The clock of a call in a thread: that of its run, until the run leaves the call behind."""
+    """The clock of a call in a thread: that of its run, until the run abandons the call."""
 
     __slots__ = ("is_left", "run_clock")
 
@@ -26,7 +26,7 @@ class CallClock(Clock):
         self.take = None if run_clock is None else run_clock.take
 
     def check(self, where: str) -> None:
-        """Raises what ends the run, and CancelledError once it is over."""
+        """Raise the error that ends the run, and CancelledError once the run is over."""
         if self.is_left:
             raise CancelledError(None, None, f"The run was over {where}")
         if self.run_clock is not None:
@@ -34,10 +34,10 @@ class CallClock(Clock):
 
 
 class CallThread(threading.Thread):
-    """Keeps what a call returns. A run that ends early leaves it behind, with its result.
+    """Holds the result of a call. A run that ends early abandons the thread and its result.
 
-    A call that looks whether its run goes on (`check_run`) learns that it was left behind.
-    place: where a run is that waits for it, for errors.
+    A call that polls its run (`check_run`) then gets an error.
+    place: the position of a run that waits for it, for errors.
     """
 
     def __init__(self, name: str, call: Callable[[], Any], place: str) -> None:
@@ -51,14 +51,14 @@ class CallThread(threading.Thread):
         self._error: BaseException | None = None
 
     def run(self) -> None:
-        """Makes the call."""
+        """Make the call."""
         try:
             self._returned = self._context.run(self._call)
         except BaseException as error:
             self._error = error
 
     def wait(self, check: Callable[[str], None]) -> None:
-        """Returns when the call has; `check` raises to end the waiting."""
+        """Wait until the call has returned; `check` raises to end the waiting."""
         try:
             while self.is_alive():
                 self.join(_SLICE_S)
@@ -74,15 +74,15 @@ class CallThread(threading.Thread):
 
     @property
     def gave_up(self) -> bool:
-        """Whether the call has raised an error because it was left behind."""
+        """Whether the call has raised an error because it was abandoned."""
         return self._clock.is_left and isinstance(self._error, CancelledError)
 
     def leave(self) -> None:
-        """Lets a call that looks give up: nobody wants its result."""
+        """Abandon the call: if it polls its run, it gives up, as its result is not needed."""
         self._clock.is_left = True
 
     def result(self) -> Any:
-        """What the call returned; raises what it raised."""
+        """Return the result of the call, or raise its error."""
         if self._error is not None:
             raise self._error
         return self._returned

@@ -1,8 +1,8 @@
-"""Calls of the user's functions that do not need each other, at the same time.
+"""Concurrent calls of the user's functions that do not need each other.
 
-TensorFlow runs such functions in the threads of a pool, so that one may wait for what another does.
-Here those of one level of the order (see `compile/memory/execution_order.py`) that stand in a row
-under one guard are one step. It reads their inputs, calls each function in a thread of its own and
+TensorFlow runs such functions in a thread pool, so that one may wait for another.
+Here adjacent calls of one level of the order (see `compile/memory/execution_order.py`)
+under one guard are one step. It reads their inputs, calls each function in a separate thread and
 writes their results, in its own thread. A function that returns at once has returned before the
 next one is called, so that quick functions run in their order.
 """
@@ -17,12 +17,12 @@ from gpugraph.compile.steps.dynamic_steps import CallingStep
 from gpugraph.compile.steps.guarded_regions import Entry
 from gpugraph.plan import Step, StepGroup, WaitingRun, noting_step
 
-_HEAD_START_S = 0.01  # for which a function keeps the next one from being called
-_SLICE_S = 0.05  # after which the run looks whether it was cancelled
+_HEAD_START_S = 0.01  # how long a function delays the call of the next one
+_SLICE_S = 0.05  # interval of checks for cancellation
 
 
 def with_concurrent_calls(entries: Sequence[Entry]) -> list[Entry]:
-    """The entries, with calls in a row that do not need each other as one.
+    """Return the entries, with adjacent calls that do not need each other merged.
 
     A check that a variable is initialized may stand between two calls; it comes before both.
     """
@@ -50,7 +50,7 @@ def _is_call(entry: Entry) -> bool:
 
 
 def _goes_with(entry: Entry, call: Entry) -> bool:
-    """Whether an entry is a call of the same level: none needs another of its level."""
+    """Return whether an entry is a call of the same level: none needs another of its level."""
     return _is_call(entry) and entry.guard == call.guard and entry.step.depth == call.step.depth
 
 
@@ -62,7 +62,7 @@ def _joined(calls: Sequence[Entry]) -> Sequence[Entry]:
 
 
 def wait_for_all(calls: Sequence[CallThread], check: Callable[[str], None]) -> None:
-    """Returns when all calls have; after an error those that wait for other runs give up."""
+    """Wait until all calls have returned; after an error, those that wait for runs give up."""
     waited = list(calls)
     while waited:
         waited[0].join(_SLICE_S)
@@ -74,9 +74,9 @@ def wait_for_all(calls: Sequence[CallThread], check: Callable[[str], None]) -> N
 
 
 class ConcurrentCalls(StepGroup):
-    """Calls functions at the same time, each in a thread. Their errors come when all are done.
+    """Calls functions concurrently, each in a thread, and raises errors when all are done.
 
-    The first error is raised: that of a call which gave up because of it comes after.
+    The first error is raised: a call that gave up because of it comes after.
     """
 
     def __init__(self, steps: Sequence[Step]) -> None:
@@ -87,7 +87,7 @@ class ConcurrentCalls(StepGroup):
         self.waiting = WaitingRun(self._run, waiting.access, waiting.clock)
 
     def run(self) -> None:
-        """Calls all functions and waits for them."""
+        """Call all functions and wait for them."""
         self.waiting()
 
     def _run(self) -> None:

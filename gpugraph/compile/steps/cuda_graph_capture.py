@@ -1,14 +1,14 @@
-"""Captures: steps in a row on one GPU become one CUDA graph.
+"""Captures: adjacent steps on one GPU become one CUDA graph.
 
     steps      x@w   +b,relu   (host) unique   h@v   loss   ...
     runs       [ one graph ]   unique          [   one graph   ]
 
-The first run enqueues step by step, so that everything is loaded that may not be loaded later. The
+The first run enqueues step by step, to load everything that can't be loaded during a capture. The
 next run captures a CUDA graph, which all further runs launch: some microseconds for any number of
 kernels. A step that runs on the host, is sized at run time or copies to another device stays a step
 between two captures. If the driver refuses to capture, its reason is reported and the steps stay.
-GPUGRAPH_CAPTURE=0 turns captures off for plans that are compiled from then on: to find the step of
-an error, or out whether a capture is to blame.
+GPUGRAPH_CAPTURE=0 turns captures off for plans that are compiled from then on: to find the step
+that causes an error, or whether a capture causes it.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Capture:
         self._sequence = StepSequence(steps)
 
     def run(self) -> None:
-        """Runs the steps, or launches the graph."""
+        """Run the steps, or launch the graph."""
         with self.device.lock:
             self._run()
 
@@ -66,7 +66,9 @@ class Capture:
             return
         if not self.warm or self.reason:
             run_steps()
-            self.warm = True  # only now: a step that fails keeps later ones from loading kernels
+            self.warm = (
+                True  # not earlier: after a failed step, later ones have not loaded their kernels
+            )
             return
         try:
             self.replay = self.device.capture(run_steps)
@@ -78,20 +80,20 @@ class Capture:
         self.replay()
 
     def codes(self) -> Iterator[tuple[Step, StepCode]]:
-        """The single steps, and whether they are captured."""
+        """Yield the single steps, and whether they are captured."""
         code = GRAPH if self.replay is not None else StepCode("waiting", "captured after a run")
         if self.reason:
             code = StepCode("plain", f"the driver does not capture it: {self.reason}")
         return ((step, code) for step, _ in step_codes(self.steps))
 
     def notes(self, codes: Mapping[str, StepCode]) -> Sequence[str]:
-        """Whether the steps are captured."""
+        """Return a note on whether the steps are captured."""
         if self.reason:
             return [f"not captured {self.range}, for {self.reason}"]
         return [f"captured {self.range}{'' if self.replay else ', after a run'}"]
 
     def parts(self, traced: bool) -> Sequence[Step]:
-        """In a trace all steps, otherwise one: all of them as one graph."""
+        """Return all steps in a trace, otherwise one: all of them as one graph."""
         if traced:
             return self.steps
         return [replace(self.steps[0], name=self.name, run=self.run, kind="native", group=None)]
@@ -100,7 +102,7 @@ class Capture:
 def with_captures(
     entries: Sequence[Entry], devices: dict[str, Any], report_lines: list[str]
 ) -> list[Entry]:
-    """The entries, those in a row that one GPU can run as a graph as one stretch each."""
+    """Return the entries, with adjacent ones that one GPU can run as a graph as stretches."""
     stretches: list[Entry] = []
     for _, group in groupby(entries, key=_stretch_key):
         members = _without_late_guards(group)
@@ -122,7 +124,7 @@ def with_captures(
 
 
 def _without_late_guards(members: Iterable[Entry]) -> list[Entry]:
-    """The members without the guards of variables that a step before initializes: guards run
+    """Return the members without guards of variables that an earlier step initializes: guards run
     before all other steps of a stretch."""
     assigned: set[int] = set()
     needed = []
@@ -138,7 +140,7 @@ def _without_late_guards(members: Iterable[Entry]) -> list[Entry]:
 def _with_joined(
     members: Sequence[Entry], steps: Sequence[Step], device: Any, report_lines: list[str]
 ) -> list[Entry]:
-    """The members with joined launches, where there are any; then guards come first."""
+    """Return the members with joined launches, if there are any; then guards come first."""
     steps_after = with_joined_launches(steps, device.kernels, report_lines)
     if len(steps_after) == len(steps):
         return list(members)
@@ -150,7 +152,7 @@ def _with_joined(
 
 
 def _stretch_key(entry: Entry) -> Any:
-    """What entries of one capture have in common; an entry that can't be in one is alone."""
+    """Return a key that entries of one capture share; an entry that can't be captured is alone."""
     step = entry.step
     if step.kind == "guard":
         return entry.guard, step.device

@@ -44,7 +44,7 @@ class DynamicStep:
         self.kept = arrays.holdings.memory.kept
         self.native = run_time_native(bound, arrays.jit)
         self.plain = StepCode("plain", plain_reason(bound, arrays.jit, "sizes are left open"))
-        self.reserved: list[Block] = []  # what this run writes, even if a variable moves meanwhile
+        self.reserved: list[Block] = []  # written by this run, even if a variable moves
         self.sources = [self._source(arrays, *item) for item in enumerate(bound.inputs)]
         self.results = [self._result(arrays, place) for place in bound.outputs]
         self.dying = arrays.dying_cells(node, [key for key, _ in bound.inputs])
@@ -56,11 +56,11 @@ class DynamicStep:
         ]
 
     def code(self) -> StepCode:
-        """The code that its next run takes, as far as that is known."""
+        """Return the code that its next run uses, as far as known."""
         return self.plain if self.native is None else self.native.code
 
     def _source(self, arrays: Arrays, slot: int, place: Place) -> Callable[[], Any]:
-        """An input; a variable that is about to get its first value has none yet."""
+        """Return a reader of an input; a variable before its first value has no array."""
         state = self.bound.variables.get(slot)
         is_first = state is not None and self.node.op_def.allows_uninitialized_input
         if state is not None and is_first and place[1].storage.kind == "cell":
@@ -104,7 +104,7 @@ class DynamicStep:
         self._compute(context, arrays)
 
     def _compute(self, context: KernelBinding, arrays: list[Any]) -> Any:
-        """Runs the kernel, by native code where that is there; what the kernel returns."""
+        """Run the kernel, by native code if there is any; return the kernel's result."""
         if self.native is None:
             return bind_on_device(self.bound, context, arrays)()
         return self.native.run(
@@ -112,7 +112,7 @@ class DynamicStep:
         )
 
     def _ref(self, slot: int, array: Any, results: list[Any]) -> Any:
-        """The array of an input; that of a variable to be written is the output's."""
+        """Return the array of an input; for a variable that is written, the output's."""
         state = self.bound.variables.get(slot)
         if state is not None:
             for result, written in zip(self.results, results):
@@ -163,7 +163,7 @@ class DynamicStep:
         return InvalidArgumentError(self.node.node_def, None, message)
 
     def _prepared(self, result: Any, shape: tuple[int, ...], slot: int) -> Any:
-        """The array that output `slot` is written to."""
+        """Return the array that output `slot` is written to."""
         if isinstance(result, Cell):
             dtype = self.node.output_types[slot].base_dtype
             result.fill(self.device.allocate(shape, dtype, result.name))
@@ -174,7 +174,7 @@ class DynamicStep:
             return block.array
         if tuple(result.shape) != shape:
             raise self._error(
-                f"'{self.node.name}' was to make a tensor of shape {list(result.shape)}, but it "
+                f"'{self.node.name}' must return a tensor of shape {list(result.shape)}, but it "
                 f"has shape {list(shape)}"
             )
         return result
@@ -183,9 +183,9 @@ class DynamicStep:
 class CallingStep(DynamicStep):
     """Calls a function of the user's, in three parts of which the second touches no memory of ours.
 
-    So several may be under way at once, in threads of their own, and one that a run has left behind
-    does no harm (`concurrent_calls.py`). With a time limit a single call has a
-    thread of its own too, unless it gives up by itself.
+    So several can run concurrently, in separate threads, and an abandoned one does no harm
+    (`concurrent_calls.py`). With a time limit a single call has a separate thread too, unless it
+    gives up by itself.
     """
 
     def __init__(self, arrays: Arrays, bound: BoundNode, clock: Clock) -> None:
@@ -206,7 +206,7 @@ class CallingStep(DynamicStep):
         self.end(thread.result())
 
     def begin(self) -> Callable[[], Any]:
-        """The call, with copies of the inputs."""
+        """Return the call, with copies of the inputs."""
         held = [state.block for state in self.bound.variables.values()]  # they may move meanwhile
         inputs = [self.device.read(source()) for source in self.sources]
         del held
@@ -225,11 +225,11 @@ class CallingStep(DynamicStep):
         return call_and_release
 
     def end(self, returned: Sequence[Any]) -> None:
-        """Writes what the call returned."""
+        """Write the results of the call."""
         self._write(returned)
         for cell in self.dying:
             cell.release()
 
 
 _NOTHING = np.empty(0)
-"""Stands for the array of a variable that has none yet: no elements of no known shape."""
+"""The array of a variable that has none yet: no elements, of no known shape."""

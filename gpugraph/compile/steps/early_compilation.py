@@ -1,7 +1,7 @@
-"""C files that later plans of a graph will want, compiled while its first plan runs.
+"""C files that later plans of a graph need, compiled while its first plan runs.
 
-A program's first run is that of its initializers, for which the compiler has little to do. What it
-could do meanwhile is known already: the convolutions, poolings and large products of the graph are
+A program's first run is that of its initializers, which leaves the compiler idle. Some of its later
+work is known already: the convolutions, poolings and large products of the graph are
 functions of whole files, which do not depend on a plan.
 """
 
@@ -22,18 +22,18 @@ from gpugraph.kernel import CSource, MatrixProducts
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
 _SEEN: WeakKeyDictionary[Graph, int] = WeakKeyDictionary()
-"""How many ops of a graph were looked at."""
+"""The number of ops of each graph that were examined."""
 
 
 _LARGE_PRODUCT = 1 << 24
-"""Multiplications: 0.3 ms."""
+"""The minimum number of multiplications: 0.3 ms."""
 
 _ROWS = 32
-"""Those of a batch whose size is not known before."""
+"""The assumed number of rows of a batch of unknown size."""
 
 
 def compile_early(target: Target, graph: Graph) -> None:
-    """Begins to compile the files of ops whose results are large, behind what is asked for now."""
+    """Begin to compile the files of ops with large results, after the requests of this plan."""
     settings = jit(target.config)
     on_host = all(device.device_type == "CPU" for device in target.devices)
     if not settings.is_on or settings.waits or not on_host:
@@ -53,13 +53,13 @@ def compile_early(target: Target, graph: Graph) -> None:
 
 
 def _has_file(op_type: str) -> bool:
-    """Whether an op of this type may have a function of a file."""
+    """Return whether an op of this type may have a function of a file."""
     decl = DECLARATIONS.get(op_type)
     return decl is not None and isinstance(decl.native, (CSource, MatrixProducts))
 
 
 def _file_of(op: Operation) -> tuple[str, str] | None:
-    """The file that has an op's function, and the dtype; None for small results."""
+    """Return the file that has an op's function, and the dtype; None for small results."""
     native = DECLARATIONS[op.type].native
     if not isinstance(native, CSource):
         return _products_file(op)
@@ -73,7 +73,7 @@ def _file_of(op: Operation) -> tuple[str, str] | None:
 
 
 def _products_file(op: Operation) -> tuple[str, str] | None:
-    """The file of products by tiles, and the dtype; None for what is small or not known."""
+    """Return the file of products by tiles, and the dtype; None for small or unknown ones."""
     a, result = op.inputs[0], op.outputs[0]
     if a.shape.rank is None or result.shape.rank is None:
         return None

@@ -1,4 +1,4 @@
-"""Steps of a device with kernels of its own (a CUDA GPU): a node's kernel as launches.
+"""Steps of a device with kernels (a CUDA GPU): a node's kernel as launches.
 
     Source                       launches of functions of kernels/*.cu
     Elementwise, Reduction,      one generated kernel or a few: by the same program of values as
@@ -37,8 +37,8 @@ from gpugraph.kernel import (
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 from gpugraph.ops.reductions.reduction_ops import reduced_axes
 
-_DYNAMIC = "the sizes of what it makes depend on values"
-_LATE = "it takes values of the host during a run"
+_DYNAMIC = "the sizes of its outputs depend on values"
+_LATE = "it reads values on the host during a run"
 
 
 def bind_on_device(
@@ -47,7 +47,7 @@ def bind_on_device(
     arrays: Sequence[Any],
     report_lines: list[str] | None = None,
 ) -> Callable[[], Any]:
-    """The step of a node over arrays: those of its `array_slots`, then outputs.
+    """Return the step of a node over arrays: those of its `array_slots`, then outputs.
 
     `report_lines` get the reason if it runs on the host though its device has kernels, and the
     notes of its launches.
@@ -67,27 +67,27 @@ def bind_on_device(
 
 
 def run_time_reason(bound: BoundNode) -> str:
-    """Why a step that is bound at each run falls back to the host; "" if that is not known yet."""
+    """Return the reason for the host of a step that is bound at each run; "" if not known yet."""
     if not bound.runner.has_kernels:
         return ""
     return _DYNAMIC if reference(bound.kernel).dynamic else _LATE if bound.is_late else ""
 
 
 def host_report(bound: BoundNode, reason: str) -> str:
-    """A line of the report: a node of a device with kernels that runs on the host."""
+    """Return a report line about a node of a device with kernels that runs on the host."""
     node = bound.node
     return f"{node.name} ({node.type}) runs on the host for {bound.runner.name}: {reason}"
 
 
 def _launches(bound: BoundNode, context: KernelBinding, arrays: Sequence[Any]) -> Any:
-    """The launches. NotNativeError or NotImplementedError where the kernel runs on the host."""
+    """Return the launches. NotNativeError or NotImplementedError if the kernel runs on the host."""
     node, runner, kernel, slots = bound.node, bound.runner, bound.kernel, bound.array_slots
     if reference(kernel).dynamic:
         raise NotNativeError(_DYNAMIC)
     if context.on_host:
         raise NotNativeError(_LATE)
     if not all(runner.has_array(array) for array in arrays):
-        raise NotNativeError("it takes or makes objects")
+        raise NotNativeError("its inputs or outputs are objects")
     launcher, count = runner.kernels, len(slots)
     inputs, results = arrays[:count], list(arrays[count:])
     optional = kernel.optional if isinstance(kernel, Source) else ()
@@ -119,7 +119,7 @@ def _launches(bound: BoundNode, context: KernelBinding, arrays: Sequence[Any]) -
 
 
 def _stored(runner: Device, context: KernelBinding, state: State) -> Any:
-    """Where a state of the node is in the device's memory."""
+    """Return a state of the node in the device's memory."""
 
     def put(numbers: Any) -> Block:
         block = context.allocate(numbers.shape, as_dtype(numbers.dtype))
@@ -130,7 +130,7 @@ def _stored(runner: Device, context: KernelBinding, state: State) -> Any:
 
 
 def _is_regular(shape: Sequence[int], axes: Sequence[int]) -> bool:
-    """Whether a program has loops for it: the reduced axes are the last ones, or the first."""
+    """Return whether a program has loops for it: the reduced axes are the last or the first."""
     over = [axis in axes for axis, size in enumerate(shape) if size != 1]
     return over in (sorted(over), sorted(over, reverse=True))
 
@@ -143,7 +143,7 @@ def _transposed_reduction(
     axes: Sequence[int],
     refused: Callable[[str], int],
 ) -> Any:
-    """A reduction over axes among others: of a copy that has them last."""
+    """Return a reduction over inner axes, of a copy that has them last."""
     source, out = arrays
     order = (*(axis for axis in range(source.ndim) if axis not in axes), *axes)
     dtype = context.input_types[0].base_dtype

@@ -1,7 +1,7 @@
 """Regions: steps that run under a condition, and the flags that hold the conditions' values.
 
 Each condition of a plan has a flag, an entry of one list of bools. A flag's own step sets it as
-soon as its predicates are known. Steps in a row with equal guards become one step, which runs them
+soon as its predicates are known. Adjacent steps with equal guards become one step, which runs them
 if the flag is up.
 """
 
@@ -20,8 +20,8 @@ from gpugraph.plan import Run, Step, StepGroup, StepSequence
 class Entry(NamedTuple):
     """A step and the guard under which it runs.
 
-    sets, reads: flags. native: what the step may be as native code. assigns: whether it gives a
-    variable its first value. group: of steps that run at the same time, the number of their group.
+    sets, reads: flags. native: the candidate for native code of the step. assigns: whether it gives
+    a variable its first value. group: the number of the group of steps that run at the same time.
     """
 
     guard: Guard
@@ -35,9 +35,9 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SetPredicate:
-    """Sets the flags of a predicate, true and false, where those of `base` are up, else neither.
+    """Sets the flags of a predicate, true and false, if those of `base` are up, else neither.
 
-    `run` does it; array: of the predicate, where it has one in the host's memory.
+    `run` does it; array: that of the predicate, if it has one in the host's memory.
     """
 
     run: Run
@@ -64,7 +64,7 @@ class JoinFlags:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SetFlags:
-    """Gives flags a value."""
+    """Sets flags to a value."""
 
     values: bytearray
     flags: Sequence[int]
@@ -77,7 +77,7 @@ class SetFlags:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CopyFlags:
-    """Sets flags as others are, a target and a source each; those without a source are up."""
+    """Copies flags, a target and a source each; targets without a source are set."""
 
     values: bytearray
     copies: Sequence[tuple[int, int | None]]
@@ -89,7 +89,7 @@ class CopyFlags:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunIfUp:
-    """Runs something if a flag is up."""
+    """Runs a callable if a flag is up."""
 
     values: bytearray
     flag: int
@@ -110,16 +110,16 @@ class Region(StepGroup):
         self._sequence = StepSequence(steps, guarded)
 
     def run(self) -> None:
-        """Runs the steps, or none of them."""
+        """Run the steps if the flag is up."""
         if self.flags[self.flag]:
             self._sequence.run()
 
     def unguarded(self) -> Run:
-        """What runs them without the guards of variables."""
+        """Return a callable that runs them without the guards of variables."""
         return Region(self.flags, self.flag, self.steps, False).run
 
     def parts(self, traced: bool) -> Sequence[Step]:
-        """All steps, or none."""
+        """Return all steps, or none."""
         return self.steps if self.flags[self.flag] else ()
 
 
@@ -138,24 +138,24 @@ class Flags:
         return self._flags[key]
 
     def atom(self, atom: Atom) -> int:
-        """The flag of an atom."""
+        """Return the flag of an atom."""
         return self._flag(atom)
 
     def atoms(self, guard: Guard) -> list[Atom]:
-        """The atoms that together imply the guard."""
+        """Return the atoms that together imply the guard."""
         return needed(guard, self.within)
 
     def guard(self, guard: Guard) -> int:
-        """The flag of a guard that does not always hold."""
+        """Return the flag of a guard that does not always hold."""
         atoms = self.atoms(guard)
         return self._flag(atoms[0] if len(atoms) == 1 else guard)
 
     def base(self, atom: Is) -> list[int]:
-        """The flags that must be up for the predicate to have a value."""
+        """Return the flags that must be up for the predicate to have a value."""
         return [self.atom(other) for other in self.atoms(self.within[atom] - {atom})]
 
     def setter(self, atom: Is, value: Callable[[], Any], array: Any = None) -> SetPredicate:
-        """What sets the flags of a predicate, true and false. array: of the predicate, if any."""
+        """Return the setter of a predicate's two flags. array: the predicate's array, if any."""
         flags = self.values
         yes, no = self.atom(Is(atom.pred, True)), self.atom(Is(atom.pred, False))
         base = self.base(atom)
@@ -175,13 +175,13 @@ class Flags:
         return SetPredicate(set_flags if base else set_plain, yes, no, base, array)
 
     def joiner(self, guard: Guard) -> JoinFlags:
-        """What sets the flag of a guard of several atoms."""
+        """Return the setter of the flag of a guard of several atoms."""
         flag, atoms = self.guard(guard), self.atoms(guard)
         return JoinFlags(self.values, flag, [self.atom(atom) for atom in atoms])
 
 
 def with_regions(flags: Flags, entries: Iterable[Entry]) -> list[Entry]:
-    """Entries of equal guards that follow each other become one region each."""
+    """Return the entries, with adjacent entries of equal guards merged into regions."""
     regions: list[Entry] = []
     for guard, group in groupby(entries, key=lambda entry: entry.guard):
         members = list(group)

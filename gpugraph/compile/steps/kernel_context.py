@@ -1,4 +1,4 @@
-"""Nodes and their kernels while they are bound, and the cells of tensors sized at run time."""
+"""Nodes and their kernels during binding, and the cells of tensors sized at run time."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from gpugraph.kernel import CompiledFile, Kernel, reference
 Shapes = Sequence[tuple[int, ...]]
 
 Place = tuple[TensorId, Home]
-"""A tensor and where it lives."""
+"""A tensor and its home."""
 
 
 class Cell:
@@ -48,12 +48,12 @@ class Cell:
         return self.block.array
 
     def fill(self, block: Block) -> None:
-        """Takes a new array, and releases the old one."""
+        """Set a new array, and release the old one."""
         self.release()
         self.block = block
 
     def release(self) -> None:
-        """Frees the tensor."""
+        """Free the tensor."""
         block, self.block = self.block, None
         if block is not None:
             block.release()
@@ -63,9 +63,9 @@ class Cell:
 class BoundNode:
     """A node with its kernel, its tensors, and the device that runs it.
 
-    refusals: where kernels of the plan on `runner` report bad input; None where they raise.
-    host: the inputs whose values the kernel takes on the host; it is late if it takes them at each
-    run. array_slots: the inputs of which the kernel takes the arrays.
+    refusals: receives reports of bad input from kernels of the plan on `runner`; None if they
+    raise. host: the inputs whose values the kernel takes on the host; it is late if it takes them
+    at each run. array_slots: the inputs of which the kernel takes the arrays.
     """
 
     node: Node
@@ -89,10 +89,10 @@ class BoundNode:
 
 
 class KernelMemory(NamedTuple):
-    """What kernels obtain, by when it is released.
+    """The memory that kernels obtain, by the time of its release.
 
     owned: with the plan, or after a step that is sized at run time. kept: when the run is over.
-    pools: by device, the blocks that steps share, of plans whose runs take turns.
+    pools: by device, the blocks that steps share, of plans that time-share them.
     """
 
     owned: list[Any]
@@ -100,7 +100,7 @@ class KernelMemory(NamedTuple):
     pools: dict[str, ScratchPool]
 
     def pooled(self, device: Device, num_bytes: int, but: Collection[Block], user: str) -> Block:
-        """A block that steps share, none of `but`; `owned` has a part in it."""
+        """Return a block that steps share, none of `but`; `owned` gets a lease of it."""
         pool = self.pools.setdefault(device.name, ScratchPool(device))
         lease = pool.lease(num_bytes, but, user)
         self.owned.append(lease)
@@ -138,17 +138,17 @@ class KernelBinding:
         self._passing: dict[int, Block] = {}
 
     def value(self, index: int) -> Any:
-        """Host input `index`; InternalError for an input that isn't one."""
+        """Return host input `index`; InternalError for an input that isn't one."""
         if index not in self._values:
             raise InternalError.of_no_node(
-                f"The kernel of '{self.name}' asks for input {index} on the host"
+                f"The kernel of '{self.name}' reads input {index} as a host input, which it is not"
             )
         return self._values[index]
 
     def scratch(self, shape: tuple[int, ...], dtype: DType) -> Any:
-        """An array of the device for the time that the step runs.
+        """Return an array of the device for the time that the step runs.
 
-        On a GPU, where launches may be joined, the array is the step's own.
+        On a GPU, where launches may be joined, the array belongs to the step alone.
         """
         if self._device.has_kernels or dtype.base_dtype in OBJECTS or not prod(shape):
             return self.lasting(shape, dtype)
@@ -158,15 +158,17 @@ class KernelBinding:
         return array
 
     def lasting(self, shape: tuple[int, ...], dtype: DType) -> Any:
-        """An array of the device that lives as long as the plan, or a step sized at run time."""
+        """Return an array of the device that lives as long as the plan, or a step sized at run
+        time.
+        """
         block = self.allocate(shape, dtype)
         self.own(block)
         return block.array
 
     def passing(self, slot: int, shape: tuple[int, ...], dtype: DType) -> Any:
-        """Array `slot` of the device, for the time that the step runs.
+        """Return array `slot` of the device, for the time that the step runs.
 
-        Slots below 0 are of code that runs instead of what has scratch.
+        Slots below 0 belong to code that runs instead of the code with scratch.
         """
         passing = self._passing.items()
         others = [b for other, b in passing if other != slot and (other < 0) >= (slot < 0)]
@@ -179,24 +181,24 @@ class KernelBinding:
     def _pooled(
         self, shape: tuple[int, ...], dtype: DType, but: Collection[Block]
     ) -> tuple[Any, Block]:
-        """An array in a block that steps share, none of `but`."""
+        """Return an array in a block that steps share, none of `but`."""
         num_bytes = max(prod(shape), 1) * dtype.itemsize
         block = self._memory.pooled(self._device, num_bytes, but, self.name)
         return self._device.view(block.address, shape, dtype), block
 
     def owning(self, owned: list[Any]) -> KernelBinding:
-        """The same for a step bound elsewhere, whose scratch goes into `owned`."""
+        """Return a copy for a step bound elsewhere, whose scratch goes into `owned`."""
         binding = copy.copy(self)
         binding._memory = self._memory._replace(owned=owned, pools={})
         binding._scratch_blocks, binding._passing = [], {}
         return binding
 
     def allocate(self, shape: tuple[int, ...], dtype: DType) -> Block:
-        """A block of the device's memory, which the caller releases."""
+        """Return a block of the device's memory, which the caller releases."""
         return self._device.allocate(shape, dtype, self.name)
 
     def new_handle(self, block: Block) -> NewHandle:
-        """A handle for a block, which the session keeps if the handle is fetched."""
+        """Return a handle for a block, which the session keeps if the handle is fetched."""
         return self._resources.kept.new_handle(self.name, block, self._device.name)
 
     @property
@@ -205,24 +207,24 @@ class KernelBinding:
         return self._resources.kept
 
     def own(self, container: Any) -> None:
-        """Has `container.release()` called when the plan is released."""
+        """Call `container.release()` when the plan is released."""
         self._memory.owned.append(container)
 
     def keep(self, container: Any) -> None:
-        """Has `container.release()` called when the run is over."""
+        """Call `container.release()` when the run is over."""
         self._memory.kept.append(container)
 
     def state(self, make: Callable[[], Any]) -> Any:
-        """The node's own state in the session."""
+        """Return the node's own state in the session."""
         return self._resources.state(self.name, make)
 
     def shared(self, container: str, name: str, make: Callable[[], Any]) -> Any:
-        """What the session keeps in a container under a name, for all nodes."""
+        """Return the object that the session keeps in a container under a name, for all nodes."""
         return self._resources.shared_object(container, name, make)
 
     def compiled(self, file: str, dtype: str = "float32") -> Callable[[float], CompiledFile | None]:
-        """What returns a C file of `kernels/` that is compiled within some seconds; None without
-        jit."""
+        """Return a function that returns a C file of `kernels/` if it is compiled within some
+        seconds; None without jit."""
         if not self._jit.is_on:
             return lambda seconds: None
         prepared = prepare_source(file, dtype)
@@ -231,5 +233,5 @@ class KernelBinding:
         return prepared.get_within
 
     def variable(self, index: int) -> VariableState:
-        """The variable behind ref input `index`."""
+        """Return the variable behind ref input `index`."""
         return self._variables[index]

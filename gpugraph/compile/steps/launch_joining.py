@@ -1,4 +1,4 @@
-"""Joining: launches of one kernel that are independent of each other become one launch.
+"""Joining: independent launches of one kernel become one launch.
 
     steps    Adam(a)  x@w  Adam(b)  relu  Adam(c)       Adam(d) reads what relu writes
     runs     [ Adam(a), Adam(b), Adam(c) ]  x@w  relu  Adam(d)
@@ -22,18 +22,18 @@ from gpugraph.devices import Enqueued, Touches, is_blocking
 from gpugraph.plan import Step, StepGroup
 
 LEAST = 3
-"""Launches that are worth a kernel of their own."""
+"""The minimum number of launches that are worth a separate kernel."""
 
 
 class Command(NamedTuple):
-    """A step. kind: None where it stays alone; touches: None where that is not known."""
+    """A step. kind: None if it stays alone; touches: None if that is not known."""
 
     kind: Hashable
     touches: Touches | None
 
 
 class _LastTouches:
-    """Of all bytes, the last group of commands that wrote and that read them."""
+    """The last group of commands that wrote and that read each byte."""
 
     def __init__(self, commands: Sequence[Command]) -> None:
         known = [command.touches for command in commands if command.touches is not None]
@@ -47,7 +47,7 @@ class _LastTouches:
         self._read = np.full(len(edges), -1)
 
     def last(self, touches: Touches) -> int:
-        """The last group that must be over before something may touch this."""
+        """Return the last group that must be over before a command may touch this memory."""
         last = -1
         for span in (*touches.reads, *touches.writes):
             last = max(last, self._written[self._bytes[span]].max(initial=-1))
@@ -56,7 +56,7 @@ class _LastTouches:
         return int(last)
 
     def note(self, touches: Touches, group: int) -> None:
-        """A command of that group touches this."""
+        """Record that a command of the group touches this memory."""
         for spans, groups in ((touches.reads, self._read), (touches.writes, self._written)):
             for span in spans:
                 where = self._bytes[span]
@@ -64,8 +64,8 @@ class _LastTouches:
 
 
 def independent_groups(commands: Sequence[Command]) -> list[list[int]]:
-    """The commands in groups, which run one after the other: those of one group are of one kind,
-    and independent of each other.
+    """Return the commands in groups, which run one after the other: those of one group are of one
+    kind, and independent of each other.
 
     Commands that touch the same memory, one of them writing, keep their order.
     """
@@ -97,12 +97,12 @@ class JoinedLaunches(StepGroup):
         self.launches = launches
 
     def run(self) -> None:
-        """Enqueues the launches."""
+        """Enqueue the launches."""
         self.launches()
 
 
 def switched_off(switch: str) -> str:
-    """Why a switch keeps a rewrite from being done; "" if it is done."""
+    """Return the reason why a switch prevents a rewrite; "" if it does not."""
     if is_off(switch):
         return f"{switch} is 0"
     return "CUDA_LAUNCH_BLOCKING is set" if is_blocking() else ""
@@ -111,7 +111,7 @@ def switched_off(switch: str) -> str:
 def with_joined_launches(
     steps: Sequence[Step], launcher: Any, report_lines: list[str]
 ) -> list[Step]:
-    """The steps of a stretch of one GPU, with launches joined where there are enough of a kind."""
+    """Return the steps of a stretch of one GPU, with frequent kinds of launches joined."""
     reason = switched_off(JOIN)
     launches: list[Any] = [step.run for step in steps]
     kinds = [launch.kind() for launch in launches]

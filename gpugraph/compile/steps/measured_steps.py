@@ -1,12 +1,12 @@
 """Steps of a GPU whose kernels count the sizes of their outputs (`kernel.Sized`).
 
-    measure     launches; where all inputs have static sizes a step of their own before this one,
-                which is bound with the plan and captured with what comes before
-    wait        the host reads the numbers that they left, and what they refused
+    measure     launches; if all inputs have static sizes a separate step before this one,
+                which is bound with the plan and captured with the steps before it
+    wait        the host reads the resulting numbers, and errors
     fill        launches over outputs that are allocated with these sizes
 
-Where the plan knows the sizes (indices are constant), both are one step, and nobody waits.
-The data stays on the GPU. No capture goes over such a step, since the host waits in it.
+If the plan has the sizes (indices are constant), both are one step, without a wait.
+The data stays on the GPU. No capture includes such a step, since the host waits in it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _logger = logging.getLogger(__name__)
 
 
 def dynamic_step(arrays: Arrays, bound: BoundNode, report_lines: list[str]) -> Run:
-    """The step of a node with tensors that are sized at run time; `report_lines` say where."""
+    """Return the step of a node with tensors sized at run time; report where it runs."""
     reason = run_time_reason(bound)
     if isinstance(bound.kernel, Sized) and bound.runner.has_kernels:
         try:
@@ -50,7 +50,7 @@ def dynamic_step(arrays: Arrays, bound: BoundNode, report_lines: list[str]) -> R
 class SizedStep(DynamicStep):
     """Runs the kernel on the GPU; NotNativeError or NotImplementedError if it is known not to.
 
-    whole: all launches, where the plan knows the sizes.
+    whole: all launches, if the plan has the sizes.
     """
 
     def __init__(self, arrays: Arrays, bound: BoundNode, sized: Sized) -> None:
@@ -68,7 +68,7 @@ class SizedStep(DynamicStep):
         self.whole = self._whole(arrays.owned, [home for _, home in bound.outputs])
 
     def _whole(self, owned: list[Any], homes: Sequence[Home]) -> Any:
-        """All launches as one, where the plan knows the sizes."""
+        """Return all launches as one, if the plan has the sizes."""
         shapes = [home.shape for home in homes if home.storage.kind != "cell"]
         if self.measurement is None or self.sized.known is None or len(shapes) < len(homes):
             return None
@@ -80,15 +80,15 @@ class SizedStep(DynamicStep):
 
     @property
     def measures(self) -> Any:
-        """What is to run before, if it is bound with the plan."""
+        """The launches to run before, if they are bound with the plan."""
         return self.measurement[1].measure if self.measurement is not None else None
 
     def _measurement(self, inputs: list[Any], owned: list[Any]) -> tuple[Any, Any]:
-        """What knows sizes and dtypes, and the launches over the inputs."""
+        """Return the context with sizes and dtypes, and the launches over the inputs."""
         context = self._context(inputs, [], owned)
         arrays = [array for slot, array in enumerate(inputs) if slot not in self.bound.host]
         if not all(self.bound.runner.has_array(array) for array in arrays):
-            raise NotNativeError("it takes objects")
+            raise NotNativeError("its inputs are objects")
         refused = self.bound.refusals.of(self.node.name, self.node.origin)
         return context, self.kernels.sized(self.sized, context, arrays, context.scratch, refused)
 
@@ -113,7 +113,7 @@ class SizedStep(DynamicStep):
         sizing.fill(context, numbers, results, take)()
 
     def _report(self, reason: str) -> None:
-        """Logs, once for each reason, that runs fall back to the host, unknown to the plan."""
+        """Log, once for each reason, a fallback to the host that was unknown at compilation."""
         if reason not in self.reported:
             self.reported.add(reason)
             _logger.warning("%s", host_report(self.bound, reason))

@@ -87,8 +87,9 @@ class Candidate(NamedTuple):
     def apart(
         self, isolated: bool = False, changed: Callable[[Any], Any] | None = None
     ) -> Candidate:
-        """The same step over copies of the arrays that it writes; with `isolated` of variables too,
-        so that no other run changes what it reads. changed: gives what is read of each array."""
+        """Return the same step over copies of the arrays that it writes; with `isolated` of
+        variables too, so that no other run changes its inputs. changed: returns the replacement
+        of each input array."""
         written = {_span(array) for array in self.written}
         copies: dict[tuple[int, int], Any] = {}
         for index, array in enumerate(self.arrays):
@@ -102,15 +103,15 @@ class Candidate(NamedTuple):
         return self._replace(arrays=arrays)
 
     def new_scratch(self, size: int) -> Any:
-        """So many bytes for the time that the step runs."""
+        """Return `size` bytes for the time that the step runs."""
         return self.context.passing(-1, (size,), uint8)
 
     def new_array(self, number: int, shape: tuple[int, ...], dtype: Any) -> Any:
-        """An array for the time that the step runs, one for each number from 0 on."""
+        """Return an array for the time that the step runs, one for each number from 0 on."""
         return self.context.passing(-2 - number, shape, as_dtype(dtype))
 
     def run_plain(self) -> None:
-        """Runs the plain step once, with scratch of its own."""
+        """Run the plain step once, with separate scratch."""
         owned: list[Any] = []
         try:
             self.bind(self.context.owning(owned), self.arrays)()
@@ -120,12 +121,12 @@ class Candidate(NamedTuple):
 
 
 def _span(array: Any) -> tuple[int, int]:
-    """The address and size of an array. Arrays of a plan that overlap are the same."""
+    """Return the address and size of an array. Arrays of a plan that overlap are the same."""
     return array.ctypes.data, array.nbytes
 
 
 def _in_place_of(array: Any, memory: Any) -> Any:
-    """`memory` as an array of the same dtype and shape; where there is none the array itself."""
+    """Return `memory` as an array of the same dtype and shape; if it is None the array itself."""
     if memory is None:
         return array
     return memory.reshape(-1).view(array.dtype).reshape(array.shape)
@@ -147,12 +148,12 @@ class FileOf(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """Native code before it is compiled: `source` is a program, a file, or None where nothing is to
-    be compiled; `bind` turns the compiled function into calls.
+    """Native code before it is compiled: `source` is a program, a file, or None if there is nothing
+    to compile; `bind` turns the compiled function into calls.
 
-    mark: what of the code runs, as text: a function of a file, the layout of products. details:
-    further numbers on which the time depends. is_exact: its numbers are those of NumPy. work: of a
-    program, the values that it computes, all elements counted.
+    mark: the part of the code that runs, as text: a function of a file, the layout of products.
+    details: further numbers on which the time depends. is_exact: its numbers are those of NumPy.
+    work: for a program, the values that it computes, all elements counted.
     """
 
     source: Program | FileOf | None
@@ -164,7 +165,7 @@ class Piece(NamedTuple):
 
 
 def native_form(node: Node, device_type: str) -> Native | Expressions | None:
-    """The form of an op's kernel on that type of device, if it is more than a `Call`."""
+    """Return the form of an op's kernel on that type of device, if it is more than a `Call`."""
     decl = DECLARATIONS.get(node.type)
     if decl is not None and decl.native and is_ours(node.type, device_type, node.attrs):
         return decl.native
@@ -172,8 +173,8 @@ def native_form(node: Node, device_type: str) -> Native | Expressions | None:
 
 
 def native_of(node: Node) -> Native | Expressions | None:
-    """The form of an op for native code of the CPU, if there is any: of bfloat16 what copies or
-    widens it."""
+    """Return the form of an op for native code of the CPU, if there is any: for bfloat16 only forms
+    that copy or widen it."""
     form = native_form(node, "CPU")
     dtypes = {dtype.base_dtype for dtype in (*node.input_types, *node.output_types)}
     copies = isinstance(form, (ViewCopies, CSource))
@@ -182,13 +183,13 @@ def native_of(node: Node) -> Native | Expressions | None:
 
 
 Programs = dict[Hashable, tuple[Program, tuple[int, ...]]]
-"""Programs and the sizes of their axes, by all that they follow from."""
+"""Programs and the sizes of their axes, by everything that determines them."""
 
 
 def translate(step: Candidate, known: Programs | None = None) -> Piece:
-    """The native code of a step. NotNativeError where there is none for its dtypes and shapes.
+    """Return the native code of a step. NotNativeError if there is none for its dtypes and shapes.
 
-    known: programs of other steps, of which this one takes what is its own; it grows.
+    known: programs of other steps, which this one shares if they are equal; a new one is added.
     """
     arrays = step.arrays
     if not all(array.flags.c_contiguous for array in arrays):
@@ -222,7 +223,7 @@ def source_piece(
     new_scratch: Callable[[int], Any],
     new_array: NewArray,
 ) -> Piece:
-    """The code of a C function of a single op."""
+    """Return the code of a C function of a single op."""
     numbers, name = native.parameters(signature), native.function
     operands = function_arrays(native, signature, arrays, new_array)
 
@@ -240,7 +241,7 @@ def source_piece(
 def row_piece(
     native: RowSource, context: KernelBinding, arrays: Sequence[Any], scratch: Callable[[int], Any]
 ) -> Piece:
-    """The code of a function of rows, over arrays or what has their dtypes."""
+    """Return the code of a function of rows, over arrays or objects with their dtypes."""
     numbers = native.parameters(context)
     dtype = BYTES if native.element is None else str(arrays[native.element].dtype)
     if dtype not in ROW_TYPES:
@@ -260,7 +261,7 @@ def _copies(native: ViewCopies, step: Candidate) -> Calls:
 
 
 def _products(native: MatrixProducts, step: Candidate) -> Piece:
-    """By tiles of our own or by NumPy's BLAS, as the sizes of the products tell."""
+    """Return products by our own tiles or by NumPy's BLAS, depending on the sizes."""
     triples = native.matrices(step.context, *step.arrays)
     if is_tiled(triples):
         return _tiled(triples, step, Epilogue())
@@ -274,7 +275,7 @@ def _products(native: MatrixProducts, step: Candidate) -> Piece:
 
 
 def _tiled(triples: Sequence[tuple[Any, Any, Any]], step: Candidate, epilogue: Epilogue) -> Piece:
-    """Products by tiles, with an epilogue."""
+    """Return products by tiles, with an epilogue."""
 
     def bind(code: Any) -> Calls:
         return Calls(
@@ -286,9 +287,9 @@ def _tiled(triples: Sequence[tuple[Any, Any, Any]], step: Candidate, epilogue: E
 
 
 def library_of(step: Candidate, known: dict[Any, str]) -> str:
-    """What computes the matrix products of a step; empty for other steps.
+    """Return the library that computes the matrix products of a step; empty for other steps.
 
-    known: what is known of steps that are alike; it grows.
+    known: results for equal steps; a new one is added.
     """
     native = step.native
     if not isinstance(native, (MatrixProducts, MatmulWithEpilogue)) or not step.inputs:
@@ -315,7 +316,10 @@ def _terms(epilogue: Epilogue) -> list[bool]:
 
 
 def _layouts(arrays: Sequence[Any]) -> str:
-    """What of arrays decides which code copies or multiplies them: dtypes, axes, their order."""
+    """Return the properties of arrays that select the code to copy or multiply them.
+
+    These are the dtypes, axes, and their order.
+    """
     return " ".join(
         f"{array.dtype}{[min(size, 2) for size in array.shape]}{np.argsort(array.strides).tolist()}"
         for array in arrays
@@ -330,7 +334,7 @@ def program_of(
     written: Sequence[Any],
     gpu: bool = False,
 ) -> Fused:
-    """The program of an op's expressions over these arrays, and the sizes of its axes."""
+    """Return the program of an op's expressions over these arrays, and the sizes of its axes."""
     fusion = Fusion(gpu)
     values = [fusion.input(dtype, array.shape) for dtype, array in zip(types, inputs, strict=True)]
     results = build(fusion, native, context, values)
@@ -357,11 +361,11 @@ def _program(native: Expressions, step: Candidate, known: Programs) -> Piece:
 
 
 def _likeness(step: Candidate) -> Hashable | None:
-    """Equal for steps of one program, as those of repeated layers; None where that is not told by
-    a few values."""
+    """Return a key equal for steps of one program, such as those of repeated layers; None if a few
+    values can't determine it."""
     attrs = step.context.attrs
     if len(step.context.input_types) > step.num_inputs:
-        return None  # a value on the host decides too
+        return None  # a value on the host matters too
     try:
         what = attrs.get("layout") or key_of_attrs(attrs)
     except TypeError:
@@ -371,8 +375,10 @@ def _likeness(step: Candidate) -> Hashable | None:
 
 
 def compile_pieces(pieces: Sequence[Piece]) -> list[Prepared[Any] | None]:
-    """The code of each piece, compiled in the background: files first, whose ops take longest by
-    NumPy, then the programs, those with most work first. A later process finds it as one file."""
+    """Return the code of each piece, compiled in the background.
+
+    Files come first, whose ops take longest by NumPy, then the programs, in order of decreasing
+    work. A later process finds it as one file."""
     sources = [piece.source for piece in pieces]
     by_work = sorted(pieces, key=lambda piece: -piece.work)
     programs = {

@@ -1,10 +1,10 @@
-"""Stretches on the CPU: steps in a row become as few native calls as possible.
+"""Stretches on the CPU: adjacent steps become as few native calls as possible.
 
     steps      x@w   +b,relu   gather   h@v   loss
     runs       [ one call ]    gather   [ one call ]
 
 The steps run until their native code is compiled. Compilation begins in the background once they
-have taken a while, or is waited for where that is asked for (`tiered_native_code`). A step without
+have taken a while; if so configured, the run waits for it (`tiered_native_code`). A step without
 native code stays between two calls.
 """
 
@@ -19,14 +19,14 @@ from gpugraph.compile.steps.stretch import stretch_of, without_guards
 from gpugraph.compile.steps.tiered_native_code import TieredCode
 
 SMALL = 4096
-"""Elements below which a single step is as fast by NumPy."""
+"""The number of elements below which a single step is as fast by NumPy."""
 
 
 def with_native_stretches(
     entries: Sequence[Entry], waits: bool, in_loop: bool = False
 ) -> list[Entry]:
-    """The entries, those in a row that may be native as one stretch each; in a loop, whose
-    iterations may be one call, a small step that is alone too."""
+    """Return the entries, with adjacent ones that may be native as stretches; in a loop, whose
+    iterations may be one call, a small single step too."""
     stretches: list[Entry] = []
     for _, group in groupby(entries, key=_stretch_key):
         members = list(group)
@@ -38,7 +38,7 @@ def with_native_stretches(
 
 
 def _stretch_key(entry: Entry) -> Any:
-    """What entries of one stretch have in common; an entry that can't be in one is alone."""
+    """Return a key that entries of one stretch share; an entry that can't be in one is alone."""
     is_single = entry.step.kind in ("kernel", "guard", "copy")
     if not is_single or entry.sets or entry.reads or entry.assigns:
         return id(entry)

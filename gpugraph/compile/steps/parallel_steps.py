@@ -1,7 +1,8 @@
-"""Heavy products of one group (`compile/memory/side_by_side.py`) as one step, at the same time.
+"""Large products of one group (`compile/memory/side_by_side.py`) as one step that runs them in
+parallel.
 
-The step has threads for the time of its run alone, and is over when all of its products are: what
-fails in one of them, or interrupts the run, is raised afterwards, the first in their order.
+The step has threads only while it runs, and is over when all of its products are: an error in one
+of them, or an interruption of the run, is raised afterwards, the first in their order.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from gpugraph.plan import Clock, Step, StepCode, StepGroup, note_step
 
 
 def with_parallel_steps(entries: Sequence[Entry], lanes: int, clock: Clock) -> list[Entry]:
-    """The entries, those of one group in a row as one; `lanes` of them run at the same time.
+    """Return the entries, with adjacent ones of a group merged; `lanes` of them run in parallel.
 
     A check that a variable is initialized that stands between two comes before both.
     """
@@ -54,7 +55,7 @@ class ParallelSteps(StepGroup):
         self.clock = clock
 
     def run(self) -> None:
-        """Runs all steps. What the first of those that fail raises is raised when all are over."""
+        """Run all steps; when all are over, raise the error of the first one that failed."""
         waiting = deque(self.steps)
         errors: dict[Step, BaseException] = {}
         threads = self._started(waiting, errors)
@@ -74,7 +75,7 @@ class ParallelSteps(StepGroup):
     def _started(
         self, waiting: deque[Step], errors: dict[Step, BaseException]
     ) -> list[threading.Thread]:
-        """Threads that take waiting steps; fewer where the system has none left."""
+        """Start and return threads that take waiting steps; fewer if the system has none left."""
         threads: list[threading.Thread] = []
         for _ in range(0 if self.clock.one_thread else self.helpers):
             context = contextvars.copy_context()
@@ -89,18 +90,18 @@ class ParallelSteps(StepGroup):
         return threads
 
     def parts(self, traced: bool) -> Sequence[Step] | None:
-        """In a trace, each step alone, so that it has its own time."""
+        """Return the single steps in a trace, so that each has its own time."""
         return self.steps if traced else None
 
 
 def _run_beside(waiting: deque[Step], errors: dict[Step, BaseException]) -> None:
-    """Runs waiting steps, in a thread that has no settings of NumPy's yet."""
+    """Run waiting steps, in a new thread, which has no settings of NumPy yet."""
     np.seterr(all="ignore")
     _run_all(waiting, errors)
 
 
 def _run_all(waiting: deque[Step], errors: dict[Step, BaseException]) -> None:
-    """Runs waiting steps until none is left."""
+    """Run waiting steps until none is left."""
     while True:
         try:
             step = waiting.popleft()
@@ -113,9 +114,9 @@ def _run_all(waiting: deque[Step], errors: dict[Step, BaseException]) -> None:
 
 
 def _joined_thread(thread: threading.Thread) -> BaseException | None:
-    """Waits until a thread is over, also where an interrupt comes meanwhile: that is returned.
+    """Wait until a thread is over, even if interrupted; return the interrupt.
 
-    A thread that were left behind would write to memory that the next run uses.
+    An abandoned thread would write to memory that the next run uses.
     """
     interrupt: BaseException | None = None
     while thread.is_alive():

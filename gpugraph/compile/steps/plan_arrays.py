@@ -1,6 +1,6 @@
 """Arrays of a plan's tensors: in arenas, constants, variables and cells.
 
-The arena of a device is in a block of its allocator that plans may share whose runs take turns; a
+The arena of a device is in a block of its allocator that plans may time-share; a
 tensor of static size is a view of it. All that a plan holds is listed here, and is released with
 the plan.
 """
@@ -26,28 +26,28 @@ from gpugraph.plan import Mailbox
 
 
 class Holdings:
-    """What a plan holds while it lives: memory of its own, cells, and references to variables."""
+    """The resources of a live plan: separate memory, cells, and references to variables."""
 
     def __init__(self, mailbox: Mailbox, run_memory: RunMemory) -> None:
         self.memory = KernelMemory([], [], run_memory.scratch)
         self.arenas: dict[str, Lease] = {}  # by device
         self.cells: dict[Storage, Cell] = {}
         self.objects: dict[Storage, Any] = {}  # arrays of handles
-        self.swaps: list[Any] = []  # copies that a run which fails may leave unfinished
+        self.swaps: list[Any] = []  # copies that a failing run may leave unfinished
         self.mailbox = mailbox
         self.variables: list[tuple[VariableState, Block]] = []
-        self.values: list[Any] = []  # constants: their copies on devices live as long as they do
+        self.values: list[Any] = []  # constants, which keep their copies on devices alive
 
     def moved(self) -> bool:
-        """Whether a variable has other memory by now."""
+        """Return whether a variable has moved to other memory."""
         return any(state.block is not block for state, block in self.variables)
 
     def has_arena_in(self, block: ArenaBlock) -> bool:
-        """Whether the plan's arena on a device is in this block."""
+        """Return whether the plan's arena on a device is in this block."""
         return any(lease.block is block for lease in self.arenas.values())
 
     def reset(self) -> None:
-        """Frees what is left of a run."""
+        """Free the remaining memory of a run."""
         for cell in self.cells.values():
             cell.release()
         for handle in self.objects.values():
@@ -59,9 +59,9 @@ class Holdings:
         self.mailbox.clear()
 
     def release(self) -> None:
-        """Releases all memory of the plan; shared memory, when no other plan holds it.
+        """Release all memory of the plan; shared memory is freed when no other plan holds it.
 
-        A second call goes on where Ctrl-C has ended the first one.
+        If Ctrl-C interrupts it, a second call continues.
         """
         self.reset()
         for parts in (list(self.arenas.values()), self.memory.owned):
@@ -75,7 +75,7 @@ class Holdings:
 
 
 class Arrays:
-    """The arrays of one plan and what they hold, and where its nodes are in the order."""
+    """The arrays of one plan and its resources, and the positions of its nodes in the order."""
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
@@ -85,7 +85,7 @@ class Arrays:
         self.holdings = Holdings(self.mailbox, self.run_memory)
         self.owned, self.cells = self.holdings.memory.owned, self.holdings.cells
         self.arrays: dict[Any, Any] = {}
-        self.copies: dict[Callable[[], Any], tuple[Any, Any]] = {}  # by what runs it: from and to
+        self.copies: dict[Callable[[], Any], tuple[Any, Any]] = {}  # source and target by callable
         self.variables: dict[int, VariableState] = {}
         self.access = RunAccess(unit.target.resources.access)
         self.devices = {device.name: device for device in unit.target.devices}
@@ -95,7 +95,7 @@ class Arrays:
         self.refusals: dict[str, Any] = {}  # by device: errors that its kernels report
 
     def take_arenas(self) -> None:
-        """Takes the plan's memory on each device; ResourceExhaustedError where there is none."""
+        """Take the plan's memory on each device; ResourceExhaustedError if there is not enough."""
         for name, size in self.unit.arena_sizes.items():
             if size:
                 self._take_arena(self.devices[name], size)
@@ -110,7 +110,7 @@ class Arrays:
         self.holdings.arenas[device.name] = lease
 
     def sized_in_run(self) -> dict[str, tuple[int, int]]:
-        """By device, how many tensors are sized in the run, and the bytes that the device has."""
+        """Return, by device, how many tensors are sized in the run, and the device's bytes."""
         homes = self.unit.homes.values()
         storages = {id(home.storage): home.storage for home in homes if is_cell(home.storage)}
         counts = Counter(storage.device for storage in storages.values())
@@ -120,26 +120,26 @@ class Arrays:
         }
 
     def runner(self, node: Node) -> Device:
-        """The device that runs a node's kernel: the host where all its outputs are on the host."""
+        """Return the device that runs a node's kernel: the host if all its outputs are there."""
         op_def = node.op_def
         on_host = op_def.host_outputs and len(op_def.host_outputs) == len(op_def.outputs)
         return self.devices[self.unit.host if on_host else node.assigned_device]
 
     def refusals_on(self, device: Device) -> Any:
-        """Where kernels of the plan on a device report bad input; None where they raise."""
+        """Return the receiver of bad input reports of kernels on a device; None if they raise."""
         if device.has_kernels and device.name not in self.refusals:
             self.refusals[device.name] = device.refusals()
             self.owned.append(self.refusals[device.name])
         return self.refusals.get(device.name)
 
     def home(self, node: Node, slot: int) -> tuple[TensorId, Home]:
-        """The key and home of the tensor at input `slot`."""
+        """Return the key and home of the tensor at input `slot`."""
         edge = node.input_edge(slot)
         key = (edge.src.id, edge.src_output)
         return key, self.unit.homes[key]
 
     def array(self, home: Home) -> Any:
-        """The array of a tensor of static size; tensors that are the same bytes share it."""
+        """Return the array of a tensor of static size, shared by tensors with the same bytes."""
         key = (id(home.storage), home.shape, home.dtype)
         if key not in self.arrays:
             self.arrays[key] = self._make_array(home)
@@ -177,12 +177,12 @@ class Arrays:
         return whole if tuple(whole.shape) == shape else whole.reshape(shape)
 
     def is_plain(self, home: Home) -> bool:
-        """Whether a tensor has one place in the memory of a CPU for all runs of the plan."""
+        """Return whether a tensor has one address in a CPU's memory for all runs of the plan."""
         is_on_cpu = self.unit.device_types[home.storage.device] == "CPU"
         return is_on_cpu and home.storage.kind not in ("cell", "object")
 
     def variable(self, node: Node) -> VariableState:
-        """The session's variable of a VariableV2 node."""
+        """Return the session's variable of a VariableV2 node."""
         state = self.variables.get(node.id)
         if state is None:
             state = self.unit.target.resources.variable(
@@ -196,19 +196,19 @@ class Arrays:
         return state
 
     def cell(self, storage: Storage) -> Cell:
-        """The cell of a tensor that is sized at run time."""
+        """Return the cell of a tensor that is sized at run time."""
         if storage not in self.cells:
             self.cells[storage] = Cell(storage.owner)
         return self.cells[storage]
 
     def dying_cells(self, node: Node, keys: Iterable[TensorId]) -> list[Cell]:
-        """The cells whose last user is the step of this node."""
+        """Return the cells whose last user is the step of this node."""
         last = self.positions[node.id]
         storages = [self.unit.homes[key].storage for key in dict.fromkeys(keys)]
         return [self.cell(x) for x in storages if is_cell(x) and x.last == last]
 
     def source(self, key: TensorId, home: Home, on_host: bool = False) -> Callable[[], Any]:
-        """What returns the tensor's array during a run; for a host input, its value."""
+        """Return a reader of the tensor's array during a run; for a host input, of its value."""
         value = self.unit.values.get(key) if on_host else None
         if value is not None:
             return lambda: value
@@ -223,17 +223,17 @@ class Arrays:
 
 
 def _run_memory(unit: Unit) -> RunMemory:
-    """The memory that the plan has in turns with others.
+    """Return the memory that the plan time-shares with others.
 
-    A plan that may wait for other runs, or for the user's functions, has its own.
+    A plan that may wait for other runs, or for the user's functions, has separate memory.
     """
     if may_wait(unit):
-        return RunMemory("the plan has this memory alone, since a run may wait")
-    return unit.target.run_memory or RunMemory("the plan has this memory alone")
+        return RunMemory("only this plan uses this memory, since a run may wait")
+    return unit.target.run_memory or RunMemory("only this plan uses this memory")
 
 
 def is_cell(storage: Storage) -> bool:
-    """Whether a storage is a cell of the plan, not the value of a variable."""
+    """Return whether a storage is a cell of the plan, not the value of a variable."""
     return storage.kind == "cell" and storage.node is None
 
 

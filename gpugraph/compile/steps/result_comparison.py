@@ -1,10 +1,10 @@
 """Comparison of results by two paths: the check of native code on its first use.
 
-Results are near where they differ by what a few roundings make of them. Where they differ more, the
-code is still sound if rounding explains it: `spread` returns how far each element may be off. NumPy
+Results are near if they differ by the effect of a few roundings. If they differ more, the
+code is still sound if rounding explains it: `spread` returns the tolerance of each element. NumPy
 computes the step again, of inputs that are a few roundings off, up, down and at random; a fused
 step member by member, each result a few roundings off too. A sum may also be off by the roundings
-of a sum of the sizes of its terms, however little of these it leaves: that is the same step of its
+of a sum of the magnitudes of its terms, however much of these cancels: that is the same step of its
 inputs without their signs.
 """
 
@@ -21,17 +21,17 @@ from gpugraph.kernel import Elementwise
 from gpugraph.ops.fusion.fused_members import Member, MemberContext
 
 NEAR = 64
-"""Roundings that an element may be off, relative to itself."""
+"""The number of roundings that an element may be off, relative to itself."""
 
 UNSOUND = "its native code computes other numbers than NumPy"
 TAKES_LONGER = "its native code takes longer than NumPy"
-"""Why a step stays with NumPy after its native code was tried."""
+"""Reasons why a step stays with NumPy after its native code was tried."""
 
 _NOISE = 8
-"""Roundings that it may be off, relative to the largest element of its array."""
+"""The number of roundings that it may be off, relative to the largest element of its array."""
 
 _MOST = 1e-2
-"""The limit of both for types with few digits."""
+"""The upper limit of both for types with few digits."""
 
 _PART = 1 << 16
 
@@ -42,10 +42,10 @@ def are_equal(
     exactly: bool,
     spread: Callable[[], Sequence[Any]] | None = None,
 ) -> bool:
-    """Whether arrays have the expected contents: `exactly`, but for signs of zeros and bits of NaN;
-    else but for rounding.
+    """Return whether arrays have the expected contents: `exactly`, except for signs of zeros and
+    bits of NaN; else except for rounding.
 
-    spread: gives how far each element of each array may be off where they aren't near.
+    spread: returns the tolerance of each element of each array, used where they aren't near.
     """
     pairs = list(zip(arrays, expected, strict=True))
     if any(array.shape != other.shape for array, other in pairs):
@@ -61,12 +61,12 @@ def are_equal(
 
 
 def change(array: Any, expected: Any) -> Any:
-    """How far apart two arrays are, as `are_equal` has it: infinitely where one alone is finite."""
+    """Return the distance of two arrays, as in `are_equal`: infinite where one alone is finite."""
     return _off(array, expected)
 
 
 def rounding(dtype: Any) -> float:
-    """The relative error of a rounding; 0 of a dtype that is exact."""
+    """Return the relative error of a rounding; 0 for an exact dtype."""
     return float(np.finfo(dtype).eps) if dtype.kind == "f" else 0.0
 
 
@@ -91,7 +91,7 @@ def _off(array: Any, expected: Any) -> Any:
 
 
 def _largest(array: Any) -> float:
-    """The largest finite number, without its sign."""
+    """Return the largest finite magnitude."""
     largest = 0.0
     for part in _parts(array):
         finite = part[np.isfinite(part)]
@@ -101,32 +101,32 @@ def _largest(array: Any) -> float:
 
 
 def _parts(array: Any) -> Iterator[Any]:
-    """The elements, part by part: a comparison takes little memory."""
+    """Yield the elements, part by part, so that a comparison takes little memory."""
     flat = array.reshape(-1)
     for start in range(0, flat.size, _PART):
         yield flat[start : start + _PART]
 
 
 _MOVED = 4
-"""Roundings by which numbers are moved."""
+"""The number of roundings by which inputs are moved."""
 
 _ALLOWED = 8
-"""How much further off results may be than those of numbers that were moved."""
+"""The factor by which results may be further off than those of moved inputs."""
 
 _TERMS = 64
-"""Roundings of a sum, relative to the sum of the sizes of its terms; the square root of how many
-there are is added: roundings are as often up as down."""
+"""The roundings of a sum, relative to the sum of the magnitudes of its terms; the square root of
+the number of terms is added, since roundings are as often up as down."""
 
 _TRIALS = 4
 
 _Noise = Callable[[Any], Any]
-"""Gives a factor for each element."""
+"""Returns a factor for each element."""
 
 
 def spread(step: Candidate, expected: Sequence[Any]) -> list[Any]:
-    """How far each element of the results may be off. step: as it was before it ran.
+    """Return the tolerance of each element of the results. step: its state before it ran.
 
-    A trial that fails says nothing.
+    A trial that fails is ignored.
     """
     limits: list[Any] = [np.zeros(array.shape) for array in expected]
     for results, weight in _trials(step):
@@ -139,7 +139,7 @@ def spread(step: Candidate, expected: Sequence[Any]) -> list[Any]:
 
 
 def _trials(step: Candidate) -> Iterator[tuple[Sequence[Any], float]]:
-    """The results of numbers that were moved."""
+    """Yield the results of moved inputs."""
     random = np.random.default_rng(0)
     for trial in range(_TRIALS):
 
@@ -174,7 +174,7 @@ def _moved(array: Any, signs: _Noise) -> Any:
 
 
 def _terms(step: Candidate) -> list[Any] | None:
-    """The roundings of sums of terms of these sizes."""
+    """Return the roundings of sums of terms of these magnitudes."""
     trial = step.apart(isolated=True, changed=_size)
     try:
         trial.run_plain()
@@ -216,7 +216,7 @@ def _by_members(step: Candidate, move: _Noise, signs: _Noise) -> Sequence[Any]:
 
 
 def _computed(member: Member, sources: Sequence[Any]) -> list[Any]:
-    """The results of a member, in memory of their own."""
+    """Return the results of a member, in separate memory."""
     signature = member.signature
     shapes = signature.input_shapes, signature.output_shapes
     results = [

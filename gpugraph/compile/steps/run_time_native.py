@@ -1,8 +1,8 @@
 """Native code of steps that are bound at each run, since a size is known only then.
 
-Such a step takes functions of rows (`RowSource`), which are bound in the run. It runs by NumPy
+Such a step uses functions of rows (`RowSource`), which are bound in the run. It runs by NumPy
 until it has taken a while; then the function is compiled in the background. Its first results are
-compared with NumPy's, unless this machine has compared that function before. Where its input is
+compared with NumPy's, unless this machine has compared that function before. If its input is
 refused, NumPy raises the error.
 """
 
@@ -43,11 +43,13 @@ _WORTHWHILE_S = 0.01
 _CHECKED_LATER = StepCode("waiting", "for a check")
 
 _MARGIN, _NOISE_S, _MOST_SLOWER = 1.2, 1e-3, 3
-"""Native code that takes so many times as long, and so much longer, in so many checks, is left."""
+"""Native code is rejected if it exceeds NumPy's time by this factor and by this many seconds, in
+this many checks.
+"""
 
 
 def run_time_native(bound: BoundNode, jit: Jit) -> RunTimeNative | None:
-    """The native code of a node that is bound at each run; None where it has none."""
+    """Return the native code of a node that is bound at each run, or None."""
     native = native_of(bound.node)
     if not jit.is_on or not isinstance(native, RowSource) or bound.runner.has_kernels:
         return None
@@ -55,7 +57,7 @@ def run_time_native(bound: BoundNode, jit: Jit) -> RunTimeNative | None:
 
 
 def plain_reason(bound: BoundNode, jit: Jit, otherwise: str) -> str:
-    """Why a node's step has no native code; `otherwise` where the node could have some."""
+    """Return the reason why a node's step has no native code; `otherwise` if it could have some."""
     runner = bound.runner
     if runner.device_type != "CPU":
         return f"it is on {runner.name.rpartition('device:')[2]}"
@@ -67,11 +69,11 @@ def plain_reason(bound: BoundNode, jit: Jit, otherwise: str) -> str:
 
 
 class RunTimeNative:
-    """A function of rows on its way from NumPy to native code."""
+    """A function of rows in transition from NumPy to native code."""
 
     def __init__(self, native: RowSource, bound: BoundNode, jit: Jit) -> None:
         self.native, self.bound, self.jit = native, bound, jit
-        self.is_over = False  # NumPy for good
+        self.is_over = False  # NumPy permanently
         self._code = StepCode("waiting", f"until the step has taken {_WORTHWHILE_S * 1e3:.0f} ms")
         self._is_sound = False
         self._times_slower = 0
@@ -80,14 +82,14 @@ class RunTimeNative:
 
     @property
     def code(self) -> StepCode:
-        """The code that its next run takes, as far as that is known."""
+        """The code that its next run uses, as far as known."""
         failure = runtime_failure() if self._code.state == "waiting" else ""
         return StepCode("plain", failure) if failure else self._code
 
     def run(
         self, context: KernelBinding, arrays: Sequence[Any], plain: Callable[[], Any]
     ) -> Sequence[Any] | None:
-        """Runs the step by either way; what it returns where its outputs' sizes were counted.
+        """Run the step by NumPy or native code; return the outputs whose sizes were counted.
 
         arrays: inputs and outputs, without the outputs that are counted.
         """
@@ -99,7 +101,7 @@ class RunTimeNative:
             return returned
         piece, code = ready
         if not self._is_sound:
-            returned = plain()  # what it refuses raises here
+            returned = plain()  # raises for refused input
             self._check(piece, code, context, arrays)
             return returned
         call, results = self._bound(piece, code, context, arrays)
@@ -111,7 +113,7 @@ class RunTimeNative:
     # -- its code
 
     def _ready(self, context: KernelBinding, arrays: Sequence[Any]) -> tuple[Piece, Any] | None:
-        """The piece for these arrays, and its code, if that is there."""
+        """Return the piece for these arrays, and its code, if that is ready."""
         if not self.jit.waits and self._spent < _WORTHWHILE_S:
             return None
         try:
@@ -133,7 +135,9 @@ class RunTimeNative:
         return piece, code
 
     def _piece(self, context: KernelBinding, arrays: Sequence[Any]) -> Piece:
-        """The piece for these arrays. NotImplementedError or NotNativeError for what has none."""
+        """Return the piece for these arrays. NotImplementedError or NotNativeError if there is
+        none.
+        """
         if not self.native.takes_empty and not all(array.size for array in arrays):
             raise NotNativeError("a tensor was empty")
         if not all(array.flags.c_contiguous for array in arrays):
@@ -150,7 +154,7 @@ class RunTimeNative:
     def _bound(
         self, piece: Piece, code: Any, context: KernelBinding, arrays: Sequence[Any]
     ) -> tuple[Callable[[], int], list[Any]]:
-        """A call for these arrays, and the outputs that it counts, with the count."""
+        """Return a call for these arrays, and the outputs that it counts, with the count."""
         results: list[Any] = []
         if self.native.sizes is not None:
             shapes = context.output_shapes
@@ -162,7 +166,7 @@ class RunTimeNative:
         return piece.bind(code).calls[0], results
 
     def _cut(self, results: Sequence[Any]) -> list[Any] | None:
-        """The outputs, those that are counted as long as they are."""
+        """Return the outputs, cut to the count where they are counted."""
         if not results:
             return None
         *outputs, count = results
@@ -176,7 +180,7 @@ class RunTimeNative:
     def _check(
         self, piece: Piece, code: Any, context: KernelBinding, arrays: Sequence[Any]
     ) -> None:
-        """Computes by both ways, from copies of variables and into memory of its own."""
+        """Compute by NumPy and natively, from copies of variables and into separate memory."""
         trial = self._candidate(context, arrays).apart(isolated=True)
         other, before = trial.apart(isolated=True), trial.apart(isolated=True)
         owned: list[Any] = []

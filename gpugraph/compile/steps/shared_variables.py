@@ -1,8 +1,8 @@
-"""Variables that graphs share by name, as sessions of one server do, and say different things of.
+"""Variables that graphs share by name, as sessions of one server do, with different declarations.
 
-TensorFlow's kernels find the shape of a variable when they run; a plan is made for the one that its
-graph says. So a plan for another shape than the variable has, which would have to drop its value,
-is refused, unless it gives a resource variable a value of its own.
+TensorFlow's kernels find the shape of a variable when they run; a plan is compiled for the shape in
+its graph. So a plan for another shape than the variable has, which would have to drop its value,
+is refused, unless it assigns a new value to a resource variable.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from gpugraph.graph.nodes.runtime_graph import Node
 
 
 def check_dtype(state: VariableState, node: Node) -> None:
-    """InternalError or InvalidArgumentError, as TensorFlow's, for a variable of another dtype."""
+    """Raise TensorFlow's InternalError or InvalidArgumentError for a variable of another dtype."""
     declared, held = runtime_name(node.attrs["dtype"]), runtime_name(state.dtype)
     if declared == held:
         return
@@ -37,7 +37,7 @@ def check_dtype(state: VariableState, node: Node) -> None:
 
 
 def check_shape(state: VariableState, node: Node) -> None:
-    """InvalidArgumentError for a variable of another shape, by its last assignment or plan."""
+    """Raise InvalidArgumentError if the last assignment or plan gave the variable another shape."""
     declared, block = node.attrs["shape"].as_list(), state.block
     held = declared if block is None else list(block.array.shape)
     assign = _assignment(node)
@@ -51,13 +51,13 @@ def check_shape(state: VariableState, node: Node) -> None:
         )
     raise _refusal(
         node,
-        f"The variable {state.name} has shape {shape_text(held)}, as another graph says; this one "
-        f"says that it has shape {shape_text(declared)}",
+        f"The variable {state.name} has shape {shape_text(held)} in another graph, but "
+        f"shape {shape_text(declared)} in this one",
     )
 
 
 def _assignment(node: Node) -> Node | None:
-    """What gives the variable its value in this plan."""
+    """Return the Assign of the variable in this plan, if any."""
     users = (edge.dst for edge in node._out if not edge.is_control)
     return next((user for user in users if user.type == "Assign"), None)
 

@@ -1,9 +1,9 @@
-"""C functions of single ops (`CSource`) over arrays as they take them.
+"""C functions of single ops (`CSource`) with their arrays in the layout that they require.
 
     the op's array --widen--> float32 --move--> axes in order -- function --move--> --narrow-->
 
-Functions are of float32 and float64 and take channels last. float16 and bfloat16 are widened, and
-images with channels first are copied with their axes turned, to scratch memory of the step.
+Functions support float32 and float64 and take channels last. float16 and bfloat16 are widened, and
+images with channels first are transposed, to scratch memory of the step.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from gpugraph.devices.native import move
 from gpugraph.kernel import CSource, Signature
 
 NewArray = Callable[[int, tuple[int, ...], Any], Any]
-"""new_array(number, shape, dtype): memory for the time that the step runs, others by others'
-numbers."""
+"""new_array(number, shape, dtype): memory for the time that the step runs; each number has separate
+memory."""
 
 
 class FunctionArrays(NamedTuple):
-    """The arrays of a function, and what is done before and after it.
+    """The arrays of a function, and the conversions before and after it.
 
     before, after: f(code) is a call, where code is the compiled file.
     """
@@ -33,25 +33,25 @@ class FunctionArrays(NamedTuple):
     after: list[Callable[[Any], Callable[[], int]]]
 
     def calls(self, code: Any, call: Callable[[], int]) -> list[Callable[[], int]]:
-        """All calls, in order."""
+        """Return all calls, in order."""
         before = [bind(code) for bind in self.before]
         return [*before, call, *(bind(code) for bind in self.after)]
 
 
 def is_half(dtype: Any) -> bool:
-    """Whether a NumPy dtype is float16 or bfloat16."""
+    """Return whether a NumPy dtype is float16 or bfloat16."""
     return dtype == np.float16 or is_bfloat16(dtype)
 
 
 def function_dtype(arrays: Sequence[Any]) -> str:
-    """The dtype for which the function is compiled."""
+    """Return the dtype for which the function is compiled."""
     return "float32" if is_half(arrays[0].dtype) else str(arrays[0].dtype)
 
 
 def function_arrays(
     native: CSource, signature: Signature, arrays: Sequence[Any], new_array: NewArray
 ) -> FunctionArrays:
-    """The arrays that the function takes; the last of `arrays` is its output."""
+    """Return the arrays that the function takes; the last of `arrays` is its output."""
     turned = native.turned(signature)
     output = len(arrays) - 1
     result = FunctionArrays([], [], [])
@@ -86,7 +86,7 @@ def _turn(
     number: int,
     is_output: bool,
 ) -> Any:
-    """The array with its axes in this order."""
+    """Return the array transposed to this order of axes."""
     view = array.transpose(axes)
     operand = new_array(number, view.shape, array.dtype)
     if is_output:

@@ -1,6 +1,6 @@
-"""The list of a plan's steps while it is bound.
+"""The list of a plan's steps during binding.
 
-What the binding of nodes, branches and loops shares: the list to which steps are added, the guard
+Shared by the binding of nodes, branches and loops: the list to which steps are added, the guard
 and the loop of the node that is being bound, and the checks that variables are initialized.
 """
 
@@ -58,16 +58,16 @@ class StepList(Arrays):
         code: Callable[[], StepCode] = plain_code,
         part: str = "",
     ) -> None:
-        """Adds a step of a node, under the node's guard. code: as of a `Step`, where no stretch
-        has it."""
+        """Add a step of a node, under the node's guard. code: as in `Step`, for a step outside of
+        stretches."""
         step = replace(self.step(node, run, kind, part), code=code)
         group = self.groups.get(node.id)
         self.entries.append(Entry(self.guard, step, (), (), native, assigns, group))
 
     def with_stretches(self, entries: Sequence[Entry], in_loop: bool = False) -> list[Entry]:
-        """The entries, those in a row that may be native or one capture of a GPU as stretches.
+        """Return the entries, with adjacent ones that may be native or one capture as stretches.
 
-        Calls of the user's functions that do not need each other are one step, as are heavy
+        Calls of the user's functions that do not need each other are one step, as are large
         products that run at the same time.
         """
         entries = with_concurrent_calls(entries)
@@ -80,14 +80,14 @@ class StepList(Arrays):
         return with_native_stretches(stretches, self.jit.waits, in_loop)
 
     def step(self, node: Node, run: Run, kind: StepKind = "kernel", part: str = "") -> Step:
-        """A step of a node; `part` tells it from others of that node."""
+        """Return a step of a node; `part` distinguishes it from others of that node."""
         device, depth = node.assigned_device, self.unit.depth[node.id]
         slots = range(len(node.output_types))
         size = sum(self.unit.homes[node.id, slot].storage.size for slot in slots)
         return Step(node.name, node.type, device, depth, run, node.origin, kind, size, part=part)
 
     def refs(self, node: Node) -> dict[int, VariableState]:
-        """The variables behind the node's inputs; those it reads are guarded once in the plan."""
+        """Return the variables behind the node's inputs; guard the ones it reads, once per plan."""
         states: dict[int, VariableState] = {}
         for edge in node._in:
             if edge.is_control or not edge.src.output_types[edge.src_output].is_ref_dtype:
@@ -103,7 +103,7 @@ class StepList(Arrays):
         return states
 
     def _guard(self, node: Node, variable: Node, source: Node, state: VariableState) -> None:
-        """Checks, once for the nodes of a frame and guard, that a variable is initialized."""
+        """Check, once for the nodes of a frame and guard, that a variable is initialized."""
         key = (variable.id, self.frame, self.guard)
         if key in self.guarded or (variable.id, None, ALWAYS) in self.guarded:
             return
@@ -114,7 +114,7 @@ class StepList(Arrays):
         self.add(named, Check(state), "guard")
 
     def cells_until(self, end: int) -> list[Cell]:
-        """Cells that nobody needs after that position, the end of a loop."""
+        """Return the cells that are not needed after that position, the end of a loop."""
         if self._cells_by_end is None:
             self._cells_by_end = defaultdict(dict)
             for storage, *_ in self.unit.homes.values():
@@ -124,17 +124,17 @@ class StepList(Arrays):
 
 
 def _moves_reference(node: Node) -> bool:
-    """Whether a node only carries a reference into or out of a branch or loop."""
+    """Return whether a node only carries a reference into or out of a branch or loop."""
     moves = node.node_class in FORWARDING or node.node_class is NodeClass.MERGE
     return moves and node.output_types[0].is_ref_dtype
 
 
 def _check_no_reference(node: Node, edge: Edge) -> None:
-    """Raises where a node needs a reference but gets what may be one of several variables."""
+    """Raise an error if a node needs a reference but gets one of several variables."""
     if node.input_types[edge.dst_input].is_ref_dtype and not passes_whole(node):
         raise UnimplementedError(
             node.node_def,
             None,
-            f"'{node.name}' needs to know the variable that it refers to, but "
-            f"'{edge.src.name}' may be one of several{origins(node)}",
+            f"'{node.name}' requires a reference to one variable, but "
+            f"'{edge.src.name}' may refer to one of several{origins(node)}",
         )

@@ -1,13 +1,13 @@
-"""One step on its way from NumPy to native code.
+"""One step in transition from NumPy to native code.
 
     plain      NumPy, until the code is compiled
     check      once, the code's numbers are compared with those of NumPy from the same inputs; code
-               that this machine has checked before is used without
-    trial      a few more runs by either, where it is open which of them is faster
-    decided    native code, or NumPy for good
+               that this machine has checked before skips it
+    trial      a few more runs by either, if it is open which of them is faster
+    decided    native code, or NumPy permanently
 
-A check takes as long as one step by NumPy, which computes into memory of its own. What writes
-variables is computed there both ways: none is written twice, and no other run sees it.
+A check takes as long as one step by NumPy, which computes into separate memory. A step that writes
+variables computes both ways there: no variable is written twice, and no other run sees it.
 """
 
 from __future__ import annotations
@@ -39,25 +39,27 @@ from gpugraph.devices.native import (
 from gpugraph.plan import NATIVE, Step, StepCode, noting_step
 
 NOISE_S = 1e-3
-"""Differences of two ways below which neither is the faster one."""
+"""The minimum time difference for one way to count as faster."""
 
 MARGIN = 1.2
-"""How many times as long as NumPy native code must take not to be used."""
+"""Native code slower than this multiple of NumPy is rejected."""
 
 KEPT_MARGIN = 2.0
-"""The same for later processes: another program may have taken a core meanwhile."""
+"""The same for later processes: another program may have taken a core during the trial."""
 
 _CLEAR = 0.5
-"""Native code that takes this part of NumPy's time in the check is the faster one."""
+"""Native code that takes at most this part of NumPy's time in the check counts as faster."""
 
 _SLOWER = "slower than one thread of NumPy"
 
 _TRIAL = ("plain", "native", "plain", "native")
-"""The runs that decide, in turn, by each way's least time; twice as many against native code."""
+"""The runs that decide, alternately, by the minimum time of each; twice as many before rejecting
+native code.
+"""
 
 
 class StepTier:
-    """A step, by NumPy or by its native code. `step` is what runs it once that is decided."""
+    """A step, by NumPy or by its native code. `step` is the one to run once that is decided."""
 
     def __init__(self, entry: Entry, waits: bool) -> None:
         self.entry = entry
@@ -74,23 +76,23 @@ class StepTier:
         self._native: Step | None = None
         self._times = {"plain": inf, "native": inf}
         self._turns: list[str] = []
-        self._is_doubted = False  # whether native code has seemed slow in a trial
+        self._is_doubted = False  # whether native code was slow in one trial
         self._checked = 0.0  # seconds of NumPy in a check
         self.is_measured = False
 
     # -- before there is code
 
     def take_code(self, piece: Piece, code: Prepared[Any] | None) -> None:
-        """The step's code, which is compiled from now on."""
+        """Set the step's code, whose compilation begins."""
         self.piece, self.code = piece, code
 
     def refuse_code(self, reason: str) -> None:
-        """The step stays with NumPy for this reason."""
+        """Keep NumPy for this reason."""
         self.piece, self.code = None, None
         self._decide("plain", reason)
 
     def status(self) -> StepCode:
-        """The code that runs the step now. The caller knows whether it is compiled yet."""
+        """Return the code that runs the step now. The caller checks whether it is compiled yet."""
         if self.entry.native is None:
             return self.entry.step.code()
         if self.is_decided:
@@ -110,7 +112,7 @@ class StepTier:
 
     @property
     def is_compiled(self) -> bool:
-        """Whether its code is there, or will never be."""
+        """Whether its code is ready, or will never be."""
         code = self.code
         if self.piece is None or code is None:
             return self.piece is not None or self.is_decided
@@ -119,9 +121,9 @@ class StepTier:
     # -- a run
 
     def run(self, may_check: bool, may_try: bool) -> float:
-        """Runs the step once, as far as it has come; the seconds that changing over took.
+        """Run the step once in its current state; return the seconds that the transition took.
 
-        may_try: whether a trial goes on. While the compiler has a core, native code that wants
+        may_try: whether a trial continues. While the compiler has a core, native code that needs
         both seems slow.
         """
         start = perf_counter()
@@ -157,12 +159,12 @@ class StepTier:
 
     @property
     def is_final(self) -> bool:
-        """Whether it is decided for good: there is nothing to measure."""
+        """Whether the decision is final: there is nothing to measure."""
         is_known = self.is_measured or self._sound is None or self._times["native"] < NOISE_S
         return self.is_decided and is_known
 
     def measure(self) -> bool:
-        """Begins a trial where native code isn't known to be the faster one; whether it does."""
+        """Begin a trial if native code isn't known to be faster; return whether it begins."""
         if self.is_final:
             return False
         self.is_decided, self.calls, self._turns = False, None, list(_TRIAL)
@@ -172,11 +174,15 @@ class StepTier:
 
     @property
     def _key(self) -> str:
-        """Of the library that has the step's code; of the runtime, which calls NumPy's BLAS."""
+        """The key of the library that has the step's code, or of the runtime, which calls NumPy's
+        BLAS.
+        """
         return shared_code_key() if self.code is None else self.code.key
 
     def _finding(self, word: str) -> str:
-        """A finding about the step's code: for its op and function, or `word` for its shapes."""
+        """Return a finding about the step's code: for its op and function, or `word` for its
+        shapes.
+        """
         native = self.entry.native
         assert native is not None and self.piece is not None
         compiled = self.code.get() if self.code is not None else None
@@ -191,7 +197,7 @@ class StepTier:
         return FINDINGS.has(self._key, self._finding("sound"))
 
     def _start_trusted(self) -> None:
-        """Binds code that was checked before; what was measured before decides at once."""
+        """Bind code that was checked before; earlier measurements decide at once."""
         self._sound = self._bound()
         if self._sound is None:
             self._decide("plain", self.reason)
@@ -221,7 +227,7 @@ class StepTier:
         return None
 
     def _check(self) -> float:
-        """Runs the step by its code, and compares that with NumPy; the seconds that NumPy took."""
+        """Run the step by its code and compare it with NumPy; return the seconds NumPy took."""
         calls = self._bound()
         if calls is None:
             self._decide("plain", self.reason)
@@ -235,7 +241,7 @@ class StepTier:
                 f"that of '{self.step.name}' ({self.step.op_type}) computes other numbers than "
                 "NumPy: the step amplifies rounding errors, or the C compiler is not sound"
             )
-            self.has_run_native = False  # what it wrote is NumPy's
+            self.has_run_native = False  # NumPy's results were written
             self._decide("plain", UNSOUND)
             return self._checked
         FINDINGS.add(self._key, self._finding("sound"))
@@ -250,7 +256,7 @@ class StepTier:
         return self._checked
 
     def _is_sound(self) -> bool:
-        """Runs the step, by its code if that computes what NumPy does."""
+        """Run the step, by its code if that computes the same as NumPy."""
         native = self.entry.native
         assert native is not None
         if native.writes:
@@ -269,7 +275,7 @@ class StepTier:
         return False
 
     def _agree_apart(self, native: Candidate) -> bool:
-        """Whether both ways compute the same from copies of variables, where no other run is."""
+        """Return whether both ways agree on copies of variables, which no other run writes."""
         trial = native.apart(isolated=True)
         before = trial.apart(isolated=True)
         plain = self._plain_apart(trial.apart(isolated=True))  # of the same values
@@ -282,7 +288,7 @@ class StepTier:
         return not refused and self._agrees(trial, plain, before)
 
     def _agrees(self, native: Candidate, plain: Candidate, before: Candidate) -> bool:
-        """Whether both have written the same. before: the step as it was before."""
+        """Return whether both have written the same. before: the step as it was before."""
         assert self.piece is not None
         expected = plain.written
         return are_equal(
@@ -290,7 +296,7 @@ class StepTier:
         )
 
     def _plain_apart(self, plain: Candidate) -> Candidate:
-        """The candidate, computed by NumPy in memory of its own."""
+        """Return the candidate, computed by NumPy in separate memory."""
         start = perf_counter()
         with noting_step(self.entry.step):
             plain.run_plain()
@@ -311,7 +317,9 @@ class StepTier:
             if native > KEPT_MARGIN * plain:
                 FINDINGS.add(self._key, self._finding(_SLOWER))
             self._decide("plain", TAKES_LONGER)
-            self.is_measured = False  # again after more runs: another program may have had a core
+            self.is_measured = (
+                False  # to be repeated after more runs: another program may have had a core
+            )
             self.note = (
                 f"by NumPy: {self.step.name} ({self.step.op_type}), {plain * 1e3:.1f} ms where "
                 f"native code takes {native * 1e3:.1f}"
@@ -322,7 +330,7 @@ class StepTier:
             self._decide("native")
 
     def _decide(self, way: str, reason: str = "") -> None:
-        """Keeps one way; the reason is that for NumPy."""
+        """Keep one way; the reason is that for NumPy."""
         self.is_decided, self.reason = True, reason
         self.calls = self._sound if way == "native" else None
         if way == "native" and self._native:
@@ -332,7 +340,7 @@ class StepTier:
 
 
 def _plain_step(step: Step) -> Step:
-    """A step by NumPy among native ones, whose cores a BLAS's threads would keep busy after it."""
+    """Return a step by NumPy among native ones, without BLAS threads, which would spin after it."""
 
     def run() -> None:
         with one_blas_thread():
@@ -342,23 +350,25 @@ def _plain_step(step: Step) -> Step:
 
 
 def failure_text(error: Exception) -> str:
-    """The reason for NumPy where native code could not be made."""
+    """Return the reason for NumPy after an error in building native code."""
     return f"{type(error).__name__}: {error}"
 
 
 def tell(step: Step, error: Exception) -> None:
-    """Warns of native code that could not be made."""
+    """Warn of native code that could not be built."""
     warn_once(f"'{step.name}' ({step.op_type}): {failure_text(error)}")
 
 
 def native_step(members: Sequence[tuple[Step, Calls]]) -> Step:
-    """Steps as one native call. If a call refuses its input, its plain step raises the reason."""
+    """Return steps as one native call; if a call refuses its input, its plain step raises the
+    reason.
+    """
     first, _ = members[0]
     return replace(first, run=_native_call(members), kind="native", code=native_code)
 
 
 def native_code() -> StepCode:
-    """The code of a step that is native."""
+    """Return the code of a step that is native."""
     return NATIVE
 
 
@@ -366,7 +376,7 @@ class RefusableCall:
     """A native call of steps that may refuse its input; then the plain step raises the reason."""
 
     def __init__(self, call: NativeCall, steps: Sequence[Step]) -> None:
-        """steps: of each call in the sequence that `call` is."""
+        """Wrap a call. steps: that of each call in the sequence that `call` is."""
         self.call = call
         self.steps = steps
 
@@ -374,7 +384,7 @@ class RefusableCall:
         return self.refuse() if self.call() else 0
 
     def refuse(self) -> int:
-        """Raises the error of the step whose call has failed."""
+        """Raise the error of the step whose call has failed."""
         step = self.steps[failed_at(self.call) if len(self.steps) > 1 else 0]
         with noting_step(step):
             step.run()

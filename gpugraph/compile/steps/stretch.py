@@ -1,4 +1,4 @@
-"""Stretches: steps in a row that become native calls, or one CUDA graph."""
+"""Stretches: adjacent steps that become native calls, or one CUDA graph."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from gpugraph.plan import Run, Step, StepCode, StepGroup, StepSequence
 
 
 class StretchCode(Protocol):
-    """What a stretch does after its guards: its steps, or what replaces them."""
+    """The action of a stretch after its guards: its steps, or their replacement."""
 
     def run(self) -> None:
-        """Runs the steps, or what replaces them by now."""
+        """Run the steps, or their current replacement."""
 
     def parts(self, traced: bool) -> Sequence[Step]:
-        """The steps of which such a run consists, in a trace or not."""
+        """Return the steps of such a run, in a trace or not."""
 
     def codes(self) -> Iterator[tuple[Step, StepCode]]:
-        """The single steps, and the code that runs each of them now."""
+        """Yield the single steps, and the code that currently runs each of them."""
 
     def notes(self, codes: Mapping[str, StepCode]) -> Sequence[str]:
-        """Lines about the steps at the moment."""
+        """Return lines about the current state of the steps."""
 
 
 class Stretch(StepGroup):
-    """Steps in a row, the guards of variables before all others."""
+    """Adjacent steps, the guards of variables before all others."""
 
     def __init__(self, steps: Sequence[Step], code: StretchCode) -> None:
         self.steps = steps
@@ -34,33 +34,33 @@ class Stretch(StepGroup):
         self.guards = StepSequence(step for step in steps if step.kind == "guard")
 
     def run(self) -> None:
-        """Checks the variables, then runs the code."""
+        """Check the variables, then run the code."""
         self.guards.run()
         self.code.run()
 
     def notes(self, codes: Mapping[str, StepCode]) -> Sequence[str]:
-        """Lines about the steps at the moment."""
+        """Return lines about the current state of the steps."""
         return self.code.notes(codes)
 
     def codes(self) -> Iterator[tuple[Step, StepCode]]:
-        """The single steps, and the code that runs each of them now."""
+        """Yield the single steps, and the code that currently runs each of them."""
         return self.code.codes()
 
     def unguarded(self) -> Run:
-        """What runs the code alone."""
+        """Return a callable that runs the code alone."""
         return self.code.run
 
     def parts(self, traced: bool) -> list[Step]:
-        """The guards, and the steps of which the code consists."""
+        """Return the guards, and the steps that the code consists of."""
         return [*self.guards.steps, *self.code.parts(traced)]
 
 
 def stretch_of(members: Sequence[Entry], code: StretchCode) -> Entry:
-    """Entries of one guard as a stretch."""
+    """Return entries of one guard as a stretch."""
     stretch = Stretch([entry.step for entry in members], code)
     return Entry(members[0].guard, Step.of(stretch, "stretch"))
 
 
 def without_guards(members: Sequence[Entry]) -> list[Entry]:
-    """The entries that are no guards of variables."""
+    """Return the entries that are not guards of variables."""
     return [entry for entry in members if entry.step.kind != "guard"]

@@ -1,6 +1,6 @@
 """The steps of swapped tensors on devices whose copies run beside their kernels.
 
-A Send begins the copy, its Recv is the end of it. Devices in host memory copy at the Recv, as
+A Send begins the copy, and its Recv waits for its end. Devices in host memory copy at the Recv, as
 between any two devices.
 """
 
@@ -12,7 +12,7 @@ from gpugraph.plan import Run
 
 
 def swap_copies(arrays: Arrays) -> dict[int, Run]:
-    """The steps of the Sends and Recvs of such tensors, by node id."""
+    """Return the steps of the Sends and Recvs of such tensors, by node id."""
     runs: dict[int, Run] = {}
     homes = arrays.unit.homes
     for send, back in arrays.unit.send_recv_pairs:

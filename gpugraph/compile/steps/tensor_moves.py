@@ -1,4 +1,4 @@
-"""Moves: from the storage of one tensor to that of another, when called."""
+"""Moves: callables that copy from the storage of one tensor to that of another."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpugraph.plan import Run
 
 
 def move(arrays: Arrays, device: Device, source: Place, target: Place, take: bool = False) -> Run:
-    """What copies a tensor on a device. With `take`, nobody needs the source afterwards."""
+    """Return a copy of a tensor on a device. With `take`, the source is not needed afterwards."""
     (_, home), (_, target_home) = source, target
     if take and is_cell(home.storage) and target_home.storage.kind == "cell":
         return _taking(arrays.cell(home.storage), arrays.cell(target_home.storage))
@@ -31,7 +31,7 @@ def move(arrays: Arrays, device: Device, source: Place, target: Place, take: boo
 def copying(
     arrays: Arrays, source: Device, target: Device, read: Callable[[], Any], home: Home
 ) -> Run:
-    """What copies the array that `read` returns, of any size, from a device to another."""
+    """Return a copy of the array that `read` returns, of any size, from a device to another."""
     if home.storage.kind != "cell":
         result = arrays.array(home)
         return lambda: target.copy_from(source, read(), result)()
@@ -47,7 +47,7 @@ def copying(
 
 
 def releasing(run: Run, cells: Sequence[Cell]) -> Run:
-    """`run`, after which the cells are released."""
+    """Return a callable that calls `run` and then releases the cells."""
     if not cells:
         return run
 
@@ -60,7 +60,7 @@ def releasing(run: Run, cells: Sequence[Cell]) -> Run:
 
 
 def do_nothing() -> None:
-    """Moves a tensor that is in its storage already."""
+    """Do nothing, for a tensor that is in its storage already."""
 
 
 def _taking(source: Cell, target: Cell) -> Run:

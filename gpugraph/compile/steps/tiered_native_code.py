@@ -1,12 +1,12 @@
 """Native code of a stretch, in tiers: plain steps first, then few native calls.
 
     plain      the steps run by NumPy; once they have taken a while, their code is compiled
-    mixed      each step goes by its code from the run on in which that is compiled (`step_tier`)
-    settled    the steps that are native are called in a row as one; the others stay
+    mixed      each step switches to its code in the run in which that is compiled (`step_tier`)
+    settled    adjacent native steps are called as one; the others stay
 
 Steps over much memory are compiled from the first run on: while NumPy computes the first of them,
-the code of the others is compiled, or comes from the cache. One run translates or checks at most
-for `PORTION_S`, so that no run of a large plan takes long for it.
+the code of the others is compiled, or comes from the cache. One run translates or checks for at
+most `PORTION_S`, so that no run of a large plan takes long for it.
 """
 
 from __future__ import annotations
@@ -41,24 +41,26 @@ from gpugraph.devices.native import (
 from gpugraph.plan import NATIVE, Step, StepCode, StepSequence
 
 WORTHWHILE_S = 0.01
-"""Seconds in steps after which they are compiled: about a tenth of what the compiler takes."""
+"""Seconds in steps after which they are compiled: about a tenth of the compiler's time."""
 
 WORTHWHILE_BYTES = 8 << 20
-"""Bytes of the arrays of steps that take about as long: they are compiled from the first run on."""
+"""The size in bytes of the arrays of steps that take about as long: such steps are compiled from
+the first run on.
+"""
 
 PORTION_S = 0.5
 """Seconds for which one run translates or checks steps, unless it waits for the compiler."""
 
 MEASURED_AFTER = (8, 64, 512)
-"""Runs after which steps that take a while are measured: those that were trusted at once, and
-again those that stayed with NumPy."""
+"""Runs after which slow steps are measured: code reused from the cache without a check, and
+again steps that stayed with NumPy."""
 
 MOST_NAMES = 8
-"""Steps of one state that a note of a stretch names."""
+"""The maximum number of steps of one state that a note of a stretch names."""
 
 
 class _MixedRun:
-    """A run of steps that each go as far as their code has come; it checks for `PORTION_S`."""
+    """A run of steps that are each in their own state; it checks for `PORTION_S`."""
 
     def __init__(self, tiers: Sequence[StepTier], waits: bool, compiled: bool) -> None:
         self._tiers = tiers
@@ -67,12 +69,12 @@ class _MixedRun:
         self._seconds = 0.0
 
     def step(self, number: int) -> None:
-        """Runs one step."""
+        """Run one step."""
         may_check = self._waits or not self._seconds or self._seconds < PORTION_S
         self._seconds += self._tiers[number].run(may_check, may_try=self._compiled)
 
     def part(self, number: int, step: Step) -> Step:
-        """One step, where others may come between."""
+        """Return one step of the run; other steps may run before the next."""
         tier = self._tiers[number]
 
         def run() -> None:
@@ -97,11 +99,11 @@ class TieredCode:
         self._is_worthwhile = waits or _num_bytes(entries) >= WORTHWHILE_BYTES
         self._spent = 0.0
         self._translated = 0  # entries, from the first on
-        self._programs: Programs = {}  # that steps to come may have too
+        self._programs: Programs = {}  # which later steps may share
         self._runs = 0  # since it was settled
 
     def run(self) -> None:
-        """Runs the steps, or the native calls that replace them."""
+        """Run the steps, or the native calls that replace them."""
         if self.is_settled:
             self._sequence.run()
             if self._runs < MEASURED_AFTER[-1]:
@@ -118,7 +120,7 @@ class TieredCode:
             self._is_worthwhile = self._spent >= WORTHWHILE_S
 
     def parts(self, traced: bool) -> list[Step]:
-        """The steps of which a run consists now; native steps by calls of their own."""
+        """Return the current steps of a run; native steps by separate calls."""
         if self.is_settled:
             return [tier.step for tier in self._tiers]
         steps = [entry.step for entry in self.entries]
@@ -130,7 +132,7 @@ class TieredCode:
         return [*(run.part(number, step) for number, step in enumerate(steps)), end]
 
     def codes(self) -> Iterator[tuple[Step, StepCode]]:
-        """The steps as they stand, and the code that runs each of them now."""
+        """Yield the current steps, and the code that runs each of them."""
         failure = runtime_failure()
         for number, tier in enumerate(self._tiers):
             code = tier.status()
@@ -141,26 +143,26 @@ class TieredCode:
             yield tier.step, code
 
     def _delay(self) -> str:
-        """Why steps are not with the compiler yet."""
+        """Return the reason why steps are not with the compiler yet."""
         if self._is_worthwhile:
             return "for the next run"
         return f"until the steps have taken {WORTHWHILE_S * 1e3:.0f} ms"
 
     def begin(self) -> None:
-        """Compiles the steps from the next run on, however little they take by themselves."""
+        """Compile the steps from the next run on, however little time they take."""
         self._is_worthwhile = True
 
     @property
     def final_steps(self) -> Sequence[Step] | None:
-        """What each run to come consists of, native steps in a row as one; None while open."""
+        """The steps of all further runs, adjacent native steps as one; None while undecided."""
         is_measured = self.waits or self._runs >= MEASURED_AFTER[-1]
         if self.is_settled and (is_measured or all(tier.is_final for tier in self._tiers)):
             return self._sequence.steps
         return None
 
     def notes(self, codes: Mapping[str, StepCode]) -> Sequence[str]:
-        """The steps by the code that runs them; how many share generated kernels; which ones stay
-        with NumPy although they have native code, and why."""
+        """Return the steps by the code that runs them; how many share generated kernels; and the
+        steps that stay with NumPy although they have native code, with the reason."""
         kernels = Counter(filter(None, (tier.generated_kernel for tier in self._tiers)))
         num_steps, num_kernels = kernels.total(), len(kernels)
         first, last = self.entries[0].step.name, self.entries[-1].step.name
@@ -170,7 +172,7 @@ class TieredCode:
         return [*notes, *(tier.note for tier in self._tiers if tier.note)]
 
     def _by_code(self, codes: Mapping[str, StepCode]) -> str:
-        """How many steps are native, by libraries; the names of those that wait, and of others."""
+        """Return the number of native steps, by library, and the names of the others."""
         by_state: dict[str, list[Entry]] = {"native": [], "waiting": [], "plain": []}
         for entry in self.entries:
             by_state[codes[entry.step.label].state].append(entry)
@@ -189,7 +191,7 @@ class TieredCode:
     # -- compiling
 
     def _has_begun(self) -> bool:
-        """Whether code is being compiled, or there; it begins when it is worthwhile."""
+        """Return whether code is compiled or being compiled; begin once it is worthwhile."""
         if not self._is_worthwhile:
             return False
         if self._translated < len(self.entries):
@@ -197,7 +199,7 @@ class TieredCode:
         return self._is_ready()
 
     def _is_ready(self) -> bool:
-        """Whether native code can be called: the runtime that calls it is there."""
+        """Return whether native code can be called: the runtime that calls it is loaded."""
         reason = runtime_reason(self.waits)
         if reason:
             warn_once(reason)
@@ -206,7 +208,7 @@ class TieredCode:
         return reason is not None
 
     def _translate(self) -> None:
-        """Translates the next entries, and begins to compile them."""
+        """Translate the next entries, and begin to compile them."""
         pieces: dict[int, Piece] = {}
         end = self._end_of_portion()
         for index in range(self._translated, len(self.entries)):
@@ -230,7 +232,7 @@ class TieredCode:
     # -- step by step
 
     def _run_mixed(self) -> None:
-        """A run in which each step goes as far as its code has come."""
+        """Run each step in its current state."""
         compiled = all(tier.is_compiled for tier in self._tiers)
         run = _MixedRun(self._tiers, self.waits, compiled)
         with one_blas_thread():  # the other core is the compiler's, or that of native code
@@ -239,14 +241,14 @@ class TieredCode:
         self._end_mixed()
 
     def _end_mixed(self) -> None:
-        """Keeps what was found, and settles the stretch once all is decided."""
+        """Save the findings, and settle the stretch once all steps are decided."""
         FINDINGS.keep()
         warn_once("")
         if self._translated == len(self.entries) and all(tier.is_decided for tier in self._tiers):
             self._settle()
 
     def _measure(self) -> None:
-        """Goes on step by step where the times of some steps are not known."""
+        """Return to single steps if the times of some steps are not known."""
         if not self.waits:
             self.is_settled = not sum(tier.measure() for tier in self._tiers)
 
@@ -258,7 +260,7 @@ class TieredCode:
                 pairs = [(t.entry.step, t.calls) for t in members if t.calls is not None]
                 steps.append(native_step(pairs))
                 for step, _ in pairs:
-                    release = getattr(step.run, "release", None)  # memory of the step's own
+                    release = getattr(step.run, "release", None)  # memory of this step only
                     if release is not None:
                         release()
             else:
@@ -278,7 +280,7 @@ def _num_bytes(entries: Sequence[Entry]) -> int:
 
 @uninterrupted
 def _piece(entry: Entry, known: Programs) -> Piece | str:
-    """The native code of an entry, or why there is none. Nothing fails for want of it."""
+    """Return the native code of an entry, or the reason why there is none. Never fails."""
     if entry.native is None:
         return entry.step.code().reason
     try:

@@ -1,1 +1,1 @@
-"""What passes hand on: the unit, guards, loops' levels; and which rewrites are on."""
+"""The data between passes: the unit, guards, levels of loops, and the switches of rewrites."""

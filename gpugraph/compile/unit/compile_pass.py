@@ -1,4 +1,4 @@
-"""Passes: functions that change the unit and return what they did, for the report."""
+"""Passes: functions that change the unit and return an outcome for the report."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ Outcome = tuple[str, Sequence[str]]
 def compile_pass(
     rewrite: str = "",
 ) -> Callable[[Callable[[Unit], Outcome]], Callable[[Unit], None]]:
-    """Makes a pass of a function: it is timed, and reported under the function's name.
+    """Make a pass of a function: it is timed, and reported under the function's name.
 
-    rewrite: the rewrite of `RewriterConfig` that the pass is; where it is off, nothing is done.
+    rewrite: the rewrite of `RewriterConfig` that the pass implements; if it is off, nothing is
+    done.
     """
 
     def decorate(change: Callable[[Unit], Outcome]) -> Callable[[Unit], None]:
         @wraps(change)
         def run(unit: Unit) -> None:
-            with unit.report(change.__name__) as say:
+            with unit.report(change.__name__) as set_outcome:
                 why = why_off(unit, rewrite) if rewrite else ""
-                say(*((why, ()) if why else change(unit)))
+                set_outcome(*((why, ()) if why else change(unit)))
 
         return run
 

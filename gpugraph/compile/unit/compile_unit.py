@@ -1,7 +1,7 @@
-"""The unit: the record of one compilation, which the passes hand on.
+"""The unit: the record of one compilation, which the passes fill and change.
 
-Each pass fills what is its own and leaves a `PassReport`. `verify` checks after each pass that
-what should hold by then does hold.
+Each pass fills its own fields and leaves a `PassReport`. `verify` checks the invariants after each
+pass.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ class FeedSpec(NamedTuple):
 
 
 class RunRequest(NamedTuple):
-    """What is compiled: a run of a graph, with what is fed, computed, and only run.
+    """The run of a graph to compile, with its feeds, fetches and targets.
 
-    connections: tensors that other tensors of the graph are fed to, each with the other.
-    done: operations that have run before, for which nothing waits.
+    connections: tensors that are fed from other tensors of the graph, each with its source.
+    done: operations that have run before, which are not waited for.
     """
 
     graph: Graph
@@ -73,11 +73,11 @@ class RunRequest(NamedTuple):
 
 
 class Target(NamedTuple):
-    """What a session lends to a compilation: devices, lasting state, settings.
+    """The session's side of a compilation: devices, lasting state, settings.
 
-    task: the task of a cluster that these devices are of; all that is compiled for them is placed
-    there, whatever task it asks for, as the cluster's placement has decided.
-    run_memory: what the plan has in turns with others; memory of its own if None.
+    task: the task of a cluster that these devices belong to; all ops are placed there, whatever
+    task they request, as the cluster's placement has decided.
+    run_memory: memory that the plan time-shares with others; separate memory if None.
     """
 
     devices: Sequence[Device]
@@ -94,16 +94,16 @@ RECOMPUTE_HINT = "_recompute_hint"
 """TensorFlow's attr of ops that gradients compute again, with any value."""
 
 _KEPT_ATTRS = (RECOMPUTE_HINT, RECOMPUTED, RECOMPUTES)
-"""Attrs that go over from an op to another in its place."""
+"""Attrs that are copied from an op to its replacement."""
 
 
 def variable_key(node: Node) -> tuple[str, str]:
-    """Container and name of a VariableV2's memory: nodes that agree in both are one variable."""
+    """Return container and name of a VariableV2: nodes with equal ones are one variable."""
     return node.attrs.get("container", ""), node.attrs.get("shared_name") or node.name
 
 
 def node_error(node: Node, message: str) -> InvalidArgumentError:
-    """An error in the words of TensorFlow: the message, the node, and where it was defined."""
+    """Return an error in TensorFlow's words: the message, the node, and where it was defined."""
     return InvalidArgumentError(node.node_def, None, message + _at_node(node))
 
 
@@ -112,7 +112,7 @@ def _at_node(node: Node) -> str:
 
 
 def inference_error(node: Node, context: InferContext, error: Exception) -> OpError:
-    """The error of an op that refuses the shapes or values of its inputs."""
+    """Return the error of an op that refuses the shapes or values of its inputs."""
     refusal = run_refusal(context, node.name, node.type)
     if refusal is not None:
         return refusal.error_class(node.node_def, None, refusal.words + _at_node(node))
@@ -128,7 +128,7 @@ def inference_error(node: Node, context: InferContext, error: Exception) -> OpEr
 
 
 def leader_name(entry: str | bytes) -> str:
-    """The node that an entry of the attr `_class` names: its owner is colocated with it."""
+    """Return the node in an entry of the attr `_class`, with which the owner is colocated."""
     name = entry.decode() if isinstance(entry, bytes) else entry
     return name.removeprefix("loc:@")
 
@@ -139,7 +139,7 @@ class Storage:
 
     `kind` is "arena" (an offset in a device's block), "constant" (the array of a Const), "variable"
     (the session's), "cell" (allocated during a run), "object" (a handle) or "aside" (memory that
-    binding takes: for a loop variable's value while others exchange their places, or pinned).
+    binding takes: a side buffer for exchanging loop variables, or pinned).
     """
 
     kind: str
@@ -153,7 +153,7 @@ class Storage:
 
 
 class Home(NamedTuple):
-    """Where a tensor lives: its storage and its static shape (None: known during a run)."""
+    """The location of a tensor: its storage and its static shape (None: known during a run)."""
 
     storage: Storage
     shape: tuple[int, ...] | None
@@ -161,7 +161,7 @@ class Home(NamedTuple):
 
 
 class Absorbed(NamedTuple):
-    """An op that is gone, since op `by` does it too; `relation` is the words before that name."""
+    """An op that was removed, since op `by` includes it; `relation` is the text before `by`."""
 
     op_type: str
     origin: Any
@@ -170,12 +170,14 @@ class Absorbed(NamedTuple):
 
 
 class Swap(NamedTuple):
-    """A tensor of a GPU that is on the host between two uses. Nodes are named, since the choice is
-    made in one unit and done in the next one of the same run.
+    """A tensor of a GPU that is on the host between two uses.
 
-    source, slot: the tensor. uses: the inputs (node, index) that read what is copied back, itself
+    Nodes are identified by name, since the choice is made in one unit and applied in the next one
+    of the same run.
+
+    source, slot: the tensor. uses: the inputs (node, index) that read the copy, directly
     or by a view. leaves: the node after which it is on the host. begins, ends: the nodes between
-    which it is copied back. why: what the choice follows from.
+    which it is copied back. why: the reason for the choice.
     """
 
     source: str
@@ -189,7 +191,7 @@ class Swap(NamedTuple):
 
 
 def no_advice(device: str, available: int) -> Sequence[str]:
-    """The default of `Unit.advise`."""
+    """Return no advice: the default of `Unit.advise`."""
     return ()
 
 
@@ -197,18 +199,19 @@ def no_advice(device: str, available: int) -> Sequence[str]:
 class Unit:
     """One compilation. Dicts are keyed by node id, or by tensor.
 
-    prune fills args, retvals, roots and kin (a variable's node id to the ops outside this run that
-    refer to it, as nodes of another graph); fold shapes, values, folded and failures (of
+    prune fills args, retvals, roots and kin (from a variable's node id to the ops outside this run
+    that refer to it, as nodes of another graph); fold shapes, values, folded and failures (for
     conditional nodes that refuse their inputs' shapes: the errors of runs that reach them);
-    transposes, cancel, common and remap absorbed (by name, the ops that others do besides); place
+    transposes, cancel, common and remap absorbed (by name, the ops that others include); place
     reasons; fuse fused (for each fused node the names, types and origins of its ops); partition
-    send_recv_pairs and transfers; flow `flow`, where there is control flow; order order, depth and
-    parallel (nodes that stand in a row and run at the same time); memory homes, modes (how a node
-    gets its memory), arena_sizes, and runs_once (whether a second run would be of another plan).
+    send_recv_pairs and transfers; flow `flow`, if there is control flow; order order, depth and
+    parallel (adjacent nodes that run at the same time); memory homes, modes (how a node gets its
+    memory), arena_sizes, and runs_once (whether a second run needs another plan).
     recomputation: how much of the forward pass gradients compute again
     (`activation_recomputation.py`).
-    swaps: the tensors that are on the host meanwhile (`swap_choice.py`); None: not asked for.
-    advise: what would make the arena of a device fit so many bytes, line by line.
+    swaps: the tensors that are swapped to the host (`swap_choice.py`); None: not requested.
+    advise: returns changes that make the arena of a device fit into a number of bytes, line by
+    line.
     """
 
     key: PlanKey
@@ -254,7 +257,7 @@ class Unit:
         device: str | None = None,
         shapes: Sequence[TensorShape] | None = None,
     ) -> Node:
-        """Adds an op that reads the values of `sources`, in the place of the node `like` or for it.
+        """Add an op that reads the values of `sources`, in the place of the node `like` or for it.
 
         It has the name of `like`, or with a `suffix` a new one under it; its origin; and its
         devices, unless it is assigned to `device`.
@@ -276,7 +279,7 @@ class Unit:
         return node
 
     def add_copy(self, node: Node, sources: Sequence[Source], suffix: str) -> Node:
-        """Adds an op like `node`, named by the suffix, that reads the values of `sources`."""
+        """Add a copy of `node`, named by the suffix, that reads the values of `sources`."""
         copy = self.add_op(
             *(node.type, node, sources),
             attrs=node.attrs,
@@ -290,7 +293,7 @@ class Unit:
     def add_constant(
         self, like: Node, suffix: str, value: Any, dtype: DType | None = None, reason: str = ""
     ) -> Node:
-        """Adds a constant for the node `like`, or in its place; `reason`: why one is made."""
+        """Add a constant for the node `like`, or in its place; `reason` goes into the report."""
         value.setflags(write=False)
         dtype = dtype or as_dtype(value.dtype)
         attrs = {"value": value, "dtype": dtype}
@@ -304,7 +307,7 @@ class Unit:
         return constant
 
     def add_identity(self, source: Node, slot: int, suffix: str) -> Node:
-        """Adds an Identity of an output, with the shape of that if it is known."""
+        """Add an Identity of an output, with the shape of that if it is known."""
         dtype = source.output_types[slot].base_dtype
         shapes = [self.shapes[source.id][slot]] if source.id in self.shapes else None
         return self.add_op(
@@ -318,19 +321,19 @@ class Unit:
         )
 
     def add_control_inputs(self, node: Node, sources: Iterable[Node]) -> None:
-        """Makes the node run after each of `sources`."""
+        """Make the node run after each of `sources`."""
         for source in sources:
             self.graph.add_control_edge(source, node)
 
     def remove(self, *nodes: Node) -> None:
-        """Removes nodes and their edges."""
+        """Remove nodes and their edges."""
         self.graph.remove_nodes(nodes)
         for node in nodes:
             self.shapes.pop(node.id, None)
             self.folded.pop(node.id, None)
 
     def positions(self) -> dict[int, int]:
-        """The place of each node in the order; nodes that run at the same time have one."""
+        """Return the position of each node in the order; nodes that run in parallel share one."""
         positions = {node.id: index for index, node in enumerate(self.order)}
         for group in self.parallel:
             positions.update(dict.fromkeys((node.id for node in group), positions[group[0].id]))
@@ -338,11 +341,11 @@ class Unit:
 
     @property
     def host(self) -> str:
-        """The device in whose memory host inputs lie, feeds arrive and fetches leave."""
+        """The device whose memory holds host inputs, feeds and fetches."""
         return self.target.devices[0].name
 
     def kernel(self, node: Node) -> Kernel:
-        """The kernel of a placed node. InternalError where it has none: placement prevents that."""
+        """Return the kernel of a placed node. InternalError if none, which placement prevents."""
         kernel = self._kernels.get(node.id)
         if kernel is not None:
             return kernel
@@ -356,24 +359,24 @@ class Unit:
 
     @cached_property
     def device_types(self) -> dict[str, str]:
-        """Each device's type, by its full name."""
+        """The type of each device, by its full name."""
         return {device.name: device.device_type for device in self.target.devices}
 
     @contextmanager
     def report(self, name: str) -> Iterator[Callable[[str, Sequence[str]], None]]:
-        """Times a pass, which reports what it did by a call of what this yields."""
+        """Time a pass and yield a function, by which the pass reports its outcome."""
         start = perf_counter()
         outcome: tuple[str, Sequence[str]] = ("", ())
 
-        def say(summary: str, lines: Sequence[str]) -> None:
+        def set_outcome(summary: str, lines: Sequence[str]) -> None:
             nonlocal outcome
             outcome = summary, lines
 
-        yield say
+        yield set_outcome
         self.reports.append(PassReport(name, *outcome, perf_counter() - start))
 
     def amend(self, name: str, summary: str, lines: Sequence[str]) -> None:
-        """Adds to what a pass has reported: lines, and another summary unless it is empty."""
+        """Add lines to the report of a pass, and replace its summary unless `summary` is empty."""
         for index, known in enumerate(self.reports):
             if known.name == name:
                 self.reports[index] = known._replace(

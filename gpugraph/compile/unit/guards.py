@@ -1,9 +1,10 @@
-"""Guards: under which conditions an op is alive.
+"""Guards: the conditions under which an op is alive.
 
 A guard is a set of atoms that must all hold; the empty guard always holds. Ops whose guards are
-equal live and die together, so that a plan runs or skips them as one. Most atoms are literals,
-"this predicate is true"; what no set of literals expresses (a Merge whose inputs have nothing in
-common, the Exit of a loop that may end without it) is an atom that its own step determines.
+equal are always dead or alive together, so a plan runs or skips them as one. Usually atoms are
+literals, "this predicate is true"; conditions that no set of literals expresses (a Merge whose
+inputs have nothing in common, the Exit of a loop that may end without it) are atoms that a
+separate step determines.
 
     x = Switch(data, p)        x:0 needs {p is false}, x:1 needs {p is true}
     f(x:0), g(x:1)             the same
@@ -22,18 +23,18 @@ from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 
 
 class Is(NamedTuple):
-    """The predicate, a tensor (node id and slot), has this value."""
+    """The condition that the predicate, a tensor (node id and slot), has this value."""
 
     pred: tuple[int, int]
     value: bool
 
 
 class Found(NamedTuple):
-    """What the step of a node (`node`, its id) determines in each run or iteration.
+    """A condition that the step of a node (`node`, its id) determines in each run or iteration.
 
-    `what` is "merge" (some input was alive), "exit" (the loop left by it), "carried" (a loop's
+    `what` is "merge" (some input was alive), "exit" (the loop was left by it), "carried" (a loop's
     Merge has a value in this iteration), "first" (this is the loop's first iteration), or
-    "entered" (the Enter's input was alive, where the loop runs without it too).
+    "entered" (the Enter's input was alive, if the loop runs without it too).
     """
 
     node: int
@@ -48,21 +49,21 @@ NEVER: Guard = frozenset({Found(-1, "never")})
 
 
 def holds_never(guard: Guard) -> bool:
-    """Whether the guard contradicts itself."""
+    """Return whether the guard contradicts itself."""
     if guard >= NEVER:
         return True
     return any(isinstance(atom, Is) and Is(atom.pred, not atom.value) in guard for atom in guard)
 
 
 def apart(one: Guard, other: Guard) -> bool:
-    """Whether the two guards never hold at once."""
+    """Return whether the two guards never hold at once."""
     return holds_never(one | other)
 
 
 def either(guards: Iterable[Guard]) -> Guard | None:
-    """The guard that holds when one of these does; None where no guard expresses that.
+    """Return the guard that holds if one of these does; None if no guard expresses that.
 
-    {a, p} or {a, not p} is {a}; a guard that another one follows from adds nothing.
+    {a, p} or {a, not p} is {a}; a guard that implies another one adds nothing.
     """
     left = {guard for guard in guards if not holds_never(guard)}
     while len(left) > 1:
@@ -79,7 +80,7 @@ def either(guards: Iterable[Guard]) -> Guard | None:
 
 
 def _resolved(guards: set[Guard]) -> tuple[Guard, Guard, Guard] | None:
-    """Two guards that differ in the value of one predicate only, and what they share."""
+    """Return two guards that differ in the value of one predicate only, and their common part."""
     for guard in guards:
         for atom in guard:
             if isinstance(atom, Is):
@@ -90,9 +91,9 @@ def _resolved(guards: set[Guard]) -> tuple[Guard, Guard, Guard] | None:
 
 
 def needed(guard: Guard, within: dict[Atom, Guard]) -> list[Atom]:
-    """The atoms from which all others of the guard follow, in a stable order.
+    """Return the atoms that imply all others of the guard, in a stable order.
 
-    `within` gives for an atom the guard under which it can hold at all.
+    `within` maps an atom to the guard under which it can hold at all.
     """
     implied = {other for atom in guard for other in within.get(atom, ALWAYS) if other != atom}
     return sorted(guard - implied, key=lambda atom: (str(type(atom)), atom))
@@ -102,15 +103,15 @@ def needed(guard: Guard, within: dict[Atom, Guard]) -> list[Atom]:
 class Flow:
     """Frames, and guards inside each.
 
-    frames: the loops, and the frame around all. levels: of each frame, its ops and loops with their
-    order. guards: of each node, inside its frame. outer: of each loop, in the frame around it.
-    leading: Enters without which their loop does nothing, so that it is not run. entered: of what
-    enters a loop that runs without it too, in the frame around it, by Enter. go_on: the guard under
-    which a loop has another iteration, or None where each Merge has its own. carried: the loops
-    with such Merges. irregular: Exits by which a loop may or may not be left. within: of an atom,
-    the guard under which it can hold at all, with the atom itself. sides: what the two outputs of a
-    Switch add to its guard. pred_of: the predicate of a Switch, behind all that only passes it on;
-    none where its value is known.
+    frames: the loops, and the root frame. levels: for each frame, its ops and loops with their
+    order. guards: for each node, inside its frame. outer: for each loop, in the frame around it.
+    leading: Enters without which their loop has no effect, so that it is not run. entered: by
+    Enter, the guards, in the frame around it, of inputs without which a loop runs too. go_on: the
+    guard under which a loop has another iteration, or None if each Merge has its own. carried: the
+    loops with such Merges. irregular: Exits by which a loop may or may not be left. within: for an
+    atom, the guard under which it can hold at all, with the atom itself. sides: the additions of
+    the two outputs of a Switch to its guard. pred_of: the predicate of a Switch, behind ops that
+    only pass it on; none if its value is known.
     """
 
     frames: Frames
@@ -127,7 +128,7 @@ class Flow:
     pred_of: dict[int, tuple[int, int]] = field(default_factory=dict)
 
     def of_output(self, node: Node, slot: int) -> Guard:
-        """The guard of a tensor, in the frame where it is taken."""
+        """Return the guard of a tensor, in the frame where it is read."""
         guard = self.guards[node.id]
         if node.node_class is NodeClass.SWITCH and slot >= 0:
             return guard | self.sides[node.id][slot]
@@ -140,8 +141,8 @@ class Flow:
         return guard
 
     def started(self, merge: Node) -> Guard | None:
-        """The condition, outside, under which a loop variable has a first value, if the loop runs
-        without it too."""
+        """Return the condition, outside, under which a loop variable has a first value, if the loop
+        runs without it too."""
         for edge in merge._in:
             if edge.src.node_class is NodeClass.ENTER and not edge.is_control:
                 return self.entered.get(edge.src.id)

@@ -1,8 +1,8 @@
-"""Whether plans get native kernels: by the session's settings, the environment and the compiler.
+"""Whether plans get native kernels, by the session's settings, the environment and the compiler.
 
-OptimizerOptions.global_jit_level   DEFAULT: compiled in the background; ON_1, ON_2: waited for
-                                    before the first run; OFF: none
-GPUGRAPH_NATIVE                     "0" and "wait" mean the same for the whole process
+OptimizerOptions.global_jit_level   DEFAULT: compiled in the background; ON_1, ON_2: the first run
+                                    waits for them; OFF: none
+GPUGRAPH_NATIVE                     "0" and "wait" have the same effect for the whole process
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ _WARNED: set[str] = set()
 
 
 class Jit(NamedTuple):
-    """is_on: whether there are native kernels; waits: from the first run on; or why not."""
+    """is_on: whether there are native kernels; waits: whether the first run waits for them; reason:
+    why there are none.
+    """
 
     is_on: bool
     waits: bool
@@ -27,7 +29,7 @@ class Jit(NamedTuple):
 
 
 def jit(config: ConfigProto) -> Jit:
-    """What holds for a session."""
+    """Return the settings of a session."""
     level = config.graph_options.optimizer_options.global_jit_level
     value = setting("GPUGRAPH_NATIVE")
     if value == "0":
@@ -41,7 +43,7 @@ def jit(config: ConfigProto) -> Jit:
 
 
 def warn_once(reason: str) -> None:
-    """Warns once of what makes runs slower: a compiler that fails, a cache that can't be used."""
+    """Warn once of causes of slow runs: a compiler that fails, a cache that can't be used."""
     cache = compiler().cache.reason
     for message in (f"native code is not used: {reason}" if reason else "", cache):
         if message and message not in _WARNED:

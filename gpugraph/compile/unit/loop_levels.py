@@ -1,7 +1,7 @@
 """Levels: a graph with loops, in which each loop is one item of the frame around it.
 
-A level is one frame's own ops and the loops right inside it, with what must come before what. An
-edge between two frames binds the two items that hold its ends where their frames part.
+A level is one frame's own ops and the loops directly inside it, with their dependencies. An
+edge between two frames connects the two items that contain its ends where their frames diverge.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Level:
     depth: dict[Item, int] = field(default_factory=dict)
 
     def add(self, item: Item) -> None:
-        """Adds an item that nothing needs to precede yet."""
+        """Add an item without predecessors."""
         self.items.append(item)
         self.followers[item] = []
         self.pending[item] = 0
@@ -39,7 +39,7 @@ class Level:
 def levels(
     graph: RuntimeGraph, frames: Frames, send_recv_pairs: Collection[tuple[Node, Node]]
 ) -> dict[Frame, Level]:
-    """The level of each frame. InvalidArgumentError on a cycle or a loop that needs itself."""
+    """Return the level of each frame. InvalidArgumentError for a cycle or a self-dependent loop."""
     level_of = {frame: Level(frame) for frame in (frames.root, *frames.loops())}
     for frame in frames.loops():
         assert frame.parent is not None
@@ -57,7 +57,7 @@ def levels(
 
 
 def _bind(level_of: dict[Frame, Level], frames: Frames, before: Node, after: Node) -> None:
-    """Notes that `before` comes before `after`, where their frames part."""
+    """Record that `before` comes before `after`, where their frames diverge."""
     one, two = frames.at(before), frames.at(after)
     if one is two and before.is_exit and after.is_enter:
         raise _needs_itself(one)
@@ -79,7 +79,7 @@ def _bind(level_of: dict[Frame, Level], frames: Frames, before: Node, after: Nod
 def _measure(
     level: Level, graph: RuntimeGraph, send_recv_pairs: Collection[tuple[Node, Node]]
 ) -> None:
-    """Fills `depth`."""
+    """Set `depth`."""
     pending = dict(level.pending)
     level.depth = dict.fromkeys(level.items, 0)
     row = [item for item in level.items if not pending[item]]
@@ -111,9 +111,9 @@ def _needs_itself(frame: Frame) -> InvalidArgumentError:
 def arranged(
     level: Level, rank: Callable[[Item], tuple[int, ...]], group: Callable[[Item], Hashable]
 ) -> list[Item]:
-    """The items in an order that keeps those of one group together where it can.
+    """Return the items in an order that keeps those of one group together where possible.
 
-    Of what is ready, the next is of the group of the last; where there is none, the one of least
+    Of the ready items, the next is of the group of the last; if there is none, the one of minimum
     `rank`.
     """
     pending = dict(level.pending)
@@ -146,7 +146,7 @@ def arranged(
 
 
 def loops_whole(graph: RuntimeGraph) -> list[Node]:
-    """Inputs first, and all of a loop before what follows it."""
+    """Return the nodes, inputs first, with all nodes of a loop before its followers."""
     frames = loop_frames(graph)
     orders: dict[Frame, list[Item]] = {
         frame: sorted(level.items, key=level.depth.__getitem__)
@@ -156,7 +156,7 @@ def loops_whole(graph: RuntimeGraph) -> list[Node]:
 
 
 def flattened(orders: Mapping[Frame, list[Item]], frame: Frame) -> list[Node]:
-    """All nodes, those of a loop in the place of the loop, followed by what marks its end."""
+    """Return all nodes, those of a loop at its position, followed by its end marker."""
     nodes: list[Node] = []
     for item in orders[frame]:
         if isinstance(item, Frame):

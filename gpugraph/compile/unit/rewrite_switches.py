@@ -1,11 +1,11 @@
-"""Switches: which rewrites of the graph a session's settings turn on.
+"""Switches: the rewrites of the graph that a session's settings turn on.
 
-`OptimizerOptions.opt_level` L1, the default, turns on all of them, L0 only those that another
-setting turns on: `OptimizerOptions.do_...`, or a rewrite that is ON in `RewriterConfig`. One that
-is OFF there is not done, whatever else is set, and with `disable_meta_optimizer` none is.
+`OptimizerOptions.opt_level` L1, the default, turns on all of them, L0 only the ones that another
+setting turns on: `OptimizerOptions.do_...`, or a rewrite that is ON in `RewriterConfig`. A rewrite
+that is OFF there is not done, whatever else is set, and with `disable_meta_optimizer` none is.
 
-Results do not depend on them, but for the last bits of matrix products (see `transposes`). Nor do
-they on the variables of the environment for how steps are enqueued on a GPU.
+Results do not depend on them, except for the last bits of matrix products (see `transposes`). Nor
+do they depend on the environment variables for how steps are enqueued on a GPU.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from gpugraph.config import OptimizerOptions, RewriterConfig
 from gpugraph.config.environment import is_on
 
 CAPTURE, JOIN = "GPUGRAPH_CAPTURE", "GPUGRAPH_JOIN"
-"""Variables of the environment, 0 or 1, for how steps are enqueued on a GPU."""
+"""Environment variables, 0 or 1, for how steps are enqueued on a GPU."""
 
 _OPTIONS = {
     "constant_folding": "do_constant_folding",
@@ -24,7 +24,7 @@ _OPTIONS = {
 
 
 def why_off(unit: Unit, rewrite: str) -> str:
-    """Why a rewrite of `RewriterConfig` is not to be done; nothing where it is."""
+    """Return why a rewrite of `RewriterConfig` is off; an empty string if it is on."""
     graph_options = unit.target.config.graph_options
     options, rewrites = graph_options.optimizer_options, graph_options.rewrite_options
     toggle = getattr(rewrites, rewrite)
@@ -40,5 +40,5 @@ def why_off(unit: Unit, rewrite: str) -> str:
 
 
 def is_off(switch: str) -> bool:
-    """Whether CAPTURE or JOIN is 0. InvalidArgumentError for neither 0 nor 1."""
+    """Return whether CAPTURE or JOIN is 0. InvalidArgumentError for neither 0 nor 1."""
     return not is_on(switch)

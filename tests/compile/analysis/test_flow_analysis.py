@@ -146,7 +146,7 @@ def test_a_loop_whose_variables_end_on_their_own():
     loop = RawLoop(limit=5)
     other = loop.variable(tf.constant(1.0), lambda count: tf.less(count, loop.constant(2)))
     loop.close()
-    assert loops_of([loop.left, other])[0].endswith("2 loop variables; each ends on its own")
+    assert loops_of([loop.left, other])[0].endswith("2 loop variables; each ends separately")
 
 
 def test_loops_in_branches_and_their_gradients_go_on_by_one_condition():

@@ -49,7 +49,7 @@ def test_products_cost_more_than_what_is_cheap() -> None:
     assert nothing.strip().startswith("nothing: arenas of ") and "time" not in nothing
     assert some.strip().startswith("cheap ones: arenas of ")
     assert f"about {percent(text)} % more time" in most
-    assert "none fits recomputation_limit_mb = 1: the least is taken" in none_fits
+    assert "none fits recomputation_limit_mb = 1: the smallest is used" in none_fits
 
 
 @pytest.mark.parametrize(("limit", "degrees"), [(1000, 1), (6, 2)])
@@ -70,4 +70,4 @@ def test_a_limit_on_open_sizes_says_what_it_does_not_count() -> None:
             session.run(total, {x: np.zeros(size)})
             said.append(session.explain(total, {x: np.zeros(size)}).of_pass("recompute"))
     assert "left open" not in said[0]
-    assert said[-1].endswith("left open: the limit does not count what is sized in the run")
+    assert said[-1].endswith("left open: the limit excludes tensors sized in the run")

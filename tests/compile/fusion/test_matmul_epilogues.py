@@ -181,10 +181,7 @@ def test_it_is_switched_off_as_other_rewrites_and_without_native_code(
     options = tf.GraphOptions(rewrite_options=rewrites)
     for config, why in (
         (tf.ConfigProto(gpu_options=GPU, graph_options=options), "switched off: remapping is OFF"),
-        (
-            tf.ConfigProto(),
-            "no GPU has kernels of its own, the CPU no native code: GPUGRAPH_NATIVE is 0",
-        ),
+        (tf.ConfigProto(), "no GPU has kernels, the CPU has no native code: GPUGRAPH_NATIVE is 0"),
     ):
         with tf.Session(config=config) as session:
             [report] = [

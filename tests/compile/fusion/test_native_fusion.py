@@ -123,7 +123,7 @@ def test_empty_tensors_and_complex_numbers_are_left_alone(graph):
 
 
 def test_a_long_chain_is_cut(x, monkeypatch):
-    monkeypatch.setattr(sys.modules["gpugraph.compile.fusion.fusion_groups"], "MOST", 8)
+    monkeypatch.setattr(sys.modules["gpugraph.compile.fusion.fusion_groups"], "MAX_WEIGHT", 8)
     y = x
     for _ in range(30):
         y = tf.tanh(y) + 0.1

@@ -76,14 +76,14 @@ def free_copies(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_large_products_hide_is_on_the_host_meanwhile() -> None:
     sizes = {"rows": 256, "width": 256, "count": 6, "steps": 2}
     losses, arenas, said = training(RewriterConfig.DEFAULT_MEM_OPT, **sizes)
-    assert "not asked for" in said and CPU not in arenas
+    assert "not requested" in said and CPU not in arenas
     swapped_losses, swapped, said = training(SWAPPING, **sizes)
     assert swapped_losses == losses
     activation = 256 * 256 * 4
     assert swapped[GPU] <= arenas[GPU] - 2 * activation
     assert swapped[CPU] >= 2 * activation
     assert "4 tensors, 1.00MiB, are on the host between two uses" in said
-    assert "Relu: 256.0KiB to the host, hidden by what is computed meanwhile: 0.0268 ms" in said
+    assert "Relu: 256.0KiB to the host, hidden by the computation: 0.0268 ms" in said
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -100,7 +100,7 @@ def test_losses_stay_on_each_kind_of_gpu(kind: str) -> None:
     losses, arenas, _ = training(0, kind, rows=512, width=32)
     swapped_losses, swapped, said = training(SWAPPING, kind, rows=512, width=32)
     assert losses == swapped_losses and swapped[GPU] < 0.8 * arenas[GPU]
-    assert "hidden by what is computed meanwhile" in said
+    assert "hidden by the computation" in said
     assert (CPU in swapped) is (kind == KINDS[0])  # an emulated one swaps to pinned memory
 
 
@@ -143,7 +143,7 @@ def test_a_hint_is_obeyed(hint: Any, kind: str) -> None:
     value, arenas, _ = run(RewriterConfig.NO_MEM_OPT)
     swapped_value, swapped, said = run(RewriterConfig.MANUAL)
     np.testing.assert_array_equal(value, swapped_value)
-    assert "early: 256.0KiB to the host, last asks for it" in said
+    assert "early: 256.0KiB to the host, requested by last" in said
     assert swapped[GPU] < arenas[GPU]
     assert (swapped.get(CPU, 0) > arenas.get(CPU, 0)) is (kind == KINDS[0])
 

@@ -124,6 +124,6 @@ def test_what_was_decided_is_said_with_its_reason(monkeypatch: pytest.MonkeyPatc
     assert f"{one} -1" in said(fetches, inter_op_parallelism_threads=-1)
     assert "and inter_op_parallelism_threads is 2" in said(fetches, inter_op_parallelism_threads=2)
     chain = [tf.matmul(fetches[0], x)]
-    assert "one after the other: each needs another" in said(chain)
+    assert "one after the other: all depend on others" in said(chain)
     monkeypatch.setattr(side_by_side, "blas_threads", lambda: 4)
     assert "each takes 4 of 4 processors" in said(fetches)

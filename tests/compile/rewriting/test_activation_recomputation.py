@@ -62,7 +62,7 @@ def test_a_transformer_trains_in_half_of_its_memory_with_the_same_losses() -> No
     """The memory of benchmarks/memory.py; its time is in docs/memory.md."""
     network = networks.NETWORKS["transformer"]
     losses, whole, said = trained(network)
-    assert "not asked for" in said
+    assert "not requested" in said
     cheap_losses, cheap, _ = trained(network, memory_optimization=RECOMPUTE)
     limit = whole // (2 << 20)
     all_losses, least, said = trained(
@@ -86,7 +86,7 @@ def test_no_more_is_computed_again_than_a_limit_asks_for() -> None:
     sizes = {mode: trained(SMALL, **fields)[1] for mode, fields in MODES.items()}
     assert sizes["all"] < sizes["cheap"] < sizes["none"]
     _, size, said = trained(SMALL, memory_optimization=RECOMPUTE, recomputation_limit_mb=64)
-    assert size == sizes["none"] and "not asked for" in said
+    assert size == sizes["none"] and "not requested" in said
 
 
 @pytest.mark.parametrize("fields", MODES.values(), ids=MODES)

@@ -75,7 +75,7 @@ def test_what_is_computed_of_another_kept_value_is_not_kept():
     x, gradient = slope(gated, shape=(64, 512))
     assert num_stacks(gradient, {x: (64, 512)}) == (4, 3)
     said, saved = both(gradient, {x: np.resize(VALUE, (64, 512))})
-    assert "1 values are computed of others that a loop keeps" in said
+    assert "1 values are computed from others instead of stashed" in said
     assert "while/sub (Sub), 128.0KiB in each iteration" in said
     assert saved >= (COUNT - 1) * (64 * 512 * 4)
 

@@ -63,7 +63,7 @@ def test_the_second_run_is_captured_and_the_report_says_what_is_on_the_host() ->
         assert "captured from" in report
         assert "(Unique) waits for /job:localhost/replica:0/task:0/device:GPU:0" in report
         assert "(ListDiff) runs on the host for" in report
-        assert "the sizes of what it makes depend on values" in report
+        assert "the sizes of its outputs depend on values" in report
         fed = [numbers(4, 3, seed=seed) for seed in range(4)]
         for item in fed:
             mapping = session.run(y, {x: item})
