@@ -47,8 +47,8 @@ from gpugraph.config.rewriter_config import RewriterConfig as RewriterConfig
 _VIRTUAL_GPU_MEBIBYTES = 256
 
 
-_MOST_VIRTUAL_GPUS = 1024
-_MOST_MEBIBYTES = (1 << 43) - 1  # less than 2**63 bytes
+_MAX_VIRTUAL_GPUS = 1024
+_MAX_MEBIBYTES = (1 << 43) - 1  # less than 2**63 bytes
 
 
 def _to_virtual_gpus(where: str, value: Any) -> list[int]:
@@ -60,10 +60,10 @@ def _to_virtual_gpus(where: str, value: Any) -> list[int]:
                 f"{where} must be the number of virtual GPUs, or a list with the memory limit of "
                 f"each in MiB, none of them negative; got {value!r}"
             )
-        if item > (_MOST_VIRTUAL_GPUS if counted else _MOST_MEBIBYTES):
+        if item > (_MAX_VIRTUAL_GPUS if counted else _MAX_MEBIBYTES):
             raise ValueError(
-                f"{where} is at most {_MOST_VIRTUAL_GPUS} virtual GPUs, or a list with limits of "
-                f"at most {_MOST_MEBIBYTES} MiB; got {item}"
+                f"{where} is at most {_MAX_VIRTUAL_GPUS} virtual GPUs, or a list with limits of "
+                f"at most {_MAX_MEBIBYTES} MiB; got {item}"
             )
     return [_VIRTUAL_GPU_MEBIBYTES] * int(items[0]) if counted else [int(item) for item in items]
 

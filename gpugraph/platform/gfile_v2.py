@@ -51,7 +51,7 @@ def remove(path: Any) -> None:
 
 
 def rename(src: Any, dst: Any, overwrite: bool = False) -> None:
-    """Move a file or folder to another path. AlreadyExistsError if that exists, unless `overwrite`."""
+    """Move a file or folder. AlreadyExistsError if the new path exists, unless `overwrite`."""
     files.Rename(src, dst, overwrite)
 
 

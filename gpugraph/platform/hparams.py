@@ -47,7 +47,7 @@ class HParams:
         setattr(self, name, value)
 
     def set_hparam(self, name: str, value: Any) -> None:
-        """Set another value. KeyError for an unknown name, ValueError for a value of another type."""
+        """Set a value. KeyError for an unknown name, ValueError for a value of another type."""
         kind, is_list = self._hparam_types[name]
         if isinstance(value, list):
             if not is_list:

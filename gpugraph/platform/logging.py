@@ -38,7 +38,7 @@ class _ToStandardError(logging.StreamHandler):  # type: ignore[type-arg]  # 3.11
         super().emit(record)
 
 
-def _made() -> logging.Logger:
+def _new_logger() -> logging.Logger:
     logger = logging.getLogger("tensorflow")
     if not logger.handlers:
         handler = _ToStandardError()
@@ -50,7 +50,7 @@ def _made() -> logging.Logger:
     return logger
 
 
-_logger = _made()
+_logger = _new_logger()
 _lock = new_lock()
 _counters: dict[tuple[str, int], Iterator[int]] = {}
 _DEPTH = 2
@@ -60,7 +60,7 @@ _DEPTH = 2
 def _log_function(type_name: str) -> Callable[..., None]:
     """Build `log` or `vlog`."""
 
-    @named(type_name, "Writes `msg % args` if `level` is at least the verbosity.")
+    @named(type_name, "Write `msg % args` if `level` is at least the verbosity.")
     def write(level: int, msg: Any, *args: Any, **kwargs: Any) -> None:
         _logger.log(level, msg, *args, stacklevel=_DEPTH, **kwargs)
 
@@ -70,7 +70,7 @@ def _log_function(type_name: str) -> Callable[..., None]:
 def _level_function(type_name: str, level: int, summary: str) -> Callable[..., None]:
     """Build the function that writes at one level."""
 
-    @named(type_name, f"Writes `msg % args` at the level {summary}.")
+    @named(type_name, f"Write `msg % args` at the level {summary}.")
     def write(msg: Any, *args: Any, **kwargs: Any) -> None:
         _logger.log(level, msg, *args, stacklevel=_DEPTH, **kwargs)
 

@@ -24,7 +24,7 @@ def get_root_dir_with_all_resources() -> str:
 
 
 def load_resource(path: str) -> bytes:
-    """Return the contents of a file below the folder of the calling file; OSError if it is missing."""
+    """Return the bytes of a file below the folder of the calling file; OSError if it is missing."""
     with open_to_read(os.path.join(_folder_of_caller(), path)) as file:
         return file.read()
 

@@ -127,7 +127,7 @@ def _definition(
 def _number_definition(
     type_name: str, convert: Parser, what: str, doc: str, multiple: bool = False
 ) -> Callable[..., None]:
-    """Build the function `DEFINE_...` for flags whose values `convert` reads, with optional bounds."""
+    """Build the function `DEFINE_...` for flags whose values `convert` reads, within bounds."""
 
     @_with_older_names
     @named(type_name, doc)
@@ -149,53 +149,52 @@ def _number_definition(
 DEFINE_string = _definition(
     "DEFINE_string",
     _text,
-    """A flag of text.
+    """Define a flag whose value is a string.
 
-    As of all flags: `default` is its value where the command line has none, None if it has none;
-    `flag_values` are the flags it is one of; `short_name`, if given, is another name of it.
-    DuplicateFlagError where there is one of this name, IllegalFlagValueError for a default that
-    is none of its values.
+    As for all flags: `default` is the value if the command line has none, and may be None;
+    `flag_values` is the collection that the flag is added to; `short_name` is an optional second
+    name. DuplicateFlagError if the name is taken, IllegalFlagValueError for an invalid default.
     """,
 )
 DEFINE_boolean = _definition(
     "DEFINE_boolean",
     _boolean,
-    "A flag that is true or false: `--name`, `--noname`, `--name=true`.",
+    "Define a flag that is true or false: `--name`, `--noname`, `--name=true`.",
     boolean=True,
 )
 DEFINE_bool = DEFINE_boolean
 DEFINE_list = _definition(
-    "DEFINE_list", _parts(","), "A flag that is a list of texts, with commas between them."
+    "DEFINE_list", _parts(","), "Define a flag that is a list of strings, separated by commas."
 )
 DEFINE_spaceseplist = _definition(
     "DEFINE_spaceseplist",
     _parts(None),
-    "A flag that is a list of texts, with white space between them.",
+    "Define a flag that is a list of strings, separated by white space.",
 )
 DEFINE_multi_string = _definition(
     "DEFINE_multi_string",
     _text,
-    "A flag that may be given several times: a list of texts.",
+    "Define a flag that may be repeated: a list of strings.",
     multiple=True,
 )
 DEFINE_integer = _number_definition(
-    "DEFINE_integer", _integer, "an integer", "A flag that is an integer between the bounds."
+    "DEFINE_integer", _integer, "an integer", "Define a flag that is an integer between the bounds."
 )
 DEFINE_float = _number_definition(
-    "DEFINE_float", _float, "a number", "A flag that is a number between the bounds."
+    "DEFINE_float", _float, "a number", "Define a flag that is a number between the bounds."
 )
 DEFINE_multi_integer = _number_definition(
     "DEFINE_multi_integer",
     _integer,
     "an integer",
-    "A flag that may be given several times: a list of integers between the bounds.",
+    "Define a flag that may be repeated: a list of integers between the bounds.",
     multiple=True,
 )
 DEFINE_multi_float = _number_definition(
     "DEFINE_multi_float",
     _float,
     "a number",
-    "A flag that may be given several times: a list of numbers between the bounds.",
+    "Define a flag that may be repeated: a list of numbers between the bounds.",
     multiple=True,
 )
 
@@ -209,7 +208,7 @@ def DEFINE_enum(
     flag_values: FlagValues = FLAGS,
     **args: Any,
 ) -> None:
-    """Define a flag that is one of the strings `enum_values`, in any case if not `case_sensitive`."""
+    """Define a flag that is one of the strings `enum_values`; `case_sensitive` may be False."""
     parse = _one_of(enum_values, args.pop("case_sensitive", True))
     _define(name, default, help, flag_values, parse, **args)
 
