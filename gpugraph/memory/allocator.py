@@ -44,7 +44,7 @@ class LiveAllocation(NamedTuple):
     allocation_id: int
 
 
-class Holder(Protocol):
+class AddressHolder(Protocol):
     """The owner of an allocation, with its address or None."""
 
     address: int | None
@@ -68,7 +68,9 @@ class Allocator(ABC):
     def deallocate_raw(self, address: int | None) -> None:
         """Free a range by the address that `allocate_raw` returned."""
 
-    def allocate_for(self, holder: Holder, num_bytes: int, *, optional: bool = False) -> bool:
+    def allocate_for(
+        self, holder: AddressHolder, num_bytes: int, *, optional: bool = False
+    ) -> bool:
         """Allocate as `allocate_raw` does, and store the address in `holder`; return False on
         failure.
 
@@ -77,7 +79,7 @@ class Allocator(ABC):
         holder.address = self.allocate_raw(num_bytes, optional=optional)
         return holder.address is not None
 
-    def deallocate_for(self, holder: Holder) -> None:
+    def deallocate_for(self, holder: AddressHolder) -> None:
         """Free the range of `holder`, and clear its address."""
         address, holder.address = holder.address, None
         self.deallocate_raw(address)

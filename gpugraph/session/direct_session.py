@@ -32,7 +32,7 @@ from gpugraph.devices import (
     MemoryUse,
     Resources,
     RunMemory,
-    given_back,
+    give_back_idle,
     memory_use,
     no_gpu_reason,
 )
@@ -218,7 +218,7 @@ class DirectSession(SessionBackend):
     def release_memory(self) -> int:
         """Gives up idle plans, and whole regions to the system; the bytes given back."""
         self.check_open()
-        return given_back(self.devices, self.reclaim)
+        return give_back_idle(self.devices, self.reclaim)
 
     def reset(self, containers: Sequence[str]) -> None:
         """Clears these resource containers (all, if none are named)."""

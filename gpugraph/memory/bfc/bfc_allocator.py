@@ -41,7 +41,7 @@ from gpugraph.base.interruptions.signal_handlers import (
 from gpugraph.memory.allocator import (
     MAX_ALLOCATION_BYTES,
     Allocator,
-    Holder,
+    AddressHolder,
     HostRegion,
     LiveAllocation,
     unknown_address,
@@ -113,11 +113,13 @@ class BFCAllocator(Allocator):
         """The limit of the bytes of all regions."""
         return self._source.memory_limit
 
-    def allocate_for(self, holder: Holder, num_bytes: int, *, optional: bool = False) -> bool:
+    def allocate_for(
+        self, holder: AddressHolder, num_bytes: int, *, optional: bool = False
+    ) -> bool:
         """Allocate as the base class does; the holder has the address as soon as it is in use."""
         return self.allocate_raw(num_bytes, optional=optional, holder=holder) is not None
 
-    def deallocate_for(self, holder: Holder) -> None:
+    def deallocate_for(self, holder: AddressHolder) -> None:
         """Free as the base class does; the holder has the address as long as it is in use."""
         self.deallocate_raw(holder.address, holder)
 
@@ -128,9 +130,9 @@ class BFCAllocator(Allocator):
         *,
         retry: bool = False,
         optional: bool = False,
-        holder: Holder | None = None,
+        holder: AddressHolder | None = None,
     ) -> int | None:
-        """Return the address of `num_bytes` free bytes or more, aligned like the region, up to 256."""
+        """Return the address of `num_bytes` free bytes or more, aligned to up to 256."""
         if not 0 < num_bytes <= MAX_ALLOCATION_BYTES:
             validate_num_bytes(self._name, num_bytes)
             return None
@@ -144,7 +146,7 @@ class BFCAllocator(Allocator):
         return address
 
     @uninterrupted
-    def deallocate_raw(self, address: int | None, holder: Holder | None = None) -> None:
+    def deallocate_raw(self, address: int | None, holder: AddressHolder | None = None) -> None:
         """Free a chunk; within another call of this thread, at the end of that call."""
         if address is None:
             return
@@ -307,7 +309,7 @@ class BFCAllocator(Allocator):
             raise unknown_address(self._name, wanted, address)
         return chunk
 
-    def _allocate(self, num_bytes: int, rounded: int, holder: Holder | None) -> int | None:
+    def _allocate(self, num_bytes: int, rounded: int, holder: AddressHolder | None) -> int | None:
         """Try to allocate once, with the lock held."""
         if self._busy:
             self._refuse_reentry()
@@ -355,7 +357,7 @@ class BFCAllocator(Allocator):
         return True
 
     def _allocate_as_memory_returns(
-        self, num_bytes: int, rounded: int, holder: Holder | None
+        self, num_bytes: int, rounded: int, holder: AddressHolder | None
     ) -> int | None:
         """Retry at every deallocation until it succeeds, the time is up, or no deallocation can
         come.
