@@ -40,8 +40,8 @@ from gpugraph.base.interruptions.signal_handlers import (
 )
 from gpugraph.memory.allocator import (
     MAX_ALLOCATION_BYTES,
-    Allocator,
     AddressHolder,
+    Allocator,
     HostRegion,
     LiveAllocation,
     unknown_address,
