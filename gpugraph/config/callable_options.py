@@ -1,6 +1,4 @@
-"""The feeds, fetches and targets of a session's callable, by name: TensorFlow's
-`config_pb2.CallableOptions`.
-"""
+"""The feeds, fetches and targets of a session's callable: `config_pb2.CallableOptions`."""
 
 from __future__ import annotations
 

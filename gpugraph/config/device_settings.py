@@ -1,5 +1,4 @@
-"""The device functions of `tf.config.experimental`: which GPUs sessions without a config use, and
-how.
+"""The devices of `tf.config.experimental`: the GPUs of sessions without a config, and their use.
 
 A physical device is the CPU or a usable CUDA GPU. A logical device is a device of a session.
 The list of devices comes from the registered `DeviceSource`.
@@ -108,9 +107,7 @@ class VirtualDeviceConfiguration(NamedTuple):
 
 
 def get_memory_growth(device: PhysicalDevice) -> bool:
-    """Return the value that `set_memory_growth` set for a GPU; False by default. ValueError for
-    other devices.
-    """
+    """Return a GPU's value from `set_memory_growth`. ValueError for other devices."""
     _check(device)
     if device.device_type != "GPU":
         raise ValueError(f"Cannot get memory growth of non-GPU devices: {device!r}")
@@ -118,11 +115,9 @@ def get_memory_growth(device: PhysicalDevice) -> bool:
 
 
 def set_memory_growth(device: PhysicalDevice, enable: bool) -> None:
-    """Set `GPUOptions.allow_growth` of new sessions without a config. All visible GPUs must have
-    the
-    same value when a session is created.
+    """Set `GPUOptions.allow_growth` of new sessions without a config.
 
-    Memory is reserved as it is needed in either case. ValueError for a device that is not a GPU, or
+    All visible GPUs must have the same value when a session is created. Memory is reserved as it is needed in either case. ValueError for a device that is not a GPU, or
     that is split.
     """
     _check(device)
@@ -136,9 +131,7 @@ def set_memory_growth(device: PhysicalDevice, enable: bool) -> None:
 def get_virtual_device_configuration(
     device: PhysicalDevice,
 ) -> list[VirtualDeviceConfiguration] | None:
-    """Return the parts of a physical device, or None if it is not split. ValueError for other
-    devices.
-    """
+    """Return the parts of a physical device, or None if it is whole. ValueError for others."""
     _check(device)
     return _parts.get(device)
 

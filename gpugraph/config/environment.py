@@ -172,9 +172,7 @@ def change_setting(name: str, value: str) -> None:
 
 
 def put_first_in_python_path(folder: str) -> None:
-    """Put a folder first in PYTHONPATH, which future Python child processes inherit, unless it is
-    there.
-    """
+    """Put a folder first in PYTHONPATH, for future child processes, unless it is in it."""
     before = os.environ.get("PYTHONPATH", "")
     if folder not in before.split(os.pathsep):
         os.environ["PYTHONPATH"] = f"{folder}{os.pathsep}{before}" if before else folder

@@ -50,9 +50,10 @@ def watch(watcher: Watcher) -> None:
 
 
 def enable_tensor_float_32_execution(enabled: bool) -> None:
-    """Allow GPUs with TF32 tensor cores (Ampere and later) to round float32 to TF32, which has 10
-    bits
-    of mantissa, in matrix products. This makes them several times as fast. Off by default.
+    """Allow GPUs to round float32 to TF32 in matrix products. Off by default.
+
+    GPUs with such tensor cores (Ampere and later) then compute them several times as fast. TF32
+    has 10 bits of mantissa.
 
     The name is from TensorFlow 2.4, where it is on by default. Existing plans of sessions are
     compiled again. TypeError if `enabled` is not a bool.

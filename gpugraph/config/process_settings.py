@@ -49,9 +49,7 @@ def forget() -> None:
 
 
 def get_soft_device_placement() -> bool:
-    """Return whether an op runs on another device if its own has no kernel for it. False by
-    default.
-    """
+    """Return whether an op without a kernel on its device runs on another. False by default."""
     return bool(_numbers.get("allow_soft_placement", False))
 
 
@@ -82,8 +80,7 @@ def get_inter_op_parallelism_threads() -> int:
 
 
 def set_inter_op_parallelism_threads(num_threads: int) -> None:
-    """Set the number of threads between ops in new sessions without a config; with 0 the system
-    chooses.
+    """Set the threads between ops of new sessions without a config; with 0 the system chooses.
 
     The same as the field of the ConfigProto. TypeError if it is not an int.
     """
@@ -96,8 +93,7 @@ def get_intra_op_parallelism_threads() -> int:
 
 
 def set_intra_op_parallelism_threads(num_threads: int) -> None:
-    """Set the number of threads within an op in new sessions without a config; with 0 the system
-    chooses.
+    """Set the threads within an op of new sessions without a config; with 0 the system chooses.
 
     The same as the field of the ConfigProto. TypeError if it is not an int.
     """

@@ -80,8 +80,7 @@ class ViewCopies(NamedTuple):
 
 class MatrixProducts(NamedTuple):
     """An op that consists of matrix products: `matrices(signature, *inputs, *outputs)` returns
-    triples
-    (a, b, out) of views of these arrays with equal leading axes, for out = a @ b."""
+    triples (a, b, out) of views of these arrays with equal leading axes, for out = a @ b."""
 
     matrices: Callable[..., Sequence[tuple[Any, Any, Any]]]
 

@@ -83,8 +83,7 @@ class AllocatorRegistry:
     @classmethod
     def get_allocator(cls) -> Allocator:
         """Return the allocator of this process, created on the first call. Raises NotFoundError if
-        no
-        factory is registered."""
+        no factory is registered."""
         with cls._lock:
             entry = cls._best()
             if entry.allocator is None:

@@ -35,8 +35,7 @@ def _text(path: Any) -> str:
 
 class FileStatistics(NamedTuple):
     """The result of `Stat`: the size in bytes, the time of the last change (nanoseconds since
-    1970),
-    and whether it is a folder."""
+    1970), and whether it is a folder."""
 
     length: int
     mtime_nsec: int
@@ -274,8 +273,7 @@ def MkDir(dirname: Any) -> None:
 @uninterrupted
 def MakeDirs(dirname: Any) -> None:
     """Create a folder and its parents, as far as they are missing. FailedPreconditionError if one
-    of
-    them is a file."""
+    of them is a file."""
     try:
         with system_errors(dirname):
             os.makedirs(_local(dirname), exist_ok=True)

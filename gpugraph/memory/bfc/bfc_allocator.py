@@ -243,8 +243,8 @@ class BFCAllocator(Allocator):
     @uninterrupted
     def deallocate_free_regions(self, num_bytes: int = 0) -> bool:
         """Free the regions without a chunk in use, if `num_bytes` fit the limit afterwards. With 0
-        the
-        aim is only to return memory; then the next region is no larger than a new allocator's.
+        the aim is only to return memory; then the next region is no larger than a new
+        allocator's.
 
         Returns whether any was freed: never without garbage collection.
         """

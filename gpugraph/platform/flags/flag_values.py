@@ -148,8 +148,7 @@ class FlagValues:
 
     def mark_as_parsed(self) -> None:
         """Make flags readable without a command line: they have their defaults, or the values set
-        so
-        far.
+        so far.
         """
         self.__dict__["_parsed"] = True
 

@@ -52,14 +52,10 @@ else:
 
 
 Compiler = Callable[[str, str, str], bytes]
-"""A function that compiles a CUDA source for an architecture (`sm_90`) to a cubin; the third
-argument is a name for messages.
-"""
+"""Compiles a CUDA source for an architecture (`sm_90`) to a cubin; with a name for messages."""
 
 ProductBinder = Callable[[Product, tuple[int, int], int], Callable[[], None] | None]
-"""A function that binds a product to a workspace and a stream's handle, or returns None if there is
-no algorithm.
-"""
+"""Binds a product to a workspace and a stream's handle, or returns None without an algorithm."""
 
 _MULTIPROCESSORS, _MAJOR, _MINOR, _SHARED_BYTES = 16, 75, 76, 97
 """Members of cudaDeviceAttr."""
@@ -336,9 +332,7 @@ class CupyDriver:
         try:
             work()
         except BaseException:
-            with contextlib.suppress(
-                DriverError
-            ):  # the capture is invalid; its error is raised already
+            with contextlib.suppress(DriverError):  # invalid; its error is raised already
                 self._destroy_graph(self._call("end a capture", runtime.streamEndCapture, stream))
             raise
         return int(self._call("capture the stream's work", runtime.streamEndCapture, stream))
