@@ -117,8 +117,8 @@ def get_memory_growth(device: PhysicalDevice) -> bool:
 def set_memory_growth(device: PhysicalDevice, enable: bool) -> None:
     """Set `GPUOptions.allow_growth` of new sessions without a config.
 
-    All visible GPUs must have the same value when a session is created. Memory is reserved as it is needed in either case. ValueError for a device that is not a GPU, or
-    that is split.
+    All visible GPUs must have the same value when a session is created. Memory is reserved as it
+    is needed in either case. ValueError for a device that is not a GPU, or that is split.
     """
     _check(device)
     if device in _parts:

@@ -13,7 +13,8 @@ SIZES = "sizes"
 
 
 class Arg(int):
-    """An array argument: its number among the inputs (without host inputs), then the outputs."""
+    """An array argument. Its value is its number among the inputs (without host inputs), then the
+    outputs."""
 
 
 class Scratch(NamedTuple):

@@ -12,7 +12,8 @@ class Values:
     """The functions of a program's expressions, each once, under names that begin with `prefix`."""
 
     def __init__(self, program: Program, prefix: str, reduction_functions: str) -> None:
-        """reduction_functions: a template (of {T}, {name}) of further functions of a reduction."""
+        """reduction_functions: a template (of {T}, {name}) of further functions of a reduction, beside
+        its four."""
         self.program = program
         self.prefix = prefix
         self._reduction_functions = reduction_functions
@@ -98,7 +99,7 @@ class Values:
         return C_TYPES[self.program.values[index].dtype].store.format(value)
 
     def statement(self, index: int, load: str) -> str:
-        """Return the declaration of `v<index>`; load: an input's place, with `{}` for its number."""
+        """Return the declaration of `v<index>`; `load` is an input's place, `{}` its number."""
         value = self.program.values[index]
         expression, check = self._expression(index, load), ""
         if isinstance(value, Apply) and _failure(value)[0]:

@@ -77,7 +77,7 @@ class Compilation:
         return self.library
 
     def _start_worker(self) -> threading.Thread | None:
-        """Return a thread that works for the main one, whose interrupts could leave it half done."""
+        """Return a thread that works for the main one, as interrupts could leave it half done."""
         if threading.current_thread() is not threading.main_thread():
             return None
         if self._worker is None or not self._worker.is_alive():

@@ -203,7 +203,7 @@ class Fusion:
         return Loop(len(groups), values, variables, condition, following), sizes
 
     def _collapse(self, targets: Iterable[int]) -> tuple[list[list[int]], tuple[Value, ...], Shape]:
-        """Return the groups of like axes, counted from the last, the values by them, their sizes."""
+        """Return the groups of like axes, counted from the last; the values and sizes by them."""
         shapes = self._used(targets)
         space = _broadcast([*shapes, *self._output_shapes])
         groups = self._groups(space, [*shapes, *self._output_shapes])

@@ -102,7 +102,7 @@ def read_file(folder: int, name: str, most_bytes: int) -> bytes:
 
 
 def write_file(folder: int, name: str, content: bytes) -> None:
-    """Write a temporary file, then rename it, so that no process sees half of it. OSError if full."""
+    """Write a temporary file, then rename it: no process ever sees half of it. OSError if full."""
     beside = f".{name}.{secrets.token_hex(4)}"
     try:
         handle = os.open(beside, _WRITE, 0o600, dir_fd=folder)

@@ -103,7 +103,7 @@ class Function:
     def call(
         self, inputs: Sequence[Any], outputs: Sequence[Any], sizes: Sequence[int]
     ) -> Callable[[], int]:
-        """Return a callable for a `sequence`: as `bind`, but it returns a true value if it fails."""
+        """Return a callable for a `sequence`, as `bind`, that returns a true value if it fails."""
         program = self.program
         spans = program.spans()
         wanted = [(index, spans[index]) for index in program.inputs]
