@@ -12,8 +12,8 @@ class Values:
     """The functions of a program's expressions, each once, under names that begin with `prefix`."""
 
     def __init__(self, program: Program, prefix: str, reduction_functions: str) -> None:
-        """reduction_functions: a template (of {T}, {name}) of further functions of a reduction, beside
-        its four."""
+        """reduction_functions: a template (of {T}, {name}) of further functions of a reduction,
+        beside its four."""
         self.program = program
         self.prefix = prefix
         self._reduction_functions = reduction_functions
