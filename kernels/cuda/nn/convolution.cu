@@ -21,7 +21,7 @@
 
 #define GG_STEP (GG_OWN_ROWS == 8 ? 8 : 16)
 #define GG_THREADS (GG_ROWS / GG_OWN_ROWS * (GG_COLUMNS / GG_OWN_COLUMNS))
-#define GG_BLOCKS (GG_THREADS == 128 ? 3 : 2) /* resident on a multiprocessor: this leaves 168, 128 registers */
+#define GG_BLOCKS (GG_THREADS == 128 ? 3 : 2) /* resident: 168, 128 registers */
 
 #include "convolution_tiles.cuh"
 
