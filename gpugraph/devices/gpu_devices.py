@@ -92,8 +92,8 @@ def _refuse_conflicts(options: GPUOptions) -> None:
     for other, value in others.items():
         if value:
             raise invalid_argument(
-                f"GPUOptions.{field} ({getattr(options, field)}) says how many GPUs there are and "
-                f"their limits in MiB; {other} ({value!r}) has no meaning beside it"
+                f"GPUOptions.{field} ({getattr(options, field)}) sets the number of GPUs and "
+                f"their limits in MiB; it can't be combined with {other} ({value!r})"
             )
 
 
@@ -104,7 +104,7 @@ def no_gpu_reason(options: SessionOptions) -> str:
     if options.config.gpu_options.virtual_gpus or options.config.gpu_options.emulated_gpus:
         return ""
     reason = detect().reason
-    virtual = "A virtual one is had by ConfigProto(gpu_options=GPUOptions(virtual_gpus=1))"
+    virtual = "For a virtual one, use ConfigProto(gpu_options=GPUOptions(virtual_gpus=1))"
     return reason and f"{reason}. ({virtual})"
 
 

@@ -87,7 +87,7 @@ class ArenaBlock(SharedBlock):
         with _USERS:
             names = list(dict.fromkeys(lease.user for lease in list(self.users)))
         if names:
-            beside = f" and {len(names) - 1} other plans in turns" if names[1:] else ""
+            beside = f" and {len(names) - 1} other plans, alternately" if names[1:] else ""
             self.device.note_owner(self, self.num_bytes, names[0] + beside)
 
 

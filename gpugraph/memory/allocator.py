@@ -116,7 +116,7 @@ class Allocator(ABC):
         Raises FailedPreconditionError if the memory is not the host's.
         """
         raise FailedPreconditionError.of_no_node(
-            f"The memory of allocator ({self.name}) is no host memory: "
+            f"The memory of allocator ({self.name}) is not host memory: "
             f"{address:#x} cannot be viewed."
         )
 

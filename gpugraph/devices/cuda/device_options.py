@@ -134,7 +134,7 @@ def _visible(text: str, ordinals: Sequence[int]) -> list[int]:
         try:
             ordinal = int(entry)
         except ValueError:
-            raise _bad_list(text, f"could not parse entry {entry!r}: it is no number") from None
+            raise _bad_list(text, f"could not parse entry {entry!r}: it is not a number") from None
         if ordinal not in ordinals:
             usable = ", ".join(map(str, ordinals)) or "none"
             raise _bad_list(text, f"there is no GPU {ordinal} that can be used, only: {usable}")
@@ -150,21 +150,21 @@ def _bad_list(text: str, reason: str) -> InvalidArgumentError:
 
 def _check_parts(options: GPUOptions, divided: int, used: int, visible: int) -> None:
     """Raise an error if `divided` GPUs can't be split; `used` of the `visible` GPUs are used."""
-    what = f"GPUOptions.experimental.virtual_devices divides {divided} GPUs"
+    what = f"GPUOptions.experimental.virtual_devices splits {divided} GPUs"
     if options.per_process_gpu_memory_fraction > 0:
         raise invalid_argument(
-            f"{what} and says how much memory each part has; per_process_gpu_memory_fraction "
-            f"({options.per_process_gpu_memory_fraction}) has no meaning beside it"
+            f"{what} and sets the memory of each part; it can't be combined with "
+            f"per_process_gpu_memory_fraction ({options.per_process_gpu_memory_fraction})"
         )
     if used < divided:
         raise UnknownError.of_no_node(f"{what}, but only {used} can be used")
     if options.visible_device_list and visible != divided:
         raise invalid_argument(
-            f"{what}, but visible_device_list ({options.visible_device_list!r}) names {visible}"
+            f"{what}, but visible_device_list ({options.visible_device_list!r}) has {visible}"
         )
     if visible != divided:
         raise UnknownError.of_no_node(
-            f"{what}, but {visible} are there: name those that are meant in visible_device_list"
+            f"{what}, but there are {visible}: select them with visible_device_list"
         )
 
 

@@ -48,7 +48,7 @@ class FlagMemory:
                 self._allocate()
             if not self._free:
                 raise ResourceExhaustedError.of_no_node(
-                    f"More than {MAX_FLAGS} kernels of a session that may fail"
+                    f"A session has more than {MAX_FLAGS} kernels that may fail"
                 )
             number = self._free.pop()
             self.values[number] = 0
@@ -150,12 +150,12 @@ class Refusals:
             try:
                 self._memory.wait()
             except Exception as error:
-                _logger.warning("A GPU was waited for in vain: %s", error)
+                _logger.warning("Waiting for a GPU failed: %s", error)
             unraised = self._error()
             if unraised is not None:
                 names = ", ".join(sorted({name for name, _ in self._flags}))
                 _logger.error(
-                    "A run that nobody waited for failed: %s (one of: %s)", unraised, names
+                    "A run failed that was not waited for: %s (one of: %s)", unraised, names
                 )
         for flag in self._flags.values():
             self._memory.give_back(flag.number)
@@ -164,7 +164,7 @@ class Refusals:
 
 def late(error: DriverError, name: str) -> DriverError:
     """Return an error that was raised when the GPU was waited for, with advice in its message."""
-    message = f"{error.message} (it came out when {name} was waited for"
+    message = f"{error.message} (raised while waiting for {name}"
     if not is_blocking():
         message += "; with CUDA_LAUNCH_BLOCKING=1 in the environment, the step itself fails"
     if error.fatal:

@@ -282,7 +282,7 @@ class BFCAllocator(Allocator):
         if self._busy:
             raise FailedPreconditionError.of_no_node(
                 f"Allocator ({self._name}) was called from inside one of its own calls: "
-                "finalizers and visitors may free, but neither allocate nor give regions back."
+                "finalizers and visitors may free, but neither allocate nor return regions."
             )
 
     @defers_signals()

@@ -180,7 +180,9 @@ class ChunkStore:
         counted = sum(len(free) for free in self.slots)
         _require(binned == counted, f"{counted} chunks in bins, but {binned} are free")
         in_regions = sum(1 for _ in self.all_chunks())
-        _require(in_regions == len(self.chunks), "the address map knows other chunks than regions")
+        _require(
+            in_regions == len(self.chunks), "the address map and the regions have different chunks"
+        )
         mask = sum(1 << index for index, free in enumerate(self.slots) if free)
         _require(mask == self._nonempty, "the mask of slots that hold chunks is wrong")
         for free in self.slots:

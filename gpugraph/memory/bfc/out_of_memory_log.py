@@ -58,9 +58,9 @@ def log_failure(
 def log_regions_returned(logger: logging.Logger, name: str, num_bytes: int, regions: int) -> None:
     """Warn that memory is nearly exhausted."""
     logger.warning(
-        "Allocator (%s) gives %s in %d free regions back, to obtain a larger region in their "
-        "place. If this is seen often, memory is nearly exhausted and steps get slower; a "
-        "smaller batch would tell. TF_ENABLE_GPU_GARBAGE_COLLECTION=false turns this off.",
+        "Allocator (%s) returns %s in %d free regions, to obtain a larger region in their "
+        "place. If this happens often, memory is nearly exhausted and steps get slower: try a "
+        "smaller batch. TF_ENABLE_GPU_GARBAGE_COLLECTION=false turns this off.",
         name,
         human_readable_bytes(num_bytes),
         regions,

@@ -121,9 +121,9 @@ def test_gpus_are_divided() -> None:
         (
             {"parts": [[1]], "visible_device_list": "0,1"},
             tf.errors.InvalidArgumentError,
-            r"\('0,1'\) names 2",
+            r"\('0,1'\) has 2",
         ),
-        ({"parts": [[1]]}, tf.errors.UnknownError, "1 GPUs, but 2 are there"),
+        ({"parts": [[1]]}, tf.errors.UnknownError, "1 GPUs, but there are 2"),
         *(
             (
                 {"parts": [[1], [size]]},

@@ -37,7 +37,7 @@ def probe(driver: Driver) -> None:
 def _memory(driver: Driver) -> Iterator[tuple[int, int]]:
     device = driver.malloc(_BYTES)
     if device is None:
-        raise DriverError(f"there is no memory for {_BYTES} bytes: somebody else has all of it")
+        raise DriverError(f"there is no memory for {_BYTES} bytes: other processes use all of it")
     try:
         host = driver.malloc_host(_BYTES)
         if host is None:

@@ -144,7 +144,7 @@ class CupyDriver:
         self, num_bytes: int, what: str, free: Callable[[int], None], call: Any, *arguments: int
     ) -> int | None:
         if num_bytes <= 0:
-            raise ValueError(f"can't {what}: {num_bytes} bytes were asked for")
+            raise ValueError(f"can't {what}: {num_bytes} bytes requested")
         try:
             address = int(self._call(f"{what} ({num_bytes} bytes)", call, *arguments))
         except DriverError as error:

@@ -95,7 +95,7 @@ class LibCuda:
         try:
             status = getattr(self._library, name)(*arguments)
         except AttributeError:
-            raise DriverError(f"{_NAME} has no {name}: it is no CUDA driver") from None
+            raise DriverError(f"{_NAME} has no {name}: it is not a CUDA driver") from None
         if status:
             text = _TEXTS.get(status) or self._text(status)
             raise DriverError(f"{text} ({name}: {status})", status, status in FATAL)

@@ -150,7 +150,7 @@ class Launcher:
             call = self._by_cublaslt(product.plain())
             if call is not None:
                 notes.append(
-                    "ends in kernels/cuda/math/gemm.cu: cublasLt has nothing but its plain product"
+                    "ends in kernels/cuda/math/gemm.cu: cublasLt has only its plain product"
                 )
                 after = [self._call(epilogue)]
         if call is not None:
@@ -159,7 +159,7 @@ class Launcher:
             return [call, *after]
         if whole is None:
             raise NotNativeError("more rows or products than a launch of ours has")
-        notes.append("is computed by kernels/cuda/math/gemm.cu: cublasLt has nothing for it")
+        notes.append("is computed by kernels/cuda/math/gemm.cu: cublasLt does not support it")
         return [self._call(whole)]
 
     def _by_cublaslt(self, product: Product) -> Part | None:
@@ -207,8 +207,8 @@ class Launcher:
         for launch in launches:
             if launch.shared_bytes > self.driver.properties.shared_bytes:
                 raise NotNativeError(
-                    f"it needs {launch.shared_bytes} bytes of shared memory, of which this GPU "
-                    f"gives a block {self.driver.properties.shared_bytes}"
+                    f"it needs {launch.shared_bytes} bytes of shared memory; a block of this GPU "
+                    f"has {self.driver.properties.shared_bytes}"
                 )
             arguments, arrays = operands.words_of(launch)
             macros = type_macros(launch.types, launch.defines)
