@@ -110,7 +110,7 @@ def test_gpus_are_divided() -> None:
         (
             {"per_process_gpu_memory_fraction": 0.3, "parts": [[1], [1]]},
             tf.errors.InvalidArgumentError,
-            "per_process_gpu_memory_fraction .* has no meaning",
+            "combined with per_process_gpu_memory_fraction",
         ),
         ({"parts": [[1], [1], [1]]}, tf.errors.UnknownError, "3 GPUs, but only 2 can be used"),
         (
