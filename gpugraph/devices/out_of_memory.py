@@ -125,7 +125,7 @@ def out_of_memory(
 
 
 def _heading(held: Sequence[HeldMemory]) -> str:
-    """Return the line above the holders, with their share of all memory that is held."""
+    """Return the heading above the holders, with their share of the memory in use."""
     total = sum(holder.num_bytes for holder in held)
     named = sum(holder.num_bytes for holder in held[:MAX_HOLDERS])
     which = "All" if len(held) <= MAX_HOLDERS else f"{100 * named // max(total, 1)} %"

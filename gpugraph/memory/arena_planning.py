@@ -53,7 +53,7 @@ class Lifetime(NamedTuple):
 
 
 class ArenaPlan(NamedTuple):
-    """Offsets in bytes, one for each lifetime in their order, and the block's size in bytes."""
+    """Offsets in bytes, in the order of the lifetimes, and the block's size in bytes."""
 
     offsets: list[int]
     size: int

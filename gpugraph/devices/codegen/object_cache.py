@@ -80,7 +80,7 @@ class ObjectCache:
         self.reason = ""
         self._own_name = re.compile(rf"{_KEY}{re.escape(ending)}")
         self._unfinished_name = re.compile(rf"\.{_KEY}{re.escape(ending)}\.\w+")
-        self._unpruned = most_bytes  # bytes stored since the last look: the first store looks
+        self._unpruned = most_bytes  # bytes stored since the last pruning; the first store prunes
 
     @uninterrupted
     def load(self, key: str) -> bytes | None:
