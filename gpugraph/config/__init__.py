@@ -1,5 +1,5 @@
 """Settings: of sessions (`config_proto`, `callable_options`), of the process (`experimental`,
-`environment`), of sessions without settings of their own (`process_settings`).
+`environment`), and of sessions without a ConfigProto (`process_settings`).
 """
 
 from gpugraph.config import (

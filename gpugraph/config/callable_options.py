@@ -1,4 +1,4 @@
-"""What a callable of a session runs, by names: TensorFlow's `config_pb2.CallableOptions`."""
+"""The feeds, fetches and targets of a session's callable: `config_pb2.CallableOptions`."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from gpugraph.config.config_proto import RunOptions
 
 
 class TensorConnection(Message):
-    """Has what reads the tensor named `to_tensor` read the one named `from_tensor`."""
+    """Redirects all readers of the tensor named `to_tensor` to the tensor named `from_tensor`."""
 
     from_tensor = text()
     to_tensor = text()
 
 
 class CallableOptions(Message):
-    """What `Session._make_callable_from_options` runs.
+    """The definition of a callable of `Session._make_callable_from_options`.
 
     Fields:
-      feed: names of the tensors whose values the callable takes, in their order.
+      feed: names of the tensors whose values the callable takes as arguments, in order.
       fetch: names of the tensors whose values it returns.
       target: names of the operations that it only runs.
       run_options: settings of each of its runs.
       tensor_connection: tensors of the graph that are fed to others, see TensorConnection.
-      feed_devices, fetch_devices, fetch_skip_sync: where fed and fetched values are; here they
-        are NumPy arrays on the host, and what is not empty is refused.
+      feed_devices, fetch_devices, fetch_skip_sync: where fed and fetched values are. Here they
+        are NumPy arrays on the host, and any non-empty value is refused.
     """
 
     feed = list_of(to_str)

@@ -1,4 +1,4 @@
-"""Settings of clusters, thread pools and debuggers: they are kept, and change nothing here."""
+"""Settings of clusters, thread pools and debuggers. They are stored but have no effect here."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from gpugraph.base.proto_messages import Message
 
 
 class ThreadPoolOptionProto(Message):
-    """A pool of threads. Fields: num_threads; global_name, by which sessions share it."""
+    """A pool of threads. Fields: num_threads; global_name, the name by which sessions share it."""
 
     num_threads, global_name = fields.integer(), fields.text()
 
 
 class RPCOptions(Message):
-    """How processes call each other."""
+    """Options of remote calls between processes."""
 
     use_rpc_for_inprocess_master, cache_rpc_response = fields.boolean(), fields.boolean()
     compression_algorithm, compression_level = fields.text(), fields.integer()
 
 
 class JobDef(Message):
-    """Fields: name; tasks, the addresses by their numbers, as text."""
+    """A job. Fields: name; tasks, the addresses as text, by task number."""
 
     name = fields.text()
     tasks = fields.map_of(fields.to_str, fields.to_int)
 
 
 class ClusterDef(Message):
-    """Fields: job, the jobs of a cluster."""
+    """A cluster. Fields: job, its jobs."""
 
     job = fields.messages_of(JobDef)
 
@@ -41,7 +41,7 @@ class DebugTensorWatch(Message):
 
 
 class DebugOptions(Message):
-    """What a debugger watches."""
+    """The tensors that a debugger watches, and its options."""
 
     debug_tensor_watch_opts = fields.messages_of(DebugTensorWatch)
     global_step = fields.integer()

@@ -1,13 +1,13 @@
-"""Settings of sessions, devices and runs, named and shaped like TensorFlow 1.15's.
+"""Settings of sessions, devices and runs, with the names and structure of TensorFlow 1.15's.
 
-Policy: plain Python objects that behave like its protocol messages as far as programs notice.
-Every field is declared with a type and has a default; a nested message exists as soon as it is
-looked at, so `config.gpu_options.allow_growth = True` works on a fresh ConfigProto; what is
-assigned is checked at once and copied. A name or a type that does not fit is an error that says
-what would. Fields of TensorFlow's that have no meaning here are kept, and said by `unused`.
+They are plain Python objects that behave like TensorFlow's protocol messages as far as programs
+notice. Every field is declared with a type and has a default. A nested message exists as soon as
+it is accessed, so `config.gpu_options.allow_growth = True` works on a fresh ConfigProto. A value
+is checked when it is assigned, and copied. The error for an unknown name or a wrong type lists the
+valid ones. Fields of TensorFlow that have no meaning here are stored, and `unused` reports them.
 
-Beyond TensorFlow there is `GPUOptions.virtual_gpus`: devices of type GPU whose memory lives on
-the host, to rehearse placements and memory limits without a GPU.
+`GPUOptions.virtual_gpus` is an addition to TensorFlow: devices of type GPU whose memory is on the
+host, to rehearse placements and memory limits without a GPU.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ from gpugraph.config.rewriter_config import RewriterConfig as RewriterConfig
 _VIRTUAL_GPU_MEBIBYTES = 256
 
 
-_MOST_VIRTUAL_GPUS = 1024
-_MOST_MEBIBYTES = (1 << 43) - 1  # less than 2**63 bytes
+_MAX_VIRTUAL_GPUS = 1024
+_MAX_MEBIBYTES = (1 << 43) - 1  # less than 2**63 bytes
 
 
 def _to_virtual_gpus(where: str, value: Any) -> list[int]:
@@ -60,10 +60,10 @@ def _to_virtual_gpus(where: str, value: Any) -> list[int]:
                 f"{where} must be the number of virtual GPUs, or a list with the memory limit of "
                 f"each in MiB, none of them negative; got {value!r}"
             )
-        if item > (_MOST_VIRTUAL_GPUS if counted else _MOST_MEBIBYTES):
+        if item > (_MAX_VIRTUAL_GPUS if counted else _MAX_MEBIBYTES):
             raise ValueError(
-                f"{where} is at most {_MOST_VIRTUAL_GPUS} virtual GPUs, or a list with limits of "
-                f"at most {_MOST_MEBIBYTES} MiB; got {item}"
+                f"{where} is at most {_MAX_VIRTUAL_GPUS} virtual GPUs, or a list with limits of "
+                f"at most {_MAX_MEBIBYTES} MiB; got {item}"
             )
     return [_VIRTUAL_GPU_MEBIBYTES] * int(items[0]) if counted else [int(item) for item in items]
 
@@ -72,19 +72,20 @@ class GPUOptions(Message):
     """How GPUs are used.
 
     Fields:
-      per_process_gpu_memory_fraction: the part of each GPU's memory to take; 0 for the default.
-      allow_growth: take memory as it is needed, not at once.
+      per_process_gpu_memory_fraction: the fraction of each GPU's memory to reserve; 0 for the
+        default.
+      allow_growth: reserve memory as it is needed, not all at once.
       allocator_type: the name of an allocator; empty for the default.
       visible_device_list: the GPUs to use and their order, as "1,0"; empty for all.
       experimental: see `Experimental`.
-      virtual_gpus: memory limits in MiB, one per virtual GPU on the host. A number n can be
-        given for n of 256 MiB each. ValueError if one is negative or not an int.
-      emulated_gpus: the same, for GPUs whose CUDA kernels the host's C++ compiler compiles:
-        slow, and all that a CUDA GPU does but its speed.
+      virtual_gpus: memory limits in MiB, one per virtual GPU on the host. A number n stands
+        for n virtual GPUs of 256 MiB each. ValueError if one is negative or not an int.
+      emulated_gpus: the same, for GPUs whose CUDA kernels are compiled by the host's C++ compiler:
+        slow, but with the behaviour of a CUDA GPU in all other respects.
     """
 
     class Experimental(Message):
-        """Fields: virtual_devices, one VirtualDevices per visible GPU that is to be divided."""
+        """Fields: virtual_devices, one VirtualDevices per visible GPU that is to be split."""
 
         class VirtualDevices(Message):
             """Fields: memory_limit_mb, the memory of each part of one GPU in MiB."""
@@ -117,9 +118,8 @@ class OptimizerOptions(Message):
     """How much the graph is rewritten before it runs.
 
     Fields:
-      do_common_subexpression_elimination, do_constant_folding: ask for
-        one rewrite whatever the level.
-      max_folded_constant_in_bytes: the largest constant folding may make; 0 for the default.
+      do_common_subexpression_elimination, do_constant_folding: request one rewrite at any level.
+      max_folded_constant_in_bytes: the largest constant that folding may create; 0 for the default.
       opt_level: L1, the default, or L0 for none.
       global_jit_level: DEFAULT, OFF, ON_1 or ON_2, for fusing operations.
     """
@@ -143,11 +143,11 @@ class GraphOptions(Message):
     Fields:
       optimizer_options: see OptimizerOptions.
       rewrite_options: see RewriterConfig.
-      infer_shapes: whether `Session.graph_def` says the shapes of outputs.
+      infer_shapes: whether `Session.graph_def` includes the shapes of outputs.
       build_cost_model, build_cost_model_after: steps between two cost models, 0 for none, and
         steps to skip first.
-    The others have no effect: a plan is of what a run needs, and all is in one process. So
-    operations that a run does not need are never placed, as with `place_pruned_graph=True`.
+    The other fields have no effect: a plan covers only the operations of one run, in one process.
+    Operations that a run does not need are never placed, as with `place_pruned_graph=True`.
     """
 
     optimizer_options = message(OptimizerOptions)
@@ -165,22 +165,22 @@ class ConfigProto(Message):
     """Settings of a session.
 
     Fields:
-      device_count: the most devices to make of a type, as {"GPU": 0}; a type not named is
-        unlimited.
+      device_count: the maximum number of devices per type, as {"GPU": 0}; types that are not listed
+        are unlimited.
       intra_op_parallelism_threads, inter_op_parallelism_threads: threads within and between
         operations; 0 for the default.
-      allow_soft_placement: where a device has no kernel, use one that has.
+      allow_soft_placement: if a device has no kernel for an operation, use a device that has one.
       log_device_placement: log the device of each operation.
       gpu_options: see GPUOptions.
       graph_options: see GraphOptions.
-      operation_timeout_in_ms: how long a run may block; 0 for no limit.
-      device_filters, isolate_session_state: the tasks that a session on a server sees; whether it
-        has variables of its own. In a session of this process they have no effect.
-    The others are TensorFlow's too, and have no effect here: clusters, pools of threads, periods.
+      operation_timeout_in_ms: how long a run may block; 0 for no limit. device_filters,
+      isolate_session_state: the tasks that a session on a server can use; whether it has separate
+      variables. They have no effect in a session of this process.
+    The other fields are TensorFlow's and have no effect here: clusters, thread pools, periods.
     """
 
     class Experimental(Message):
-        """What TensorFlow tries out. None of it has an effect."""
+        """TensorFlow's experimental fields. None of them has an effect."""
 
         collective_group_leader, executor_type = text(), text()
         recv_buf_max_chunk, collective_nccl = integer(), boolean()
@@ -215,12 +215,12 @@ class RunOptions(Message):
       timeout_in_ms: how long the run may take; 0 for no limit.
       inter_op_thread_pool: the pool to use; -1 for the calling thread.
       output_partition_graphs: return the partitioned graphs in RunMetadata.
-      report_tensor_allocations_upon_oom: list who holds memory when it runs out.
-    The others are TensorFlow's too, and have no effect here.
+      report_tensor_allocations_upon_oom: list the allocations when memory runs out.
+    The other fields are TensorFlow's and have no effect here.
     """
 
     class Experimental(Message):
-        """What TensorFlow tries out. None of it has an effect."""
+        """TensorFlow's experimental fields. None of them has an effect."""
 
         collective_graph_key = integer()
         use_run_handler_pool = boolean()
@@ -242,9 +242,9 @@ class RunOptions(Message):
 
 
 class RunMetadata(Message):
-    """What a run reports: step_stats, partition_graphs, cost_graph, as messages of TensorFlow.
+    """The report of a run: step_stats, partition_graphs and cost_graph, as messages of TensorFlow.
 
-    They are made when they are first read. function_graphs stays empty: there are no functions.
+    They are built on first access. function_graphs stays empty: there are no functions.
     """
 
     class FunctionGraphs(Message):
@@ -262,7 +262,7 @@ class RunMetadata(Message):
 
 @dataclass
 class SessionOptions:
-    """What session and device factories choose and build by: a target and a ConfigProto."""
+    """The input of session and device factories: a target and a ConfigProto."""
 
     target: str = ""
     config: ConfigProto = field(default_factory=ConfigProto)

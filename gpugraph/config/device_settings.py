@@ -1,7 +1,7 @@
-"""Devices as `tf.config.experimental` has them: which GPUs sessions without a config use, and how.
+"""The devices of `tf.config.experimental`: the GPUs of sessions without a config, and their use.
 
-A physical device is the CPU, or a CUDA GPU that can be used; a logical device is one that a session
-has. Which there are is asked of the `DeviceSource` that the devices register.
+A physical device is the CPU or a usable CUDA GPU. A logical device is a device of a session.
+The list of devices comes from the registered `DeviceSource`.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from gpugraph.config.config_proto import ConfigProto
 
 
 class DeviceSource(Protocol):
-    """Knows the devices."""
+    """Lists the devices of the machine and of a session."""
 
     def gpu_ordinals(self) -> Sequence[int]:
-        """The CUDA GPUs that can be used, by their numbers in `visible_device_list`."""
+        """Return the usable CUDA GPUs by their numbers in `visible_device_list`."""
 
     def session_devices(self, config: ConfigProto) -> Sequence[tuple[str, str]]:
-        """The full name and the type of each device of a session of this config."""
+        """Return the full name and the type of each device that a session with this config has."""
 
 
 class PhysicalDevice(NamedTuple):
@@ -32,16 +32,16 @@ class PhysicalDevice(NamedTuple):
 
 
 source: list[DeviceSource] = []
-"""Who knows the devices; they register themselves when they are imported."""
+"""The source of the lists of devices. `devices` registers itself here when it is imported."""
 _visible: list[list[PhysicalDevice]] = []
 _growth: dict[PhysicalDevice, bool] = {}
 _parts: dict[PhysicalDevice, list[VirtualDeviceConfiguration]] = {}
 
 
 def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice]:
-    """The machine's devices that can be used: one CPU, and the CUDA GPUs.
+    """Return the usable devices of the machine: one CPU, and the CUDA GPUs.
 
-    device_type: "CPU" or "GPU", for these alone.
+    device_type: "CPU" or "GPU", to return only these.
     """
     gpus = [f"/physical_device:GPU:{index}" for index, _ in enumerate(source[0].gpu_ordinals())]
     devices = [
@@ -59,13 +59,13 @@ class LogicalDevice(NamedTuple):
 
 
 def list_logical_devices(device_type: str | None = None) -> list[LogicalDevice]:
-    """The devices that a session without a config would have now, or those of a type."""
+    """Return the devices that a session without a config would have now, or those of one type."""
     named = source[0].session_devices(process_settings.session_config())
     return _of_type([LogicalDevice(*device) for device in named], device_type)
 
 
 def experimental_list_devices() -> list[str]:
-    """The full names of the devices that a session without a config would have now."""
+    """Return the full names of the devices that a session without a config would have now."""
     return [device.name for device in list_logical_devices()]
 
 
@@ -74,17 +74,17 @@ def _of_type(devices: list[Any], device_type: str | None) -> list[Any]:
 
 
 def get_visible_devices(device_type: str | None = None) -> list[PhysicalDevice]:
-    """The physical devices that new sessions without a config use; all by default."""
+    """Return the physical devices that new sessions without a config use; all by default."""
     return _of_type(list(_visible[0]) if _visible else list_physical_devices(), device_type)
 
 
 def set_visible_devices(
     devices: PhysicalDevice | Iterable[PhysicalDevice], device_type: str | None = None
 ) -> None:
-    """Lets new sessions without a config use these physical devices alone.
+    """Restrict new sessions without a config to these physical devices.
 
-    devices: one, or several. device_type: they replace the visible devices of this type; those
-      of others stay. ValueError for what is no physical device, or not of the type.
+    devices: one, or several. device_type: replace only the visible devices of this type. ValueError
+      if one is not a physical device, or not of the type.
     """
     chosen = [devices] if isinstance(devices, (PhysicalDevice, str)) else list(devices)
     for device in chosen:
@@ -101,13 +101,13 @@ def _check(device: Any, device_type: str | None = None) -> None:
 
 
 class VirtualDeviceConfiguration(NamedTuple):
-    """A part of a physical device. memory_limit: of a GPU's part, in MiB."""
+    """A part of a physical device. memory_limit: in MiB, for a part of a GPU."""
 
     memory_limit: float | None = None
 
 
 def get_memory_growth(device: PhysicalDevice) -> bool:
-    """What `set_memory_growth` set for a GPU; False by default. ValueError for other devices."""
+    """Return a GPU's value from `set_memory_growth`. ValueError for other devices."""
     _check(device)
     if device.device_type != "GPU":
         raise ValueError(f"Cannot get memory growth of non-GPU devices: {device!r}")
@@ -115,11 +115,10 @@ def get_memory_growth(device: PhysicalDevice) -> bool:
 
 
 def set_memory_growth(device: PhysicalDevice, enable: bool) -> None:
-    """Sets `GPUOptions.allow_growth` of new sessions without a config. It must be equal for all
-    visible GPUs when a session is made.
+    """Set `GPUOptions.allow_growth` of new sessions without a config.
 
-    Memory is taken as it is needed in any case. ValueError for a device that is no GPU, and one
-    that is divided.
+    All visible GPUs must have the same value when a session is created. Memory is reserved as it
+    is needed in either case. ValueError for a device that is not a GPU, or that is split.
     """
     _check(device)
     if device in _parts:
@@ -132,7 +131,7 @@ def set_memory_growth(device: PhysicalDevice, enable: bool) -> None:
 def get_virtual_device_configuration(
     device: PhysicalDevice,
 ) -> list[VirtualDeviceConfiguration] | None:
-    """The parts of a physical device; None if it is not divided. ValueError for other devices."""
+    """Return the parts of a physical device, or None if it is whole. ValueError for others."""
     _check(device)
     return _parts.get(device)
 
@@ -140,10 +139,10 @@ def get_virtual_device_configuration(
 def set_virtual_device_configuration(
     device: PhysicalDevice, logical_devices: Sequence[VirtualDeviceConfiguration]
 ) -> None:
-    """Divides a physical device in new sessions without a config.
+    """Split a physical device in new sessions without a config.
 
-    logical_devices: the parts; of a GPU each with its memory limit in MiB, of the CPU each
-      without. ValueError for another device or part.
+    logical_devices: the parts: with a memory limit in MiB each for a GPU, without one for the CPU.
+      ValueError for another device or part.
     """
     _check(device)
     limits = [part.memory_limit for part in logical_devices]
@@ -155,14 +154,14 @@ def set_virtual_device_configuration(
 
 
 def forget() -> None:
-    """Makes all devices visible again, and none of them divided."""
+    """Make all devices visible and whole again, and reset memory growth."""
     _visible.clear()
     _growth.clear()
     _parts.clear()
 
 
 def _add_devices(config: ConfigProto) -> None:
-    """Sets what was set here in a session's config."""
+    """Apply the settings of this module to a session's config."""
     if not (_visible or _growth or _parts):
         return
     visible = get_visible_devices()

@@ -1,4 +1,4 @@
-"""Settings of TensorFlow's eager execution. They are kept, and have no effect: there is none."""
+"""Settings of TensorFlow's eager execution. They are stored but have no effect: there is none."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ _settings: dict[str, bool | str] = {}
 
 
 def get_device_policy() -> str:
-    """What `set_device_policy` set; "silent" by default."""
+    """Return the value that `set_device_policy` set; "silent" by default."""
     return str(_settings.get("policy", "silent"))
 
 
 def set_device_policy(device_policy: str | None) -> None:
-    """Keeps what eager execution does with inputs on another device. Has no effect.
+    """Store how eager execution treats inputs on another device. Has no effect.
 
     device_policy: "explicit", "warn", "silent", "silent_for_int32" or None, the default. ValueError
       for another.
@@ -24,10 +24,10 @@ def set_device_policy(device_policy: str | None) -> None:
 
 
 def get_synchronous_execution() -> bool:
-    """What `set_synchronous_execution` set; True by default."""
+    """Return the value that `set_synchronous_execution` set; True by default."""
     return bool(_settings.get("synchronous", True))
 
 
 def set_synchronous_execution(enable: bool | None) -> None:
-    """Keeps whether eager execution waits for each op; None is True. Has no effect."""
+    """Store whether eager execution waits for each op; None means True. Has no effect."""
     _settings["synchronous"] = enable is None or bool(enable)

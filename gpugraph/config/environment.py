@@ -1,7 +1,7 @@
 """The environment variables that gpugraph reads: one table, one parser (docs/switches.md).
 
-A value that a variable of ours cannot have is an InvalidArgumentError that lists the values it
-can have. The variables of CUDA, TensorFlow and the desktop keep the meaning they have there.
+An invalid value of one of gpugraph's variables raises an InvalidArgumentError that lists the valid
+ones. The variables of CUDA, TensorFlow and the desktop keep their usual meaning.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from gpugraph.base.errors import invalid_argument
 
 
 class Variable(NamedTuple):
-    """A variable of the environment.
+    """An environment variable.
 
-    values: what it may be, with the meaning of each; empty where any value is possible.
-    default: what it is when it is not set, or empty.
+    values: the valid values, with the meaning of each; empty if any value is valid.
+    default: the value if the variable is not set, or empty.
     """
 
     meaning: str
@@ -111,11 +111,11 @@ VARIABLES: Mapping[str, Variable] = {
         "the folder in which `gpugraph/` holds compiled kernels; unset, `~/.cache`"
     ),
 }
-"""Each variable by its name."""
+"""All variables by name."""
 
 
 def setting(name: str) -> str:
-    """The value of a variable of the table, or its default if it is not set or empty.
+    """Return the value of a variable of the table, or its default if it is not set or empty.
 
     Raises InvalidArgumentError for a value that is not in its table of values.
     """
@@ -130,9 +130,9 @@ def setting(name: str) -> str:
 
 
 def seconds(name: str) -> float:
-    """The value of a variable that is a time, in seconds.
+    """Return the value of a variable that is a time, in seconds.
 
-    Raises InvalidArgumentError for what is none: it is 0 or more, and as much as a thread can wait.
+    Raises InvalidArgumentError unless it is a number from 0 to the longest time a thread can wait.
     """
     value = setting(name)
     try:
@@ -144,9 +144,9 @@ def seconds(name: str) -> float:
 
 
 def byte_count(name: str) -> int:
-    """The value of a variable that is a number of bytes.
+    """Return the value of a variable that is a number of bytes.
 
-    Raises InvalidArgumentError for what is none: it is an integer, 0 or more.
+    Raises InvalidArgumentError unless it is an integer, 0 or more.
     """
     value = setting(name)
     if value.isascii() and value.isdecimal():
@@ -160,31 +160,31 @@ def _not_possible(name: str, value: str, wanted: str) -> Exception:
 
 
 def value_of(name: str) -> str | None:
-    """The value of a variable of the table as it is; None if it is not set."""
+    """Return the unchecked value of a variable of the table, or None if it is not set."""
     assert name in VARIABLES
     return os.environ.get(name)
 
 
 def change_setting(name: str, value: str) -> None:
-    """Sets a variable of the table for this process and those that it starts."""
+    """Set a variable of the table for this process and its future child processes."""
     assert name in VARIABLES
     os.environ[name] = value
 
 
 def put_first_in_python_path(folder: str) -> None:
-    """Changes PYTHONPATH of this process, which Python processes that it starts inherit."""
+    """Put a folder first in PYTHONPATH, for future child processes, unless it is in it."""
     before = os.environ.get("PYTHONPATH", "")
     if folder not in before.split(os.pathsep):
         os.environ["PYTHONPATH"] = f"{folder}{os.pathsep}{before}" if before else folder
 
 
 def is_on(name: str) -> bool:
-    """Whether a variable whose values are 0 and 1 is 1."""
+    """Return whether a variable with the values 0 and 1 is 1."""
     return setting(name) == "1"
 
 
 def thread_count() -> int:
-    """The number of threads a kernel may use: GPUGRAPH_THREADS, else one for each processor.
+    """Return the number of threads a kernel may use: GPUGRAPH_THREADS, or else one per processor.
 
     Raises InvalidArgumentError if GPUGRAPH_THREADS is not a positive integer.
     """
@@ -199,7 +199,7 @@ def thread_count() -> int:
 
 
 def processor_count() -> int:
-    """The number of processors that this process may use."""
+    """Return the number of processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

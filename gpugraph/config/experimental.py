@@ -1,8 +1,8 @@
-"""Settings of the whole process, as `tf.config.experimental` has them.
+"""Settings of the whole process, under the names of `tf.config.experimental`.
 
-Devices and those of eager execution are in `device_settings` and `eager_settings`. Plans depend on
-the others. What holds plans is notified when one of them changes, so that no run has to
-read them.
+Settings of devices and of eager execution are in `device_settings` and `eager_settings`. Plans
+depend on the remaining ones. Holders of plans are notified when one of these changes, so that
+runs need not read them.
 """
 
 from __future__ import annotations
@@ -31,30 +31,32 @@ from gpugraph.config.eager_settings import (
 
 
 class Watcher(Protocol):
-    """Who keeps what was made by the settings."""
+    """An object whose state depends on the settings."""
 
     def settings_changed(self) -> None:
-        """A setting of the process has changed: what depends on it is made again."""
+        """Rebuild the state that depends on the settings, one of which has changed."""
 
 
 _watchers: weakref.WeakSet[Watcher] = weakref.WeakSet()
 _lock = new_lock()
-"""Of the watchers, which sessions of other threads join."""
+"""Guards `_watchers`, to which sessions of other threads add themselves."""
 _settings = {"tensor_float_32": False}
 
 
 def watch(watcher: Watcher) -> None:
-    """Notifies `watcher` of changes, as long as it lives."""
+    """Notify `watcher` of changes, as long as it lives."""
     with _lock:
         _watchers.add(watcher)
 
 
 def enable_tensor_float_32_execution(enabled: bool) -> None:
-    """Lets GPUs with such tensor cores (Ampere and later) round float32 to TF32, which has 10 bits
-    of mantissa, in matrix products; they are several times as fast then. Off by default.
+    """Allow GPUs to round float32 to TF32 in matrix products. Off by default.
 
-    The name is TensorFlow 2.4's, where it is on by default. Plans that sessions have made before
-    are made anew. TypeError for what is no bool.
+    GPUs with such tensor cores (Ampere and later) then compute them several times as fast. TF32
+    has 10 bits of mantissa.
+
+    The name is from TensorFlow 2.4, where it is on by default. Existing plans of sessions are
+    compiled again. TypeError if `enabled` is not a bool.
     """
     if not isinstance(enabled, bool):
         raise TypeError(f"enabled must be True or False, but is {enabled!r}")
@@ -67,5 +69,5 @@ def enable_tensor_float_32_execution(enabled: bool) -> None:
 
 
 def tensor_float_32_execution_enabled() -> bool:
-    """Whether float32 may be rounded to TF32 in matrix products on GPUs."""
+    """Return whether float32 may be rounded to TF32 in matrix products on GPUs."""
     return _settings["tensor_float_32"]

@@ -1,8 +1,8 @@
-"""The settings of the whole process that sessions without a config of their own are made by.
+"""The settings of the whole process, which apply to sessions without a ConfigProto.
 
 `tf.config.threading`, `tf.config.optimizer`, `tf.config.experimental` and `tf.debugging` change
-them. As in TensorFlow, a session that is given a ConfigProto follows that alone, and a session
-keeps the settings that it was made with.
+them. As in TensorFlow, a session with a ConfigProto uses only that, and a session keeps the
+settings of the time when it was created.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from gpugraph.base.proto_messages import to_bool, to_int
 from gpugraph.config.config_proto import ConfigProto, OptimizerOptions
 
 _numbers: dict[str, int] = {}
-"""Fields of the ConfigProto, with what they are set to."""
+"""Values of fields of the ConfigProto, by name."""
 _jit: list[int] = []
 rewriters: dict[str, Any] = {}
-"""Options of the graph's rewriting, with what they are set to."""
+"""Values of options of graph rewriting, by name."""
 parts: list[Callable[[ConfigProto], None]] = []
-"""What other settings add to a session's config."""
+"""Functions that apply further settings to a session's config."""
 
 
 def session_config() -> ConfigProto:
-    """The config of a session that is given none: a new one, by the settings as they are."""
+    """Return a new ConfigProto with the current settings, for a session that has none."""
     config = ConfigProto()
     for name, value in _numbers.items():
         setattr(config, name, value)
@@ -39,75 +39,75 @@ def session_config() -> ConfigProto:
 
 
 UNSWITCHED = ("disable_model_pruning", "disable_meta_optimizer", "min_graph_nodes")
-"""Options that are no switches of a rewriter: their values are taken as they are."""
+"""Options that do not switch a rewriter on or off: their values are copied as they are."""
 
 
 def forget() -> None:
-    """Gives all settings of this module back their defaults."""
+    """Reset all settings of this module to their defaults."""
     for settings in (_numbers, _jit, rewriters):
         settings.clear()
 
 
 def get_soft_device_placement() -> bool:
-    """Whether an op runs elsewhere if its device has no kernel for it. False by default."""
+    """Return whether an op without a kernel on its device runs on another. False by default."""
     return bool(_numbers.get("allow_soft_placement", False))
 
 
 def set_soft_device_placement(enabled: bool) -> None:
-    """Lets new sessions without a config run ops elsewhere that their device has no kernel for.
+    """Set whether new sessions without a config run ops elsewhere if their device has no kernel.
 
-    TypeError for what is no bool.
+    TypeError if `enabled` is not a bool.
     """
     _numbers["allow_soft_placement"] = to_bool("enabled", enabled)
 
 
 def get_log_device_placement() -> bool:
-    """Whether the device of each op is printed. False by default."""
+    """Return whether the device of each op is printed. False by default."""
     return bool(_numbers.get("log_device_placement", False))
 
 
 def set_log_device_placement(enabled: bool) -> None:
-    """Lets new sessions without a config print the device of each op, to standard error.
+    """Set whether new sessions without a config print the device of each op, to standard error.
 
-    TypeError for what is no bool.
+    TypeError if `enabled` is not a bool.
     """
     _numbers["log_device_placement"] = to_bool("enabled", enabled)
 
 
 def get_inter_op_parallelism_threads() -> int:
-    """The number of threads between ops; 0, the default: the system chooses."""
+    """Return the number of threads between ops; with 0, the default, the system chooses."""
     return _numbers.get("inter_op_parallelism_threads", 0)
 
 
 def set_inter_op_parallelism_threads(num_threads: int) -> None:
-    """Sets the threads between ops of new sessions without a config; 0: the system chooses.
+    """Set the threads between ops of new sessions without a config; with 0 the system chooses.
 
-    As the field of the ConfigProto. TypeError for what is no int.
+    The same as the field of the ConfigProto. TypeError if it is not an int.
     """
     _numbers["inter_op_parallelism_threads"] = to_int("num_threads", num_threads)
 
 
 def get_intra_op_parallelism_threads() -> int:
-    """The number of threads of an op; 0, the default: the system chooses."""
+    """Return the number of threads within an op; with 0, the default, the system chooses."""
     return _numbers.get("intra_op_parallelism_threads", 0)
 
 
 def set_intra_op_parallelism_threads(num_threads: int) -> None:
-    """Sets the threads of an op of new sessions without a config; 0: the system chooses.
+    """Set the threads within an op of new sessions without a config; with 0 the system chooses.
 
-    As the field of the ConfigProto. TypeError for what is no int.
+    The same as the field of the ConfigProto. TypeError if it is not an int.
     """
     _numbers["intra_op_parallelism_threads"] = to_int("num_threads", num_threads)
 
 
 def get_jit() -> bool:
-    """Whether ops are fused into kernels of their own at once, not only when it pays."""
+    """Return whether ops are always fused into a kernel, not only when it pays."""
     return bool(_jit) and _jit[0] in (OptimizerOptions.ON_1, OptimizerOptions.ON_2)
 
 
 def set_jit(enabled: bool) -> None:
-    """Sets `OptimizerOptions.global_jit_level` of new sessions without a config: ON_1 or OFF.
+    """Set `OptimizerOptions.global_jit_level` of new sessions without a config: ON_1 or OFF.
 
-    TypeError for what is no bool.
+    TypeError if `enabled` is not a bool.
     """
     _jit[:] = [OptimizerOptions.ON_1 if to_bool("enabled", enabled) else OptimizerOptions.OFF]

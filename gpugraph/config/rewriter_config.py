@@ -1,4 +1,4 @@
-"""RewriterConfig: which rewrites of the graph are done, by TensorFlow's names for them."""
+"""RewriterConfig: the graph rewrites to apply, under TensorFlow's names."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def _unused_toggles() -> tuple[Field[int], Field[int], Field[int]]:
 
 
 class AutoParallelOptions(Message):
-    """Copies of a graph that would train beside each other."""
+    """Options for replicas of a graph that would train in parallel."""
 
     enable, num_replicas = boolean(), integer()
 
 
 class ScopedAllocatorOptions(Message):
-    """Fields: enable_op, the op types that are done at once; CollectiveReduce if there are none."""
+    """Fields: enable_op, the op types that are merged into one; CollectiveReduce if it is empty."""
 
     enable_op = list_of(to_str)
 
@@ -61,30 +61,30 @@ class CustomGraphOptimizer(Message):
 
 
 class RewriterConfig(Message):
-    """Which rewrites of the graph are done, one by one.
+    """The graph rewrites to apply, one by one.
 
     Fields:
-      constant_folding: what follows from constants and known shapes becomes constant.
-      arithmetic_optimization: ops that cancel each other, or change nothing, are left out.
-      common_subgraph_elimination: ops that compute the same are done once.
-      dependency_optimization: ops that are only waited for, and change nothing, are not run.
-      remapping: a convolution, the addition of a bias and an activation are one op; so are, on
-        GPUs, a matrix product and what follows it, and attention.
-      loop_optimization: a loop does not keep what its gradient can compute of what else it keeps.
-      disable_meta_optimizer: none of these.
-      memory_optimization: with HEURISTICS or RECOMPUTATION_HEURISTICS gradients compute cheap parts
-        of the forward pass again, so that these are not stored until then. With HEURISTICS or
-        SWAPPING_HEURISTICS tensors of GPUs are on the host between an early and a late use, where
-        copies are hidden. With MANUAL, and with these, so are inputs that ops name in their attr
-        `_swap_to_host`, and ops with the attr `_recompute_hint` are computed again.
+      constant_folding: replace values that follow from constants and known shapes by constants.
+      arithmetic_optimization: remove ops that cancel each other, or that change nothing.
+      common_subgraph_elimination: merge ops that compute the same value.
+      dependency_optimization: do not run ops that are only control inputs and change nothing.
+      remapping: fuse a convolution, the addition of a bias and an activation; on GPUs, also a
+        matrix product and the ops that follow it, and attention.
+      loop_optimization: in a loop, rematerialize values for the gradient instead of stashing them.
+      disable_meta_optimizer: apply none of these.
+      memory_optimization: with HEURISTICS or RECOMPUTATION_HEURISTICS gradients recompute cheap
+        parts of the forward pass, so that these are not stored until then. With HEURISTICS or
+        SWAPPING_HEURISTICS tensors of GPUs are moved to the host between an early and a late use,
+        where the copies are hidden. With MANUAL, and with these, so are inputs that ops list in
+        their attr `_swap_to_host`, and ops with the attr `_recompute_hint` are recomputed.
       memory_optimizer_target_node_name_scope: the scope of gradients; `gradients/` if empty.
-      scoped_allocator_optimization: where it is ON, CollectiveReduce ops of one group over several
-        processes are done at once (`docs/cluster.md`); scoped_allocator_opts names the op types.
+      scoped_allocator_optimization: if ON, CollectiveReduce ops of one group over several processes
+        are merged into one (`docs/cluster.md`); scoped_allocator_opts lists the op types.
       recomputation_limit_mb: not TensorFlow's. Recompute only if a step needs more MiB for its
-        arenas, and then, where cheap parts do not do, all between checkpoints.
-    Each of the first six is ON, OFF, AGGRESSIVE (here the same as ON), or DEFAULT: as
-    OptimizerOptions says. The other fields are TensorFlow's too, and have no effect here:
-    `Session.explain` says so where one is set.
+        arenas; and then, if the cheap parts are not enough, everything between checkpoints.
+    Each of the first six is ON, OFF, AGGRESSIVE (here the same as ON), or DEFAULT, which follows
+    OptimizerOptions. The other fields are TensorFlow's and have no effect here; `Session.explain`
+    reports those that are set.
     """
 
     DEFAULT, ON, OFF, AGGRESSIVE = _TOGGLE.values()

@@ -22,17 +22,17 @@ _SWITCHES = (
 
 
 def get_experimental_options() -> dict[str, Any]:
-    """The options that are set, and the two that are there by default."""
+    """Return the options that are set, and the two that have defaults."""
     always = {"disable_model_pruning": False, "disable_meta_optimizer": False}
     return {**always, **rewriters}
 
 
 def set_experimental_options(options: Mapping[str, Any]) -> None:
-    """Sets fields of the RewriterConfig of new sessions without a config; others stay.
+    """Set fields of the RewriterConfig of new sessions without a config; keep the others.
 
     options: True or False for a rewriter such as "constant_folding", for "disable_model_pruning"
-      and "disable_meta_optimizer"; a number for "min_graph_nodes". Names that are none of these
-      have no effect. TypeError for a value of another type.
+      and "disable_meta_optimizer"; a number for "min_graph_nodes". Other names have no effect.
+      TypeError for a value of another type.
     """
     checked: dict[str, Any] = {}
     for name, value in options.items():

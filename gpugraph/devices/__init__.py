@@ -1,4 +1,4 @@
-"""Devices and the registry of their factories. Importing this registers the CPU and the GPU."""
+"""Devices and the registry of their factories. The import registers the CPU and the GPU."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ from gpugraph.devices.kept_tensors import (
 )
 from gpugraph.devices.memory_use import (
     MemoryUse as MemoryUse,
-    given_back as given_back,
+    give_back_idle as give_back_idle,
     memory_use as memory_use,
 )
 from gpugraph.devices.native.blas_threads import blas_threads as blas_threads
 from gpugraph.devices.out_of_memory import (
     STAYS_USABLE as STAYS_USABLE,
-    Holder as Holder,
+    HeldMemory as HeldMemory,
     StepMemory as StepMemory,
     largest_hole as largest_hole,
     out_of_memory as out_of_memory,

@@ -1,4 +1,4 @@
-"""The CPU: host memory from the allocator registry's best factory, kernels on NumPy."""
+"""The CPU: host memory from the allocator registry's preferred factory, kernels on NumPy."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _REPORTED_LIMIT = 256 << 20
 
 
 class CPUDevice(HostDevice):
-    """A CPU device with an allocator of its own."""
+    """A CPU device with a separate allocator."""
 
     def __init__(self, name: str) -> None:
         super().__init__(
@@ -31,12 +31,12 @@ class CPUDevice(HostDevice):
         )
 
     def constant(self, value: NDArray[Any]) -> NDArray[Any] | None:
-        """`value` if it is contiguous."""
+        """Return `value` if it is contiguous, else None."""
         return value if value.flags.c_contiguous else None
 
 
 def _of_host_memory(allocator: Allocator) -> Allocator:
-    """The allocator itself; InvalidArgumentError if it does not implement `host_region`."""
+    """Return the allocator. InvalidArgumentError if it does not implement `host_region`."""
     inner = allocator
     while (
         isinstance(inner, AllocatorWrapper)
@@ -56,13 +56,13 @@ class CPUDeviceFactory:
     """Creates `device_count["CPU"]` devices, one by default."""
 
     def create_devices(self, options: SessionOptions, name_prefix: str) -> list[CPUDevice]:
-        """The CPU devices of a session."""
+        """Create the CPU devices of a session."""
         count = options.config.device_count.get("CPU", 1)
         return [CPUDevice(f"{name_prefix}/device:CPU:{index}") for index in range(count)]
 
 
 class GPUCompatibleCPUDeviceFactory(CPUDeviceFactory):
-    """The CPU beside GPUs: the same devices, in memory that GPU devices can copy from.
+    """Creates the CPU beside GPUs: the same devices, in memory that GPU devices can copy from.
 
     Today only the priority differs: virtual GPUs copy from any host memory.
     """

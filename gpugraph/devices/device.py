@@ -1,9 +1,9 @@
-"""Device: a memory space, and how kernels run in it.
+"""Device: a memory space, and the way kernels run in it.
 
 A device owns an allocator; its arrays are views of memory from that allocator. It binds kernels to
-callables, copies arrays in and out, and knows whether an array lies in its memory. `HostDevice`
-does so with NumPy in host memory; the CPU is one, and so is each virtual GPU. Others derive from
-`Device`.
+callables, copies arrays in and out, and checks whether an array is in its memory. `HostDevice`
+does so with NumPy in host memory; the CPU is one, and so is each virtual GPU. Other devices derive
+from `Device`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class DeviceAttributes(NamedTuple):
 class Block:
     """An array and the allocation that it views.
 
-    `release` deallocates the memory, once; so does the end of the last reference to the block:
+    `release` deallocates the memory, once. So does the end of the last reference to the block:
     memory that several plans hold (a variable's) is freed when the last of them drops it.
     """
 
@@ -53,15 +53,15 @@ class Block:
         self.array = array
 
     def read(self) -> Any:
-        """A host copy of the array, after all work that is enqueued on its device."""
+        """Return a host copy of the array, after all work that is enqueued on its device."""
         return self.device.read(self.array)
 
     def write(self, value: Any) -> None:
-        """Copies a host array into the array."""
+        """Copy a host array into the array."""
         self.device.write(self.array, value)
 
     def release(self) -> None:
-        """Drops the array and deallocates its memory."""
+        """Drop the array and deallocate its memory."""
         self.array = None
         if self.address is not None:
             self.device.owners.pop(self.address, None)
@@ -77,7 +77,7 @@ class Device(ABC):
     """A device of a session: memory, kernels, name (`/job:j/replica:r/task:t/device:TYPE:0`).
 
     has_kernels: whether its `kernels` may bind steps instead of `bind` (a CUDA GPU).
-    shared_bytes: the shared memory that a block of such a kernel may have.
+    shared_bytes: the maximum of shared memory for a block of such a kernel.
     """
 
     has_kernels = False
@@ -97,66 +97,71 @@ class Device(ABC):
             description,
         )
         self.reclaim: Callable[[], object] = _nothing_to_reclaim
-        """Releases memory that is kept for later runs; called when memory is out."""
+        """Releases memory that is kept for later runs; called when memory runs out."""
         self.owners: dict[int, tuple[int, str]] = {}
-        """The bytes and the owner of each allocation by address, for messages."""
+        """The size in bytes and the owner of each allocation by address, for messages."""
 
     @abstractmethod
     def view(self, address: int | None, shape: tuple[int, ...], dtype: DType) -> Any:
-        """The C-ordered array at `address`, which is None for an array of no bytes."""
+        """Return the C-ordered array at `address`, which is None for an array of no bytes."""
 
     @abstractmethod
     def owns(self, array: Any) -> bool:
-        """Whether the array lies in this device's memory (arrays of no bytes lie anywhere)."""
+        """Return whether the array is in this device's memory; True for arrays of no bytes."""
 
     @abstractmethod
     def write(self, array: Any, value: NDArray[Any]) -> None:
-        """Copies a host array into an array of this device."""
+        """Copy a host array into an array of this device."""
 
     def writing(self, array: Any) -> Callable[[Any], None]:
-        """`write` for an array, as a call of one argument."""
+        """Return `write` for one array, as a callable of one argument."""
         return partial(self.write, array)
 
     @abstractmethod
     def read(self, array: Any) -> NDArray[Any]:
-        """A host copy of an array of this device."""
+        """Return a host copy of an array of this device."""
 
     @abstractmethod
     def copy_from(self, source: Device, array: Any, target: Any) -> Callable[[], Any]:
-        """A callable that copies `array`, of device `source`, into `target`, of this device."""
+        """Return a callable that copies `array` on device `source` into `target` on this device."""
 
     @abstractmethod
     def bind(
         self, kernel: Kernel, context: KernelContext, arrays: Sequence[Any]
     ) -> Callable[[], Any]:
-        """A callable that runs `kernel` on these arrays: device inputs, then outputs."""
+        """Return a callable that runs `kernel` on these arrays: device inputs, then outputs."""
 
     def constant(self, value: NDArray[Any]) -> Any:
-        """`value` itself if kernels of this device can read it as it is, else None."""
+        """Return `value` itself if kernels of this device can read it as it is, else None."""
         return None
 
     def refusals(self) -> Any:
-        """For a device with kernels, the error flags of one plan: `check()` raises the error of a
-        flag that is set, `wait()` does so when all kernels are done, `release()` frees them."""
+        """Return the error flags of one plan, or None for a device without `kernels`.
+
+        `check()` raises the error of a set flag, `wait()` does so when all kernels are done, and
+        `release()` frees them."""
         return None
 
     def fetching(self, array: Any) -> Any:
-        """A fetch of an array to the host in two parts: `begin`, a step that enqueues the copy;
-        `read()`, which returns it; `release()`. None if `read` is all that the device has."""
+        """Return an asynchronous fetch of an array to the host, or None if there is only `read`.
+
+        `begin` is a step that enqueues the copy, `read()` returns it, `release()` frees it."""
         return None
 
     def swapping(self, array: Any, target: Any) -> Any:
-        """For a device with kernels, the copies of an array to host memory, `leave` to `left`, and
-        from there to `target`, `come` to `back`, beside what it computes; with `finish`, `release`.
+        """Return copies of an array to host memory and back that overlap with computation.
+
+        Only for a device with `kernels`. `leave` begins the copy to the host and `left` waits for
+        it; `come` begins the copy to `target` and `back` waits for it; `finish` and `release`.
         """
         return None
 
     def memory_note(self) -> str:
-        """What else there is to report when memory is out."""
+        """Return further facts for the error when memory runs out."""
         return ""
 
     def give_regions_back(self) -> None:
-        """Gives regions without an allocation back, where the allocator has such."""
+        """Return regions without an allocation to the system, if the allocator has any."""
         allocator = self.allocator
         while isinstance(allocator, AllocatorWrapper):
             allocator = allocator.inner
@@ -164,16 +169,16 @@ class Device(ABC):
             allocator.deallocate_free_regions()
 
     def synchronize(self) -> None:  # noqa: B027 - not every device has something to wait for
-        """Waits until all enqueued work is done."""
+        """Wait until all enqueued work is done."""
 
     def close(self) -> None:  # noqa: B027 - or to release
-        """Releases what the device holds beside its allocations."""
+        """Release the device's resources other than its allocations."""
 
     def take(self, num_bytes: int, owner: str, block: Block | None = None) -> Block | None:
-        """A block of so many bytes without an array, for which idle plans may be released; or None.
+        """Allocate a block of `num_bytes` without an array, or return None.
 
-        From the moment on in which they are in use they are the block's, so that none is lost.
-        block: one that has no memory yet; a new one if None.
+        If needed, idle plans are released for it. The block owns the memory from the moment of the
+        allocation, so that none is lost. block: one that has no memory yet; a new one if None.
         """
         block = Block(self, None, None) if block is None else block
         if not self.allocator.allocate_for(block, num_bytes, optional=True):  # not final yet
@@ -184,14 +189,14 @@ class Device(ABC):
         return block
 
     def note_owner(self, block: Block, num_bytes: int, owner: str) -> None:
-        """Remembers whose memory it is, for messages."""
+        """Record the owner of a block's memory, for messages."""
         if block.address is not None:
             self.owners[block.address] = (num_bytes, owner)
 
     def allocate(self, shape: tuple[int, ...], dtype: DType, owner: str) -> Block:
-        """A new array for `owner` (a node's name, for messages).
+        """Allocate a new array for `owner` (a node's name, for messages).
 
-        ResourceExhaustedError, with owner, shape, limit and largest hole, when memory is out.
+        ResourceExhaustedError, with owner, shape, limit and largest hole, when memory runs out.
         """
         if dtype.base_dtype in OBJECTS:
             return Block(self, None, np.empty(shape, object))
@@ -211,14 +216,14 @@ class Device(ABC):
 
 
 def _nothing_to_reclaim() -> None:
-    """The default of `Device.reclaim`: a device without a session keeps nothing."""
+    """Do nothing: the default of `Device.reclaim`, as a device without a session keeps nothing."""
 
 
 class HostDevice(Device):
-    """A device in host memory, whose kernels run by their NumPy `Call`."""
+    """A device in host memory, which runs the NumPy `Call` of kernels."""
 
     def view(self, address: int | None, shape: tuple[int, ...], dtype: DType) -> NDArray[Any]:
-        """The NumPy array at `address`."""
+        """Return the NumPy array at `address`."""
         numpy_type = dtype.base_dtype.as_numpy_dtype
         if address is None:
             return np.empty(shape, numpy_type)
@@ -226,7 +231,7 @@ class HostDevice(Device):
         return np.ndarray(shape, numpy_type, region.buffer, address - region.base)
 
     def owns(self, array: NDArray[Any]) -> bool:
-        """Whether the allocator's memory holds the array."""
+        """Return whether the array is in the allocator's memory."""
         if array.size == 0 or array.dtype == object:
             return True
         try:
@@ -236,24 +241,24 @@ class HostDevice(Device):
         return True
 
     def write(self, array: NDArray[Any], value: NDArray[Any]) -> None:
-        """Assigns `value` to the array."""
+        """Assign `value` to the array."""
         if array.dtype.hasobject:
-            array[...] = value  # with () a string would become an array within this one
+            array[...] = value  # an index of () would store a string as an array inside this one
         else:
             array[()] = value  # a quarter of the time of np.copyto for a scalar
 
     def writing(self, array: NDArray[Any]) -> Callable[[Any], None]:
-        """The same assignment, without a call of Python's."""
+        """Return the same assignment, without a Python function call."""
         return partial(array.__setitem__, ... if array.dtype.hasobject else ())
 
     def read(self, array: NDArray[Any]) -> NDArray[Any]:
-        """A copy of the array."""
+        """Return a copy of the array."""
         return array.copy()
 
     def copy_from(
         self, source: Device, array: NDArray[Any], target: NDArray[Any]
     ) -> Callable[[], Any]:
-        """An assignment, or from a device with other memory a `read` and a `write`."""
+        """Return an assignment, or a `read` and a `write` if the source is not in host memory."""
         if not isinstance(source, HostDevice):
             return lambda: self.write(target, source.read(array))
         return partial(target.__setitem__, ... if target.dtype.hasobject else (), array)
@@ -261,15 +266,15 @@ class HostDevice(Device):
     def bind(
         self, kernel: Kernel, context: KernelContext, arrays: Sequence[NDArray[Any]]
     ) -> Callable[[], Any]:
-        """The kernel's NumPy `Call`, bound."""
+        """Bind the kernel's NumPy `Call`."""
         self.check_memory(context, arrays)
         return reference(kernel).bind(context, arrays)
 
     def check_memory(self, context: KernelContext, arrays: Sequence[NDArray[Any]]) -> None:
-        """Hook: devices with a memory space of their own refuse other devices' arrays here."""
+        """Do nothing. Devices with a separate memory space override it to refuse foreign arrays."""
 
     def refuse_foreign(self, name: str, arrays: Sequence[NDArray[Any]]) -> None:
-        """InternalError when an array lies in another device's memory."""
+        """Raise InternalError if an array is in another device's memory."""
         for index, array in enumerate(arrays):
             if not self.owns(array):
                 raise InternalError.of_no_node(

@@ -1,7 +1,7 @@
 """The registry of device factories, which creates the devices of a session.
 
 A factory has `create_devices(options, name_prefix)`, which returns its devices in order. The
-factory of the highest priority serves a device type. The priority also ranks device types for
+factory of the highest priority is used for a device type. The priority also ranks device types for
 placement: a GPU (210) goes before the CPU (70).
 """
 
@@ -20,7 +20,7 @@ class SupportsCreateDevices(Protocol):
     """The interface of a device factory."""
 
     def create_devices(self, options: SessionOptions, name_prefix: str) -> Sequence[Device]:
-        """The devices for these options; their names begin with `name_prefix`."""
+        """Create the devices for these options; their names begin with `name_prefix`."""
 
 
 class _Entry(NamedTuple):
@@ -36,7 +36,7 @@ class DeviceFactory:
 
     @classmethod
     def register(cls, device_type: str, factory: SupportsCreateDevices, priority: int = 50) -> None:
-        """Registers the factory of `device_type`, unless it has one of higher priority.
+        """Register the factory of `device_type`, unless it has one of higher priority.
 
         AlreadyExistsError if it has one of the same priority, InvalidArgumentError for an empty
         type, a negative priority, or a factory without `create_devices`.
@@ -58,26 +58,26 @@ class DeviceFactory:
 
     @classmethod
     def unregister(cls, device_type: str) -> None:
-        """Removes the factory of a device type; NotFoundError if there is none."""
+        """Remove the factory of a device type; NotFoundError if there is none."""
         with cls._lock:
             if cls._entries.pop(device_type, None) is None:
                 raise NotFoundError.of_no_node(f"No device factory for type {device_type}")
 
     @classmethod
     def get_factory(cls, device_type: str) -> SupportsCreateDevices | None:
-        """The factory of a device type, or None."""
+        """Return the factory of a device type, or None."""
         entry = cls._entries.get(device_type)
         return entry.factory if entry is not None else None
 
     @classmethod
     def device_priority(cls, device_type: str) -> int:
-        """The priority of a device type; -1 without a factory."""
+        """Return the priority of a device type; -1 without a factory."""
         entry = cls._entries.get(device_type)
         return entry.priority if entry is not None else -1
 
     @classmethod
     def device_types(cls) -> list[str]:
-        """Device types in the order of placement: by priority, then by name."""
+        """Return device types in the order of placement: by priority, then by name."""
         entries = cls._entries
         return sorted(
             entries, key=lambda device_type: (-entries[device_type].priority, device_type)
@@ -85,7 +85,7 @@ class DeviceFactory:
 
     @classmethod
     def add_devices(cls, options: SessionOptions, name_prefix: str) -> list[Device]:
-        """All devices for these options, the CPU's first.
+        """Create all devices for these options, the CPU's first.
 
         NotFoundError if there is no CPU factory or it creates no device, AlreadyExistsError for
         two devices of one name.

@@ -11,7 +11,7 @@ from gpugraph.devices.device_factory import DeviceFactory
 
 
 def list_local_devices(session_config: ConfigProto | None = None) -> list[DeviceAttributes]:
-    """Name, type, memory limit in bytes, incarnation and description of each device."""
+    """Return the name, type, memory limit in bytes, incarnation and description of each device."""
     options = SessionOptions("", session_config if session_config is not None else ConfigProto())
     devices = DeviceFactory.add_devices(options, "")
     try:
@@ -22,12 +22,12 @@ def list_local_devices(session_config: ConfigProto | None = None) -> list[Device
 
 
 def unusable_gpus() -> tuple[str, ...]:
-    """The reason, as a sentence, for each GPU that is left out while others are used."""
+    """Return the reason, as a sentence, for each GPU that is left out while others are used."""
     return detect().left_out
 
 
 class _Devices:
-    """What `tf.config` asks of devices."""
+    """The `DeviceSource` for `tf.config`."""
 
     def gpu_ordinals(self) -> Sequence[int]:
         return [gpu.ordinal for gpu in detect().gpus]

@@ -1,9 +1,9 @@
 """GPU devices: one factory for CUDA GPUs, emulated GPUs and virtual GPUs.
 
-A virtual GPU is a device of type GPU with a memory space and a memory limit of its own on the host.
+A virtual GPU is a device of type GPU with a separate memory space and memory limit on the host.
 Programs are placed, partitioned and planned for it as for a CUDA GPU, and a kernel refuses other
-devices' memory, so that placement and memory can be rehearsed on a laptop. Its kernels run by their
-NumPy `Call`, with the CPU's results to the bit. An emulated GPU runs CUDA kernels on the host.
+devices' memory, so that placement and memory can be rehearsed on a laptop. It runs the NumPy `Call`
+of kernels, with the CPU's results bit for bit. An emulated GPU runs CUDA kernels on the host.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 
 def _is_emulating() -> bool:
-    """Whether virtual GPUs are to be emulated ones. InvalidArgumentError for another value."""
+    """Return whether virtual GPUs are to be emulated. InvalidArgumentError for a bad setting."""
     return setting("GPUGRAPH_VIRTUAL_GPUS") == "emulated"
 
 
 class VirtualGPUDevice(HostDevice):
-    """A device of type GPU with a memory space of its own on the host, which runs NumPy."""
+    """A device of type GPU with a separate memory space on the host, which runs NumPy."""
 
     def __init__(self, name: str, index: int, memory_limit: int) -> None:
         allocator = GPUBFCAllocator(
@@ -43,7 +43,7 @@ class VirtualGPUDevice(HostDevice):
         super().__init__(name, "GPU", allocator, memory_limit, "virtual GPU in host memory")
 
     def check_memory(self, context: KernelContext, arrays: Sequence[NDArray[Any]]) -> None:
-        """InternalError if an array that has to lie in this device's memory does not."""
+        """Raise InternalError if an array that must be in this device's memory is not."""
         on_host = context.on_host
         on_device = [array for index, array in enumerate(arrays) if index not in on_host]
         self.refuse_foreign(context.name, on_device)
@@ -58,7 +58,7 @@ class GPUDeviceFactory:
     """
 
     def create_devices(self, options: SessionOptions, name_prefix: str) -> list[Device]:
-        """The GPU devices of a session."""
+        """Create the GPU devices of a session."""
         gpu_options = options.config.gpu_options
         limits = gpu_options.virtual_gpus or gpu_options.emulated_gpus
         if not limits:
@@ -74,7 +74,7 @@ class GPUDeviceFactory:
 
 
 def _emulated(machine: HostMachine, name: str, index: int, limit: int) -> Device:
-    """An emulated GPU of a machine. Its memory exceeds the limit by the driver's own part."""
+    """Create an emulated GPU. Its memory exceeds the limit by the part that the driver uses."""
     driver = HostDriver(index, machine, total_bytes=limit + (64 << 20))
     return CudaDevice(name, index, driver, limit)
 
@@ -92,19 +92,19 @@ def _refuse_conflicts(options: GPUOptions) -> None:
     for other, value in others.items():
         if value:
             raise invalid_argument(
-                f"GPUOptions.{field} ({getattr(options, field)}) says how many GPUs there are and "
-                f"their limits in MiB; {other} ({value!r}) has no meaning beside it"
+                f"GPUOptions.{field} ({getattr(options, field)}) sets the number of GPUs and "
+                f"their limits in MiB; it can't be combined with {other} ({value!r})"
             )
 
 
 def no_gpu_reason(options: SessionOptions) -> str:
-    """Why a session of these options has no GPU, for placement errors; empty if it has one."""
+    """Return why a session has no GPU, for placement errors, or an empty string if it has one."""
     if options.config.device_count.get("GPU") == 0:
         return 'ConfigProto.device_count["GPU"] is 0'
     if options.config.gpu_options.virtual_gpus or options.config.gpu_options.emulated_gpus:
         return ""
     reason = detect().reason
-    virtual = "A virtual one is had by ConfigProto(gpu_options=GPUOptions(virtual_gpus=1))"
+    virtual = "For a virtual one, use ConfigProto(gpu_options=GPUOptions(virtual_gpus=1))"
     return reason and f"{reason}. ({virtual})"
 
 

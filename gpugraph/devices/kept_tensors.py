@@ -12,55 +12,55 @@ class SupportsRead(Protocol):
     """Memory that holds a tensor."""
 
     def read(self) -> Any:
-        """A host copy of the tensor."""
+        """Return a host copy of the tensor."""
 
 
 class NewHandle(bytes):
-    """A handle that a run has made. Its tensor is kept if whoever started the run takes it."""
+    """A new handle from a run. Its tensor is kept if the run's caller takes the handle."""
 
     block: SupportsRead | None = None
 
 
 class KeptTensors:
-    """The tensors of one session that outlive a run. Memory is given back with their entry."""
+    """The tensors of one session that outlive a run. Their memory is freed with their entry."""
 
     def __init__(self) -> None:
         self._blocks: dict[str, SupportsRead] = {}
         self._numbers = itertools.count()
 
     def new_handle(self, name: str, block: SupportsRead, device: str) -> NewHandle:
-        """`name;number;device`, for a tensor of the op `name` that lies on that device."""
+        """Return a handle `name;number;device` for a tensor of the op `name` on that device."""
         handle = NewHandle(f"{name};{next(self._numbers)};{device}".encode())
         handle.block = block
         return handle
 
     def keep(self, handle: NewHandle) -> None:
-        """Keeps the tensor of a new handle; nothing where it is kept already."""
+        """Keep the tensor of a new handle; do nothing if it is kept already."""
         block, handle.block = handle.block, None
         if block is not None:
             self._blocks[handle.decode()] = block
 
     def read(self, handle: str) -> Any:
-        """A host copy; InvalidArgumentError for a handle that is deleted or of another session."""
+        """Return a host copy. InvalidArgumentError for a deleted or foreign handle."""
         block = self._blocks.get(handle)
         if block is None:
             raise unknown_handle(handle)
         return block.read()
 
     def delete(self, handle: str) -> None:
-        """Gives the memory back; InvalidArgumentError as of `read`."""
+        """Free the memory; InvalidArgumentError as in `read`."""
         if self._blocks.pop(handle, None) is None:
             raise unknown_handle(handle)
 
     def discard(self, handle: str) -> None:
-        """As `delete`; nothing where there is no such tensor."""
+        """Free the memory like `delete`; do nothing if there is no such tensor."""
         self._blocks.pop(handle, None)
 
     def clear(self) -> None:
-        """Gives the memory of all tensors back."""
+        """Free the memory of all tensors."""
         self._blocks.clear()
 
 
 def unknown_handle(handle: str) -> InvalidArgumentError:
-    """The error for a handle under which a session keeps no tensor."""
+    """Return the error for a handle under which a session keeps no tensor."""
     return invalid_argument(f"The tensor with handle '{handle}' is not in the session store.")

@@ -1,4 +1,4 @@
-"""Who uses a device's memory: its allocator's counters, and the bytes of each owner."""
+"""The use of a device's memory: its allocator's counters, and the bytes of each owner."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from gpugraph.memory import AllocatorStats
 
 @dataclass(slots=True)
 class MemoryUse(AllocatorStats):
-    """The counters of a device's allocator, in bytes, and who has how many of them.
+    """The counters of a device's allocator, in bytes, and the bytes of each owner.
 
-    owners: bytes that were asked for by owner, the most first: a variable or an op by its name, a
-    plan as `a run of FETCHES`.
+    owners: requested bytes by owner, the largest first. An owner is a variable or an op by its
+    name, or a plan as `a run of FETCHES`.
     """
 
     owners: dict[str, int] = field(default_factory=dict)
 
 
 def memory_use(device: Device) -> MemoryUse:
-    """The counters and owners of now."""
+    """Return the current counters and owners."""
     stats = device.allocator.get_stats()
     owners: Counter[str] = Counter()
     for num_bytes, owner in list(device.owners.values()):
@@ -31,8 +31,8 @@ def memory_use(device: Device) -> MemoryUse:
     return MemoryUse(**counters, owners=dict(owners.most_common()))
 
 
-def given_back(devices: Sequence[Device], reclaim: Callable[[], object]) -> int:
-    """The bytes given back in whole regions, after `reclaim` has freed what is idle."""
+def give_back_idle(devices: Sequence[Device], reclaim: Callable[[], object]) -> int:
+    """Release idle memory with `reclaim`, then whole regions; return the bytes released."""
     before = _reserved(devices)
     reclaim()
     for device in devices:

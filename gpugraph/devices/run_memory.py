@@ -1,15 +1,16 @@
-"""Memory that the runs of several plans have in turns: a block for their arenas, and scratch.
+"""Memory that the runs of several plans time-share: a block for their arenas, and scratch.
 
     plan A  [ weights' gradients ][ activations ]      run A, run B, run A ...
     plan B  [ activations ]                            one block, as large as A's arena
 
-The steps of a plan are bound to addresses. So plans whose runs take turns are bound to one block
-per device, as large as the largest arena among them, and a run takes the `RunMemory` for its time.
-Nothing in an arena or in scratch outlives a run; what does (variables, constants, captured graphs)
-is in memory of its own. Who finds the memory taken does not wait: its plan gets other memory.
+The steps of a plan are bound to addresses. So plans that run alternately are bound to one block
+per device, as large as the largest arena among them, and a run holds the `RunMemory` while it
+lasts. Nothing in an arena or in scratch outlives a run; longer-lived data (variables, constants,
+captured graphs) has separate memory. A run that finds the memory in use does not wait: its plan
+gets other memory.
 
 A plan that needs more than the block gets a new one. If the old ones are worth it, the plans in
-them are given up, to be compiled again into the new one at their next run: so all plans together
+them are given up, and compiled again into the new one at their next run. So all plans together
 have the largest arena, and at most `LEFT_OVER` beside it, or a `LEFT_OVER_PART` of it.
 """
 
@@ -26,10 +27,10 @@ from gpugraph.devices.out_of_memory import out_of_memory, tensor_words
 from gpugraph.memory import size_class
 
 LEFT_OVER = 1 << 20
-"""Bytes of smaller blocks for which no plan is compiled again."""
+"""The total size of smaller blocks, in bytes, up to which their plans are not compiled again."""
 
 LEFT_OVER_PART = 8
-"""The same, as a part of the largest block: 1 / LEFT_OVER_PART."""
+"""The same as a fraction of the largest block: 1 / LEFT_OVER_PART."""
 
 
 _USERS = new_rlock(brief=True)
@@ -37,9 +38,9 @@ _USERS = new_rlock(brief=True)
 
 
 class SharedBlock(Block):
-    """A block of several users, which is freed when the last of them leaves it, or is gone.
+    """A block of several users, which is freed when the last of them leaves it or is deleted.
 
-    is_left: whether the last one has, after which nobody joins it.
+    is_left: whether the last user has left; from then on no user can join.
     """
 
     __slots__ = ("__weakref__", "is_given_up", "is_left", "num_bytes", "number", "users")
@@ -53,7 +54,7 @@ class SharedBlock(Block):
         self.is_left = False
 
     def lease(self, user: str, num_bytes: int) -> Lease | None:
-        """One more user, of so many bytes of it; None if the last one has left it."""
+        """Add a user of `num_bytes` of the block; return None if the last user has left it."""
         lease = Lease(self, user, num_bytes)
         with _USERS:
             if self.is_left:
@@ -63,7 +64,7 @@ class SharedBlock(Block):
         return lease
 
     def leave(self, lease: Lease) -> None:
-        """Has one user less; goes on where Ctrl-C has ended the first attempt."""
+        """Remove a user. It may be called again if Ctrl-C ended the first attempt."""
         with _USERS:
             self.users.pop(lease, None)
             self.is_left = not self.users
@@ -73,44 +74,45 @@ class SharedBlock(Block):
             self.note_users()
 
     def note_users(self) -> None:
-        """Says whose memory it is, where that depends on the users."""
+        """Record the owners of the memory, if that depends on the users."""
 
 
 class ArenaBlock(SharedBlock):
-    """A block in which the arenas of plans are; messages and statistics say of which."""
+    """A block for the arenas of plans, which messages and statistics list as its owners."""
 
     __slots__ = ()
 
     def note_users(self) -> None:
-        """The plans whose arenas are in it."""
+        """Record the plans with arenas in the block."""
         with _USERS:
             names = list(dict.fromkeys(lease.user for lease in list(self.users)))
         if names:
-            beside = f" and {len(names) - 1} other plans in turns" if names[1:] else ""
+            beside = f" and {len(names) - 1} other plans, alternately" if names[1:] else ""
             self.device.note_owner(self, self.num_bytes, names[0] + beside)
 
 
 class Lease:
-    """A user's part in a block, as `SharedBlock.lease` gives it."""
+    """A user's part of a block, from `SharedBlock.lease`."""
 
     def __init__(self, block: SharedBlock, user: str, num_bytes: int) -> None:
         self.block, self.user, self.num_bytes = block, user, num_bytes
 
     def release(self) -> None:
-        """Leaves the block."""
+        """Leave the block."""
         self.block.leave(self)
 
 
 class RunMemory:
-    """The memory of plans whose runs take turns.
+    """The memory of plans that run alternately.
 
-    holder: `{0: plan}` while the run of a plan has it: `setdefault(0, plan) is plan`, which takes
-    it, is one call that no other thread comes into, and cheaper than a lock. why: what is said of
-    it where a plan is explained.
+    holder: `{0: plan}` while the run of a plan has the memory. `setdefault(0, plan) is plan`
+    acquires
+    it: one atomic call, cheaper than a lock. why: the reason for sharing it, for explanations of a
+    plan.
     """
 
     def __init__(self, why: str, give_up: Callable[[ArenaBlock], None] | None = None) -> None:
-        """give_up: gives up the plans in a block, whose memory goes at once, or with their runs."""
+        """give_up: gives up the plans in a block; its memory is freed at once, or after runs."""
         self.why = why
         self.holder: dict[int, Any] = {}
         self.scratch: dict[str, ScratchPool] = {}
@@ -118,7 +120,7 @@ class RunMemory:
         self._give_up = give_up
 
     def lease(self, device: Device, num_bytes: int, user: str) -> Lease | None:
-        """A part of the device's block, for an arena; None when memory is out."""
+        """Lease part of the device's block for an arena; return None when memory runs out."""
         block = self._largest(device)
         lease = block.lease(user, num_bytes) if block and block.num_bytes >= num_bytes else None
         if lease is None:
@@ -132,7 +134,7 @@ class RunMemory:
         return lease
 
     def trim(self) -> None:
-        """Gives blocks up of which the plans that are left need less than half."""
+        """Give up blocks of which the remaining plans need less than half."""
         for block in list(self._blocks):
             most = max((lease.num_bytes for lease in list(block.users)), default=0)
             if block.num_bytes > max(2 * most, LEFT_OVER):
@@ -149,7 +151,7 @@ class RunMemory:
         ]
 
     def _shrink(self, device: Device, num_bytes: int) -> None:
-        """Gives up blocks, the largest first, until those left are little beside so many bytes."""
+        """Give up blocks, the largest first, until the rest is small compared to `num_bytes`."""
         most = max(LEFT_OVER, num_bytes // LEFT_OVER_PART)
         blocks = self._on(device)
         while sum(block.num_bytes for block in blocks) > most:
@@ -165,8 +167,9 @@ class RunMemory:
 class ScratchPool:
     """Scratch blocks of one device, which steps share, since they run one after the other.
 
-    A step has the smallest block that is large enough and that it has not yet; else a new one, a
-    little larger than it needs. So plans hold about as much as the step that needs most.
+    A step gets the smallest block that is large enough and that it does not have yet; else a new
+    one, a little larger than it needs. So all plans together hold about as much as the most
+    demanding step.
     """
 
     def __init__(self, device: Device) -> None:
@@ -175,9 +178,9 @@ class ScratchPool:
         self._count = 0
 
     def lease(self, num_bytes: int, but: Collection[Block], owner: str) -> Lease:
-        """A part in a block of so many bytes or more, none of `but`.
+        """Lease a block of at least `num_bytes` that is not one of `but`.
 
-        ResourceExhaustedError, which names the owner, when memory is out.
+        ResourceExhaustedError, with the owner, when memory runs out.
         """
         fitting = [
             block

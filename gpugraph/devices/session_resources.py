@@ -38,7 +38,7 @@ class VariableState:
         self.name = name
         self.device = device
         self.dtype = dtype
-        self.by_handle = False  # of a resource variable
+        self.by_handle = False  # True for a resource variable
         self.block: Block | None = None
         self.initialized = False
         self.watchers: dict[int, Watcher] = {}
@@ -53,7 +53,7 @@ class VariableState:
         return self.block.array
 
     def reserve(self, shape: tuple[int, ...]) -> Block:
-        """The memory, with `shape` from now on; plans that are bound to other memory become stale.
+        """Give the variable memory of this shape; plans bound to other memory become stale.
 
         The old memory is freed when the last plan that holds it is released.
         """
@@ -66,13 +66,13 @@ class VariableState:
             return block
 
     def release(self) -> None:
-        """Drops the memory; the variable is uninitialized again."""
+        """Drop the memory; the variable is uninitialized again."""
         self.initialized = False
         self.block = None
 
 
 def uninitialized(name: str, by_handle: bool) -> FailedPreconditionError:
-    """The error of a variable that is read before its first assignment."""
+    """Return the error of a variable that is read before its first assignment."""
     advice = (
         "Run its initializer first, for example session.run(tf.global_variables_initializer())."
     )
@@ -101,10 +101,10 @@ class Resources:
         self._unused: deque[tuple[str, int]] = deque()
 
     def for_session(self) -> Resources:
-        """Those of another session on the same devices.
+        """Return the resources of another session on the same devices.
 
-        Variables, queues and other objects that have a container and a name are the same; states of
-        kernels and kept tensors are its own.
+        Variables, queues and other objects that have a container and a name are shared; the states
+        of kernels and the kept tensors are not.
         """
         other = Resources()
         other.lock, other.access = self.lock, self.access
@@ -113,14 +113,14 @@ class Resources:
         return other
 
     def end_session(self) -> None:
-        """Drops what belongs to one session."""
+        """Drop the resources that belong to one session."""
         with self.lock:
             self.kept.clear()
             self.states.clear()
             self.release_unused()
 
     def variable(self, container: str, name: str, device: Device, dtype: DType) -> VariableState:
-        """The variable of that name, created on `device` if there is none.
+        """Return the variable of that name, created on `device` if there is none.
 
         InternalError if it is on another device: variables do not move.
         """
@@ -136,19 +136,19 @@ class Resources:
             return state
 
     def home(self, container: str, name: str) -> str | None:
-        """The name of the device that holds the variable, or None."""
+        """Return the name of the device that holds the variable, or None."""
         state = self.variables.get((container, name))
         return state.device.name if state is not None else None
 
     def state(self, key: str, make: Callable[[], Any]) -> Any:
-        """A kernel's state by its node's name, created by `make` at first use."""
+        """Return a kernel's state by its node's name, created by `make` on first use."""
         with self.lock:
             if key not in self.states:
                 self.states[key] = make()
             return self.states[key]
 
     def shared_object(self, container: str, name: str, make: Callable[[], Any]) -> Any:
-        """What nodes of any name share: a queue, by its container and name."""
+        """Return an object, such as a queue, that all nodes share by its container and name."""
         with self.lock:
             key = (container or "localhost", name)
             if key not in self.shared:
@@ -156,7 +156,7 @@ class Resources:
             return self.shared[key]
 
     def constant(self, device: Device, value: Any, dtype: DType, owner: str) -> Any:
-        """`value` in the device's memory, one copy per device for all plans.
+        """Return `value` in the device's memory, one copy per device for all plans.
 
         The copy is freed when neither the graph nor a plan holds `value` any more.
         """
@@ -172,7 +172,7 @@ class Resources:
             return self.constants[key][1].array
 
     def release_unused(self) -> None:
-        """Frees the constants whose values are gone. (A weak reference's callback must not.)"""
+        """Free the constants whose values are gone. (A weak reference's callback must not.)"""
         with self.lock:
             while self._unused:
                 _, block = self.constants.pop(self._unused.popleft(), (None, None))
@@ -181,7 +181,7 @@ class Resources:
 
     @uninterrupted
     def clear(self, containers: Sequence[str] | None = None) -> None:
-        """Drops the variables of these containers; with None, all resources.
+        """Drop the variables of these containers; with None, all resources.
 
         `"localhost"` is TensorFlow's name for the default container.
         """

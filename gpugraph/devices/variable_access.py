@@ -1,12 +1,13 @@
-"""Which runs of a session touch which resource variables at the same time.
+"""Mutual exclusion of a session's concurrent runs that use the same resource variables.
 
-A plan knows what it reads and writes before it runs. Its run enters the session's table with that,
-and waits while another run is there that touches the same variables, unless both only read. So no
-update of a resource variable is lost and none is read half-written, as TensorFlow has it by a lock
-of each variable; what a run reads stays as it is until the run ends. Runs are served in the order
-in which they come. A step that may wait for other runs leaves the table meanwhile (`WaitingRun`).
+The reads and writes of a plan are fixed before it runs. Its run enters the session's table with
+them, and waits while another run there uses the same variables, unless both only read. So no
+update of a resource variable is lost and none is read half-written, which TensorFlow achieves with
+a lock per variable; and the values that a run reads do not change until the run ends. Runs are
+admitted in the order in which they come. A step that may wait for other runs leaves the table
+meanwhile (`WaitingRun`).
 
-Reference variables have no part in this: `use_locking` is theirs.
+Reference variables are not part of this: they have `use_locking`.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from gpugraph.base.fork_safe_locks import new_lock
 from gpugraph.base.interruptions.signal_handlers import is_main_thread
 from gpugraph.plan import INTERRUPTED
 
-_SLICE_S = 0.05  # after which a run that waits looks whether it was cancelled
+_SLICE_S = 0.05  # the interval at which a waiting run checks for its cancellation
 
 
 class AccessTable:
-    """The runs that touch resource variables now, and those that wait to."""
+    """The runs that use resource variables now, and those that wait to."""
 
     def __init__(self) -> None:
         self.lock = new_lock()
@@ -30,13 +31,13 @@ class AccessTable:
         self.waiting: list[tuple[RunAccess, threading.Event]] = []
 
     def forget_all(self) -> None:
-        """Forgets all runs: in a forked child, which has none of the other threads."""
+        """Remove all runs, in a forked child, which has none of the other threads."""
         self.active.clear()
         self.waiting.clear()
 
 
 class RunAccess:
-    """What the runs of a plan, one at a time, read and write."""
+    """The variables that the runs of a plan, one at a time, read and write."""
 
     __slots__ = ("around", "reads", "table", "writes")
 
@@ -44,10 +45,10 @@ class RunAccess:
         self.table = table
         self.reads: set[int] = set()
         self.writes: set[int] = set()
-        self.around: tuple[RunAccess, ...] = ()  # of runs that go on once this one is over
+        self.around: tuple[RunAccess, ...] = ()  # runs that this one interrupts
 
     def collides(self, other: RunAccess) -> bool:
-        """Whether the runs of two plans may not go on at the same time."""
+        """Return whether the runs of two plans must not overlap."""
         return other not in self.around and not (
             self.writes.isdisjoint(other.writes)
             and self.writes.isdisjoint(other.reads)
@@ -55,7 +56,7 @@ class RunAccess:
         )
 
     def enter(self, check: Callable[[str], None]) -> None:
-        """Waits until no run collides with this one. `check` raises to end the waiting."""
+        """Wait until no run collides with this one. `check` raises to end the waiting."""
         table = self.table
         with table.lock:
             if not table.active and not table.waiting:
@@ -78,7 +79,7 @@ class RunAccess:
             raise
 
     def leave(self) -> None:
-        """Lets those go on that waited for this run; nothing where it is not in the table."""
+        """Leave the table and admit waiting runs; do nothing if this run is not in the table."""
         table = self.table
         with table.lock:
             if self in table.active:
@@ -95,7 +96,7 @@ class RunAccess:
             self._admit()
 
     def _admit(self) -> None:
-        """Moves those that may go on now from the waiting to the active. The lock is held."""
+        """Activate the waiting runs that can proceed. The caller must hold the lock."""
         table = self.table
         waiting, table.waiting = table.waiting, []
         for access, entered in waiting:

@@ -1,4 +1,4 @@
-"""Kernels as data: what computes an op, without where or how it is launched."""
+"""Kernels as data: the computation of an op, without its device or its launch."""
 
 from gpugraph.kernel.failed_op import note_op as note_op, noted_op as noted_op
 from gpugraph.kernel.kernel_forms import (

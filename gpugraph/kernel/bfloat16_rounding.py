@@ -1,8 +1,8 @@
-"""Kernels of float32 on bfloat16: inputs are widened, results rounded once, to the nearest even.
+"""Runs float32 kernels on bfloat16: inputs are widened, results rounded once, to the nearest even.
 
-A kernel that computes knows nothing of bfloat16. Its inputs of it become float32, which loses
-nothing; it runs on those, and what it wrote is rounded. So a sum or a product is added up in
-float32, and a formula of many operations is rounded at its end only.
+Kernels that compute do not handle bfloat16. Their bfloat16 inputs are converted to float32, which
+is exact; the kernel runs on float32, and its outputs are rounded. So a sum or a product accumulates
+in float32, and a formula of many operations is rounded only at its end.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Bind = Callable[[Any, Sequence[Any]], Run]
 
 
 def has_bfloat16(context: Any) -> bool:
-    """Whether the op of a `KernelContext` has an input or an output of bfloat16."""
+    """Return whether the op of a `KernelContext` has an input or an output of bfloat16."""
     for dtype in (*context.input_types, *context.output_types):
         if dtype.base_dtype is bfloat16:
             return True
@@ -30,11 +30,12 @@ def has_bfloat16(context: Any) -> bool:
 def bind_widened(
     bind: Bind, context: Any, arrays: Sequence[Any], writes: Sequence[int], dynamic: bool
 ) -> Run:
-    """The callable of a kernel that `bind` binds to float32 in place of bfloat16.
+    """Return the callable of a kernel that `bind` binds to float32 in place of bfloat16.
 
-    context: the `KernelContext`. writes: the inputs that the kernel writes, beside its outputs, the
-    last of `arrays`. dynamic: it returns its outputs. Arrays with the same memory share one array
-    of float32, so that an output in the memory of an input is so for the kernel too.
+    context: the `KernelContext`. writes: the inputs that the kernel writes, beside its outputs,
+    which are the last of `arrays`. dynamic: the kernel returns its outputs. Arrays with the same
+    memory share one array of float32, so that the kernel also sees an output that is in the memory
+    of an input.
     """
     wide = _Widened(context)
     widened = [wide.array(array) for array in arrays]
@@ -61,7 +62,7 @@ def bind_widened(
 
 
 def _as_declared(arrays: Sequence[Any], types: Sequence[DType]) -> list[Any]:
-    """The arrays that a kernel returned, rounded where they are to be bfloat16."""
+    """Round the arrays that a kernel returned, where their declared dtype is bfloat16."""
     return [
         np.asarray(array).astype(BFLOAT16) if dtype.base_dtype is bfloat16 else array
         for array, dtype in zip(arrays, types)
@@ -69,7 +70,7 @@ def _as_declared(arrays: Sequence[Any], types: Sequence[DType]) -> list[Any]:
 
 
 def _type(dtype: DType) -> DType:
-    """float32 for bfloat16 and for references to it; other dtypes as they are."""
+    """Return float32 for bfloat16 and for references to it, and other dtypes unchanged."""
     return float32 if dtype.base_dtype is bfloat16 else dtype
 
 
@@ -95,7 +96,7 @@ class _Widened:
         return getattr(self._context, name)
 
     def array(self, array: Any) -> Any:
-        """The array of float32 for one of bfloat16; other arrays as they are."""
+        """Return the float32 array for a bfloat16 array, and other arrays unchanged."""
         if not is_bfloat16(array.dtype):
             return array
         key = array.ctypes.data, array.shape, array.strides
@@ -104,6 +105,6 @@ class _Widened:
         return self._wide[key]
 
     def value(self, index: int) -> Any:
-        """The array of host input `index`."""
+        """Return the array of host input `index`, with float32 for bfloat16."""
         array = self._context.value(index)
         return array.astype(np.float32) if is_bfloat16(array.dtype) else array

@@ -1,16 +1,16 @@
-"""Kernels as data: what computes an op on one device type.
+"""Kernels as data: the computation of an op on one device type.
 
     Call         a Python function over NumPy arrays that writes its outputs
     Elementwise  a C expression of x, y, z (the inputs) that gives one output element
-    Reduction    a C expression that combines two elements, with a start and a last step
+    Reduction    a C expression that combines two elements, with an initial value and a last step
     Source       launches of functions in a CUDA file of `kernels/`
-    Sized        the same where the outputs' sizes depend on values: launches that find the sizes,
+    Sized        the same for outputs whose sizes depend on values: launches that find the sizes,
                  then launches that fill the outputs
 
 A device binds a kernel to its arrays, which gives the callable of a step (`Device.bind`). Every
 kernel in C or CUDA C carries its reference, a `Call` that computes the same with NumPy: host
-devices run it, and tests compare the other kernel with it. What an op declares for native code,
-which fuses several ops, is in `native_forms`.
+devices run it, and tests compare the other kernel with it. The declarations for native code,
+which fuses several ops, are in `native_forms`.
 """
 
 from __future__ import annotations
@@ -29,22 +29,25 @@ class Call(NamedTuple):
     """A NumPy kernel: a Python function that writes the outputs, in one of two forms.
 
     `function(*inputs, *outputs)` is called in each run. `make(context, *inputs, *outputs)` is
-    called once, when the arrays are bound, and returns a callable without arguments for each run:
-    what follows from sizes and attrs is computed once.
+    called once, when the arrays are bound, and returns a callable without arguments for each run,
+    so that everything that follows from sizes and attrs is computed once.
 
-    Host inputs are not among the arguments: `context.value` reads them. dynamic: the outputs'
-    sizes depend on the inputs' values; the outputs are not arguments, the call returns them. late:
-    host inputs are arguments, as arrays in host memory, because their values come during a run
-    (the index of an element, the handle of a TensorArray). waits: it may wait for other runs, or
-    for ever, since it calls the user's functions; variables are free meanwhile. Such a kernel is
-    dynamic; its inputs are copies, and several of a run may be called at the same time. gives_up:
-    such a kernel looks itself whether its run goes on (`check_run`), as ops on queues do: it needs
-    no thread that a run could leave behind.
+    Host inputs are not among the arguments: `context.value` reads them. The flags:
 
-    Arrays of bfloat16 are arguments as float32; outputs, and the inputs numbered in `writes`, are
-    rounded after the call (`bfloat16_rounding`). direct: the arguments are the arrays themselves,
-    for kernels that only move elements. `op` sets `direct` and `writes` for the kernels of a
-    declaration.
+    dynamic: the outputs' sizes depend on the inputs' values; the outputs are not arguments, the
+      call returns them.
+    late: host inputs are arguments, as arrays in host memory, because their values come during a
+      run (the index of an element, the handle of a TensorArray).
+    waits: it may wait for other runs, or forever, since it calls the user's functions; variables
+      are not locked meanwhile. Such a kernel is dynamic; its inputs are copies, and several of a
+      run may be called at the same time.
+    gives_up: such a kernel checks itself whether its run goes on (`check_run`), as ops on queues
+      do, so it needs no thread that a run could leave behind.
+    direct: the arguments are the arrays themselves, for kernels that only move elements. Otherwise
+      arrays of bfloat16 are passed as float32; outputs, and the inputs numbered in `writes`, are
+      rounded after the call (`bfloat16_rounding`).
+
+    `op` sets `direct` and `writes` for the kernels of a declaration.
     """
 
     function: Callable[..., Any] | None = None
@@ -57,13 +60,13 @@ class Call(NamedTuple):
     writes: tuple[int, ...] = ()
 
     def bind(self, context: KernelContext, arrays: Sequence[Any]) -> Callable[[], Any]:
-        """The callable of each run for these arrays: inputs, then outputs."""
+        """Return the callable of each run for these arrays: inputs, then outputs."""
         if not self.direct and has_bfloat16(context):
             return bind_widened(self._bind, context, arrays, self.writes, self.dynamic)
         return self._bind(context, arrays)
 
     def is_plain(self, signature: Signature) -> bool:
-        """Whether `bind` gives the function of the arrays, and no more."""
+        """Return whether `bind` returns just a call of the function with the arrays."""
         return self.make is None and (self.direct or not has_bfloat16(signature))
 
     def _bind(self, context: KernelContext, arrays: Sequence[Any]) -> Callable[[], Any]:
@@ -77,7 +80,7 @@ class Elementwise(NamedTuple):
     """A C expression for one output element, of the inputs `x`, `y`, `z`, whose type is `T`.
 
     `(U)` converts to the output's type. float16 is computed in float32, and rounded at the end and
-    by `rounded(...)`: where the host's kernel rounds, so that both give the same.
+    by `rounded(...)`, which stands where the host's kernel rounds, so that both agree.
     """
 
     expression: str
@@ -85,7 +88,7 @@ class Elementwise(NamedTuple):
 
 
 class Reduction(NamedTuple):
-    """An expression `combine` of `a` and `b`, applied to the elements from `start` on.
+    """An expression `combine` of `a` and `b`, which reduces the elements, beginning with `start`.
 
     map: an expression of `x`, applied to each element first. finish: an expression of the result
     `a` and the number of elements `n`, applied last.
@@ -101,8 +104,8 @@ class Reduction(NamedTuple):
 class Source(NamedTuple):
     """Launches of functions in the CUDA file `kernels/<file>`, in order: `launches(signature)`.
 
-    It raises NotImplementedError, with the reason, for attrs, dtypes or shapes that the file has
-    no function for: then `host` runs on copies in host memory. optional: numbers of arrays (as in
+    It raises NotImplementedError, with the reason, for attrs, dtypes or shapes without a function
+    in the file; then `host` runs on copies in host memory. optional: numbers of arrays (as in
     `Arg`) that may be empty; if another array is empty, `host` runs. tensor_cores: the launches on
     GPUs with the tensor cores of tensor_core_mma.cuh; an empty sequence for other dtypes.
     """
@@ -117,14 +120,18 @@ class Source(NamedTuple):
 class Sized(NamedTuple):
     """Launches of functions in a CUDA file whose outputs' sizes depend on the inputs' values.
 
-    `measure(signature)`: the launches that come first. The host waits for the numbers that they
-    leave in the scratch memory `SIZES` (no numbers if there are no launches), and raises the error
-    of an error flag then. `shapes(signature, numbers)`: the outputs' shapes. `fill(signature,
-    numbers)`: the launches that fill them; the scratch memory of `measure` is unchanged. Inputs
-    may be empty. Each raises NotImplementedError, with the reason, where `host`, a dynamic `Call`,
-    is to run on copies in host memory. types: the dtypes that the attr `T`, if the op has one, may
-    have. known: the numbers if the outputs' shapes are static, so that the host does not wait;
-    None if they do not follow from the shapes.
+    measure(signature): the launches that come first. The host waits for the numbers that they
+      leave in the scratch memory `SIZES` (no numbers if there are no launches), and then raises the
+      error of a set error flag.
+    shapes(signature, numbers): the outputs' shapes.
+    fill(signature, numbers): the launches that fill the outputs; the scratch memory of `measure` is
+      unchanged.
+    types: the dtypes that the attr `T`, if the op has one, may have.
+    known: the numbers if the outputs' shapes are static, so that the host does not wait; None if
+      they do not follow from the shapes.
+
+    Inputs may be empty. Each function raises NotImplementedError, with the reason, if `host`, a
+    dynamic `Call`, is to run on copies in host memory instead.
     """
 
     file: str
@@ -140,12 +147,12 @@ Kernel = Call | Elementwise | Reduction | Source | Sized
 
 
 def with_reference(kernel: Kernel, change: Callable[[Call], Call]) -> Kernel:
-    """The kernel with its NumPy `Call` replaced by `change` of it."""
+    """Return the kernel with its NumPy `Call` replaced by `change` of it."""
     if isinstance(kernel, Call):
         return change(kernel)
     return kernel._replace(host=change(kernel.host))
 
 
 def reference(kernel: Kernel) -> Call:
-    """The NumPy `Call` that computes the same as the kernel."""
+    """Return the NumPy `Call` that computes the same as the kernel."""
     return kernel if isinstance(kernel, Call) else kernel.host

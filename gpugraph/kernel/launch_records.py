@@ -1,4 +1,4 @@
-"""A launch of a CUDA function, and what it takes as arguments."""
+"""A launch of a CUDA function, and the kinds of its arguments."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ SIZES = "sizes"
 
 
 class Arg(int):
-    """An argument that is an array: its number among the inputs (without host inputs), then the
+    """An array argument. Its value is its number among the inputs (without host inputs), then the
     outputs."""
 
 
 class Scratch(NamedTuple):
-    """An argument that is memory for `size` elements; equal names in a kernel share the memory."""
+    """A scratch memory argument of `size` elements; equal names in a kernel share the memory."""
 
     name: str
     size: int
@@ -26,7 +26,7 @@ class Scratch(NamedTuple):
 
 
 class ErrorFlag(str):
-    """An argument `int *`: a kernel that meets bad input sets it to 1, and the run then ends in
+    """An argument `int *`. A kernel sets it to 1 on bad input, and the run then ends in an
     InvalidArgumentError with this string as its message."""
 
 
@@ -35,20 +35,20 @@ class DeviceState(Protocol):
 
     @property
     def array(self) -> Any:
-        """The numbers, as an array of the device."""
+        """Return the numbers as an array of the device."""
 
     def read(self) -> Any:
-        """The numbers on the host, after all that is enqueued on the device."""
+        """Return the numbers on the host, after all work that is enqueued on the device."""
 
     def write(self, value: Any) -> None:
-        """Replaces the numbers."""
+        """Replace the numbers."""
 
 
 class MovableState(Protocol):
-    """A state of numbers, which may lie in a device's memory instead of the host's."""
+    """A state of numbers, which may be in a device's memory instead of the host's."""
 
     def move(self, device: str, put: Callable[[Any], DeviceState]) -> DeviceState:
-        """The numbers on `device`, moved there by `put` if they are on the host.
+        """Return the numbers on `device`, after moving them there by `put` if they are on the host.
         NotImplementedError, with the reason, if they are on another device."""
 
 

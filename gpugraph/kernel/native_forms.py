@@ -1,11 +1,12 @@
-"""What an op declares, beside its kernels, for native code and for fused kernels on GPUs.
+"""The declarations of an op, beside its kernels, for native code and for fused kernels on GPUs.
 
 Decomposition       the op as elementwise expressions and reductions, which fuse with other ops
 ViewCopies          the op as copies from views to views
 MatrixProducts      the op as matrix products
 MatmulWithEpilogue  one matrix product with an epilogue: bias, addition, Relu
 CSource             a C function of `kernels/`
-RowSource           the same, to the bit, over arrays of several dtypes: indices and rows
+RowSource           the same, with bitwise equal results, over arrays of several dtypes: indices
+                    and rows
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from gpugraph.kernel.signature_and_context import Signature
 
 
 class Builder(Protocol):
-    """Builds a program value by value. A value is named by the number that its method returns."""
+    """Builds a program value by value. Each method returns the number of its new value."""
 
     def constant(self, value: Any, dtype: DType) -> int:
-        """A number that becomes part of the source."""
+        """Add a number that becomes part of the source."""
 
     def index(self, size: int, dtype: DType) -> int:
-        """The vector 0, 1, ... size - 1: the index of each element along the last axis."""
+        """Add the vector 0, 1, ... size - 1: the index of each element along the last axis."""
 
     def apply(
         self,
@@ -35,24 +36,24 @@ class Builder(Protocol):
         type: DType | None = None,
         fails: tuple[str, str] = ("", ""),
     ) -> int:
-        """An elementwise expression of values, which broadcast.
+        """Add an elementwise expression of values, which broadcast.
 
         dtype: of the result. type: the expression's `T`, by default the dtype of the last input.
-        fails: an expression of the same inputs, and a message; where the expression is true, the
-        run ends in InvalidArgumentError with that message.
+        fails: an expression of the same inputs, and a message; if the expression is true for an
+        element, the run ends in an InvalidArgumentError with that message.
         """
 
     def reduce(self, kernel: Reduction, value: int, axes: Sequence[int] | None = None) -> int:
-        """A reduction over axes of a value, which remain with size 1; by default over all axes."""
+        """Add a reduction over axes, which remain with size 1; by default over all axes."""
 
     def expand(self, value: int, shape: Sequence[int]) -> int:
-        """The value with this shape, which has further axes of size 1."""
+        """Add the value with this shape, which has further axes of size 1."""
 
     def shape(self, value: int) -> tuple[int, ...]:
-        """A value's shape."""
+        """Return a value's shape."""
 
     def dtype(self, value: int) -> DType:
-        """A value's dtype."""
+        """Return a value's dtype."""
 
 
 class Decomposition(NamedTuple):
@@ -60,9 +61,9 @@ class Decomposition(NamedTuple):
 
     `build(builder, signature, inputs)` returns the values of the op's outputs; for an op that
     writes variables, the values of the inputs that it writes, in the order of the inputs. `inputs`
-    are the values of all inputs but the host inputs, whose arrays are in the signature. A value's
-    shape may differ from its output's by axes of size 1. It raises NotImplementedError, with the
-    reason, for attrs or shapes that it has no expressions for.
+    are the values of all inputs except the host inputs, whose arrays are in the signature. A
+    value's shape may differ from its output's by axes of size 1. `build` raises
+    NotImplementedError, with the reason, for attrs or shapes without expressions.
     """
 
     build: Callable[[Builder, Signature, Sequence[int]], Sequence[int]]
@@ -70,27 +71,28 @@ class Decomposition(NamedTuple):
 
 class ViewCopies(NamedTuple):
     """An op that only copies: `views(signature, *inputs, *outputs)` returns (source, target) pairs
-    of NumPy arrays. A source is a view of these arrays or a number of the same dtype; it is
-    broadcast to its target, a view, in order. Host inputs are not arguments, as in a `Call`."""
+    of NumPy arrays. A source is a view of these arrays or a number of the same dtype. It is
+    broadcast to its target, a view; the copies are done in order. Host inputs are not arguments, as
+    in a `Call`."""
 
     views: Callable[..., Sequence[tuple[Any, Any]]]
 
 
 class MatrixProducts(NamedTuple):
-    """An op that is matrix products: `matrices(signature, *inputs, *outputs)` returns triples
-    (a, b, out) of views of these arrays with equal leading axes, for out = a @ b."""
+    """An op that consists of matrix products: `matrices(signature, *inputs, *outputs)` returns
+    triples (a, b, out) of views of these arrays with equal leading axes, for out = a @ b."""
 
     matrices: Callable[..., Sequence[tuple[Any, Any, Any]]]
 
 
 SUMMED_AT_ONCE = 256
-"""Of how many products the sum is whole in registers, so that what is added to it may lie where the
-result goes: GG_MATMUL_DEPTH of kernels/host/host_matmul.h."""
+"""The number of products that are summed completely in registers, so that an addend may be in the
+memory of the result: GG_MATMUL_DEPTH of kernels/host/host_matmul.h."""
 
 
 class Epilogue(NamedTuple):
-    """What is done to a matrix product before it is stored: + bias, a vector along the last axis;
-    + addend, of the product's shape; then, with `relu`, negative elements become 0."""
+    """The last operations on a matrix product, before it is stored: + bias, a vector along the last
+    axis; + addend, of the product's shape; then, with `relu`, negative elements become 0."""
 
     bias: Any = None
     addend: Any = None
@@ -98,7 +100,7 @@ class Epilogue(NamedTuple):
 
 
 class MatmulWithEpilogue(NamedTuple):
-    """An op that is one `MatrixProducts` triple with an epilogue, on GPUs as one kernel:
+    """An op that is one `MatrixProducts` triple with an epilogue, on GPUs as one kernel.
     `epilogue(signature, *inputs, *outputs)` returns it, as views of the arrays."""
 
     products: MatrixProducts
@@ -111,11 +113,11 @@ def _as_they_are(_: Signature) -> Mapping[int, tuple[int, ...]]:
 
 class CSource(NamedTuple):
     """The C function `function` of the file `kernels/<file>`. Its arguments are the arrays'
-    addresses and the integers that `parameters(signature)` returns. That raises
-    NotImplementedError, with the reason, for attrs or shapes that the function does not compute.
+    addresses and the integers that `parameters(signature)` returns. `parameters` raises
+    NotImplementedError, with the reason, for attrs or shapes that the function does not support.
 
-    turned(signature): for arrays, by their numbers among inputs and output, the axes in the order
-    in which the function takes them, where that is another one.
+    turned(signature): for arrays that the function takes transposed, the order of their axes, by
+    their numbers among inputs and output.
     """
 
     file: str
@@ -131,16 +133,16 @@ def _no_macros(_: Signature) -> Mapping[str, str]:
 class RowSource(NamedTuple):
     """The C function `function` of the file `kernels/<file>`, over arrays of several dtypes.
 
-    It gives the numbers of the NumPy kernel, to the bit unless `is_exact` is false. Where it
-    refuses its input, having written nothing, the NumPy kernel runs, and raises its error.
+    Its results are bitwise those of the NumPy kernel unless `is_exact` is false. If it refuses its
+    input, it has written nothing; the NumPy kernel then runs and raises its error.
 
     parameters(signature): the integers that it takes. NotImplementedError, with the reason, for
-    attrs, dtypes or shapes that it does not compute. element: the array whose dtype the file is
+    attrs, dtypes or shapes that it does not support. element: the array whose dtype the file is
     compiled for, float32, float64, int32 or int64; None for a function that only moves bytes.
-    macros(signature): C macros by name; their text may be of functions that are not exact
+    macros(signature): C macros by name; their text may call functions that are not exact
     (`EXPENSIVE`). sizes: for an op whose outputs' sizes depend on values: `sizes(signature,
-    *inputs)` returns their largest shapes. The function's last array then is one int64, in which
-    it leaves how many rows the outputs numbered in `counted` have. takes_empty: whether arrays may
+    *inputs)` returns their largest shapes. The function's last array then is one int64, in which it
+    stores the number of rows of the outputs numbered in `counted`. takes_empty: whether arrays may
     be empty.
     """
 

@@ -1,4 +1,4 @@
-"""What is known of one node before it has arrays, as a record."""
+"""The static properties of one node before it has arrays, as a record."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gpugraph.base.dtypes import DType
 
 @dataclass(slots=True)
 class NodeSignature:
-    """The `Signature` of a node whose shapes are known. `host_values`: of its host inputs."""
+    """The `Signature` of a node with known shapes. `host_values`: of its host inputs."""
 
     name: str
     attrs: Mapping[str, Any]
@@ -22,9 +22,9 @@ class NodeSignature:
     host_values: Mapping[int, Any]
 
     def value(self, index: int) -> Any:
-        """The array of host input `index`."""
+        """Return the array of host input `index`."""
         return self.host_values[index]
 
     def device_inputs(self) -> list[int]:
-        """The inputs that are not on the host."""
+        """Return the inputs that are not on the host."""
         return [index for index in range(len(self.input_types)) if index not in self.host_values]

@@ -1,17 +1,17 @@
-"""Allocation traces: what was allocated and freed, in order; written, read, and replayed.
+"""Allocation traces: allocations and frees in order, which can be written, read and replayed.
 
     trace = AllocationTrace.of_lifetimes(lifetimes)     or a RecordingAllocator's `trace`
     for row in compare(trace): print(row.policy, row.peak_bytes)
 
-A replay says how much memory a policy needs for the same requests:
+A replay computes how much memory a policy needs for the same requests:
 
-  bound         the most bytes that are live at a time: no policy needs less
-  arena         offsets planned beforehand, from when each buffer lives
+  bound         the maximum of live bytes: no policy needs less
+  arena         offsets planned in advance from the lifetimes
   BFC           TensorFlow's allocator, buffer by buffer, in one region: its last byte in use
   size classes  blocks of four sizes per power of two, each kept for the next request of its class,
                 as allocators with a cache of blocks do
 
-A trace is text: a line `+ID BYTES` for each allocation and `-ID` for each that is freed.
+A trace is text: a line `+ID BYTES` for each allocation and `-ID` for each free.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from gpugraph.memory.sub_allocator import FakeSubAllocator
 
 
 class Event(NamedTuple):
-    """Buffer `buffer` is allocated with so many bytes, or, where that is None, freed."""
+    """Buffer `buffer` is allocated with `num_bytes` bytes, or freed if that is None."""
 
     buffer: int
     num_bytes: int | None
@@ -37,8 +37,8 @@ class Event(NamedTuple):
 class AllocationTrace:
     """Allocations and frees in their order.
 
-    InvalidArgumentError for a buffer that is allocated twice at a time, freed without being
-    allocated, or of a negative size; it names the event's number, from 0.
+    InvalidArgumentError for a buffer that is allocated while it is live, freed without being
+    allocated, or of a negative size; the message has the event's number, from 0.
     """
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
@@ -49,7 +49,7 @@ class AllocationTrace:
 
     @classmethod
     def of_lifetimes(cls, lifetimes: Sequence[Lifetime]) -> AllocationTrace:
-        """The events of buffers: at each step those that begin, then those that end there."""
+        """Build the trace of some lifetimes: at each step first the allocations, then the frees."""
         begins = [(life.first, 0, number) for number, life in enumerate(lifetimes)]
         ends = [(life.last, 1, number) for number, life in enumerate(lifetimes)]
         return cls(
@@ -59,7 +59,7 @@ class AllocationTrace:
 
     @classmethod
     def parse(cls, text: str) -> AllocationTrace:
-        """The trace of a text. InvalidArgumentError, with the line, for one that is none."""
+        """Parse a trace. InvalidArgumentError, with the line, for malformed text."""
         events = []
         for number, line in enumerate(text.splitlines(), 1):
             sign, numbers = line[:1], line[1:].split()
@@ -72,14 +72,14 @@ class AllocationTrace:
         return cls(events)
 
     def text(self) -> str:
-        """The trace as text, for `parse`."""
+        """Return the trace as text, for `parse`."""
         return "".join(
             f"-{buffer}\n" if num_bytes is None else f"+{buffer} {num_bytes}\n"
             for buffer, num_bytes in self.events
         )
 
     def add(self, event: Event) -> None:
-        """Adds an event at the end."""
+        """Append an event."""
         is_live = event.buffer in self._live
         if is_live == (event.num_bytes is not None) or (event.num_bytes or 0) < 0:
             raise invalid_argument(
@@ -90,9 +90,11 @@ class AllocationTrace:
         self.events.append(event)
 
     def lifetimes(self) -> list[Lifetime]:
-        """When each buffer lives, in steps of one allocation; those that stay live to the end."""
+        """Return the lifetime of each buffer, in steps of one allocation; unfreed ones end with the
+        trace.
+        """
         lifetimes: list[Lifetime] = []
-        live: dict[int, int] = {}  # buffer to its number
+        live: dict[int, int] = {}  # buffer -> its number
         step = 0
         for buffer, num_bytes in self.events:
             if num_bytes is None:
@@ -108,7 +110,7 @@ class AllocationTrace:
 
 
 class PolicyPeak(NamedTuple):
-    """The bytes that a policy needs for a trace, and how many times the bound that is."""
+    """The bytes that a policy needs for a trace, and their ratio to the bound."""
 
     policy: str
     peak_bytes: int
@@ -116,7 +118,7 @@ class PolicyPeak(NamedTuple):
 
 
 def compare(trace: AllocationTrace) -> list[PolicyPeak]:
-    """The bytes that each policy needs for a trace, the bound first."""
+    """Return the bytes that each policy needs for a trace, the bound first."""
     lifetimes = trace.lifetimes()
     bound = lower_bound(lifetimes)
     peaks = [
@@ -129,7 +131,7 @@ def compare(trace: AllocationTrace) -> list[PolicyPeak]:
 
 
 def comparison_table(trace: AllocationTrace) -> str:
-    """`compare` as lines of text."""
+    """Return the result of `compare` as lines of text."""
     return "\n".join(
         f"{row.policy:<13}{human_readable_bytes(row.peak_bytes):>12}{row.of_bound:8.3f}"
         for row in compare(trace)
@@ -137,7 +139,7 @@ def comparison_table(trace: AllocationTrace) -> str:
 
 
 def replay_bfc(trace: AllocationTrace) -> int:
-    """How far into one region without end a BFC allocator has a chunk in use."""
+    """Return the last byte that a BFC allocator ever has in use in one unlimited region."""
     allocator = BFCAllocator(FakeSubAllocator(base=0), 1 << 62, "replay")
     addresses: dict[int, int | None] = {}
     used = 0
@@ -152,7 +154,7 @@ def replay_bfc(trace: AllocationTrace) -> int:
 
 
 def replay_size_classes(trace: AllocationTrace) -> int:
-    """The memory of an allocator that keeps freed blocks by class, and never gives them back."""
+    """Return the memory of an allocator that keeps freed blocks by class and never returns them."""
     held = 0
     free: Counter[int] = Counter()
     class_of: dict[int, int] = {}
@@ -169,7 +171,9 @@ def replay_size_classes(trace: AllocationTrace) -> int:
 
 
 def size_class(num_bytes: int) -> int:
-    """The block for a request: a multiple of 256 bytes, of at most three significant bits."""
+    """Return the block size for a request: a multiple of 256 bytes, of at most three significant
+    bits.
+    """
     size = -(-num_bytes // 256) * 256
     unit = max(1 << max(size.bit_length() - 3, 0), 256)
     return -(-size // unit) * unit

@@ -3,14 +3,14 @@
 An allocator hands out ranges of bytes by their addresses, integers of its own memory space; it
 never reads or writes the memory. The rules for every allocator:
 
-- A request for zero bytes, one that cannot be met and one of 2**63 bytes or more return None.
+- A request returns None if it is for zero bytes, for 2**63 bytes or more, or cannot be met.
   A negative size raises InvalidArgumentError.
-- Freeing None does nothing. An address that is unknown to the allocator, or freed already, raises
-  InvalidArgumentError with the allocator's name and the address.
+- Freeing None does nothing. Freeing an address that is unknown to the allocator, or freed already,
+  raises InvalidArgumentError with the allocator's name and the address.
 - Every method may be called from any thread, and `deallocate_raw` even from a finalizer that the
   garbage collector runs in the middle of another call.
 
-`retry` and `optional` decide what a failure means. By default it is final and reported at once.
+`retry` and `optional` decide how a failure is treated. By default it is final and reported at once.
 With `retry` the allocator may first wait for another thread to free memory. With `optional` the
 caller has an alternative (scratch space that makes a kernel faster), so little is logged.
 """
@@ -44,8 +44,8 @@ class LiveAllocation(NamedTuple):
     allocation_id: int
 
 
-class Holder(Protocol):
-    """What owns an allocation: its address, or None."""
+class AddressHolder(Protocol):
+    """The owner of an allocation, with its address or None."""
 
     address: int | None
 
@@ -62,77 +62,79 @@ class Allocator(ABC):
     def allocate_raw(
         self, num_bytes: int, *, retry: bool = False, optional: bool = False
     ) -> int | None:
-        """The address of at least `num_bytes` free bytes, aligned to 64 or more, or None."""
+        """Return the address of at least `num_bytes` free bytes, aligned to 64 or more, or None."""
 
     @abstractmethod
     def deallocate_raw(self, address: int | None) -> None:
-        """Frees a range by the address that `allocate_raw` returned."""
+        """Free a range by the address that `allocate_raw` returned."""
 
-    def allocate_for(self, holder: Holder, num_bytes: int, *, optional: bool = False) -> bool:
-        """As `allocate_raw`, with the address in `holder`; False where there is none.
+    def allocate_for(
+        self, holder: AddressHolder, num_bytes: int, *, optional: bool = False
+    ) -> bool:
+        """Allocate as `allocate_raw` does, and store the address in `holder`; return False on
+        failure.
 
-        An allocator that overrides it leaves no moment in which an exception could lose the
-        address.
+        Overrides leave no moment in which an exception could lose the address.
         """
         holder.address = self.allocate_raw(num_bytes, optional=optional)
         return holder.address is not None
 
-    def deallocate_for(self, holder: Holder) -> None:
-        """Frees the range that `holder` has, which has none from then on."""
+    def deallocate_for(self, holder: AddressHolder) -> None:
+        """Free the range of `holder`, and clear its address."""
         address, holder.address = holder.address, None
         self.deallocate_raw(address)
 
     @property
     def tracks_allocation_sizes(self) -> bool:
-        """Whether the allocator knows the sizes and ids of live allocations."""
+        """Whether the allocator tracks the sizes and ids of live allocations."""
         return False
 
     def requested_size(self, address: int) -> int:
-        """The bytes requested. Raises FailedPreconditionError if sizes are not tracked."""
+        """Return the bytes requested. Raises FailedPreconditionError if sizes are not tracked."""
         raise FailedPreconditionError.of_no_node(
             f"Allocator ({self.name}) keeps no sizes: the one of {address:#x} is not known."
         )
 
     def allocated_size(self, address: int) -> int:
-        """The bytes handed out, at least those requested. Raises as `requested_size`."""
+        """Return the bytes handed out, at least those requested. Raises as `requested_size`."""
         return self.requested_size(address)
 
     def allocation_id(self, address: int) -> int:
-        """The number of the allocation, from 1 in order; 0 if they are not numbered."""
+        """Return the number of the allocation, from 1 in order; 0 if they are not numbered."""
         return 0
 
     def get_stats(self) -> AllocatorStats:
-        """A copy of the counters; all zero if none are kept."""
+        """Return a copy of the counters; all zero if none are kept."""
         return AllocatorStats()
 
     def clear_stats(self) -> None:  # noqa: B027, meant to be empty
-        """Restarts the counts of allocations and peaks; does nothing if none are kept."""
+        """Restart the counts of allocations and peaks; do nothing if none are kept."""
 
     def host_region(self, address: int) -> HostRegion:
-        """The host buffer that holds `address`.
+        """Return the host buffer that holds `address`.
 
         Raises FailedPreconditionError if the memory is not the host's.
         """
         raise FailedPreconditionError.of_no_node(
-            f"The memory of allocator ({self.name}) is no host memory: "
+            f"The memory of allocator ({self.name}) is not host memory: "
             f"{address:#x} cannot be viewed."
         )
 
     def live_allocations(self) -> list[LiveAllocation]:
-        """The ranges in use, by address; empty if they are not tracked."""
+        """Return the ranges in use, by address; empty if they are not tracked."""
         return []
 
     def largest_free_chunk(self) -> int | None:
-        """The largest hole in bytes, or None if it is unknown."""
+        """Return the size of the largest hole in bytes, or None if it is unknown."""
         return None
 
     def dump_memory_log(self, num_bytes: int) -> str:
-        """A report of many lines on why `num_bytes` could not be allocated."""
+        """Return a report of many lines on the failure to allocate `num_bytes`."""
         return f"Allocator ({self.name}), Stats: \n{self.get_stats().debug_string()}"
 
 
 class AllocatorWrapper(Allocator):
-    """An allocator on top of another: everything passes through unless overridden."""
+    """An allocator on top of another: it forwards all calls unless overridden."""
 
     def __init__(self, allocator: Allocator) -> None:
         self._inner = allocator
@@ -150,11 +152,11 @@ class AllocatorWrapper(Allocator):
     def allocate_raw(
         self, num_bytes: int, *, retry: bool = False, optional: bool = False
     ) -> int | None:
-        """Allocates from the inner allocator."""
+        """Allocate from the inner allocator."""
         return self._inner.allocate_raw(num_bytes, retry=retry, optional=optional)
 
     def deallocate_raw(self, address: int | None) -> None:
-        """Frees to the inner allocator."""
+        """Free to the inner allocator."""
         self._inner.deallocate_raw(address)
 
     @property
@@ -163,44 +165,44 @@ class AllocatorWrapper(Allocator):
         return self._inner.tracks_allocation_sizes
 
     def requested_size(self, address: int) -> int:
-        """The bytes requested, by the inner allocator."""
+        """Return the inner allocator's number of bytes requested."""
         return self._inner.requested_size(address)
 
     def allocated_size(self, address: int) -> int:
-        """The bytes handed out, by the inner allocator."""
+        """Return the inner allocator's number of bytes handed out."""
         return self._inner.allocated_size(address)
 
     def allocation_id(self, address: int) -> int:
-        """The number of the allocation, by the inner allocator."""
+        """Return the inner allocator's number of the allocation."""
         return self._inner.allocation_id(address)
 
     def get_stats(self) -> AllocatorStats:
-        """The inner allocator's counters."""
+        """Return the inner allocator's counters."""
         return self._inner.get_stats()
 
     def clear_stats(self) -> None:
-        """Restarts the inner allocator's counters."""
+        """Restart the inner allocator's counters."""
         self._inner.clear_stats()
 
     def host_region(self, address: int) -> HostRegion:
-        """The host buffer that holds `address`, by the inner allocator."""
+        """Return the inner allocator's host buffer that holds `address`."""
         return self._inner.host_region(address)
 
     def live_allocations(self) -> list[LiveAllocation]:
-        """The ranges in use, by the inner allocator."""
+        """Return the inner allocator's ranges in use."""
         return self._inner.live_allocations()
 
     def largest_free_chunk(self) -> int | None:
-        """The inner allocator's largest hole."""
+        """Return the size of the inner allocator's largest hole."""
         return self._inner.largest_free_chunk()
 
     def dump_memory_log(self, num_bytes: int) -> str:
-        """The inner allocator's report."""
+        """Return the inner allocator's report."""
         return self._inner.dump_memory_log(num_bytes)
 
 
 def validate_num_bytes(name: str, num_bytes: int) -> bool:
-    """Whether a request is worth trying: False for zero and for 2**63 and more.
+    """Return whether a request can be met at all: False for zero and for 2**63 and more.
 
     Raises InvalidArgumentError for a negative size.
     """
@@ -212,7 +214,7 @@ def validate_num_bytes(name: str, num_bytes: int) -> bool:
 
 
 def unknown_address(name: str, wanted: str, address: object) -> InvalidArgumentError:
-    """The error for an address that is not in use; `wanted` is the request, for the message."""
+    """Return the error for an address that is not in use; `wanted` names the request in it."""
     shown = f"{address:#x}" if isinstance(address, int) else repr(address)
     return invalid_argument(
         f"Allocator ({name}) was asked {wanted} {shown}, "

@@ -1,10 +1,10 @@
-"""Adaptors: allocators over allocators, which record, log or refuse. They stack in any order.
+"""Adaptors: allocators over allocators that record, log or refuse. They stack in any order.
 
-    LimitingAllocator    refuses what would exceed a limit          (limiting_allocator.py)
+    LimitingAllocator    refuses requests beyond a limit            (limiting_allocator.py)
     TrackingAllocator    statistics of one consumer                 (tracking_allocator.py)
-    RecordingAllocator   the trace of what is allocated and freed, to be replayed
+    RecordingAllocator   a trace of allocations and frees, for replay
     LoggingAllocator     a line of the log for each call
-    FailingAllocator     refuses by choice, as an allocator without memory does
+    FailingAllocator     refuses chosen requests, as an allocator without memory does
 
 They are in the manner of RMM's. Addresses are those of the allocator below.
 """
@@ -23,7 +23,7 @@ _logger = logging.getLogger(__name__)
 
 
 class RecordingAllocator(AllocatorWrapper):
-    """Records what is allocated and freed, in `trace`. Buffers are numbered from 1."""
+    """Records allocations and frees in `trace`. Buffers are numbered from 1."""
 
     def __init__(self, allocator: Allocator) -> None:
         super().__init__(allocator)
@@ -35,7 +35,7 @@ class RecordingAllocator(AllocatorWrapper):
     def allocate_raw(
         self, num_bytes: int, *, retry: bool = False, optional: bool = False
     ) -> int | None:
-        """As the inner allocator; what it refuses is not recorded."""
+        """Allocate from the inner allocator; failures are not recorded."""
         address = self._inner.allocate_raw(num_bytes, retry=retry, optional=optional)
         if address is not None:
             with self._lock:
@@ -45,7 +45,7 @@ class RecordingAllocator(AllocatorWrapper):
         return address
 
     def deallocate_raw(self, address: int | None) -> None:
-        """As the inner allocator. InvalidArgumentError for what was not allocated by this one."""
+        """Free to the inner allocator. InvalidArgumentError for an allocation made elsewhere."""
         if address is None:
             return
         with self._lock:
@@ -57,7 +57,7 @@ class RecordingAllocator(AllocatorWrapper):
 
 
 class LoggingAllocator(AllocatorWrapper):
-    """Logs each call and its outcome, by `log` (a logger's `info` if none is given)."""
+    """Logs each call and its outcome with `log`, by default a logger's `info`."""
 
     def __init__(self, allocator: Allocator, log: Callable[[str], object] = _logger.info) -> None:
         super().__init__(allocator)
@@ -66,14 +66,14 @@ class LoggingAllocator(AllocatorWrapper):
     def allocate_raw(
         self, num_bytes: int, *, retry: bool = False, optional: bool = False
     ) -> int | None:
-        """As the inner allocator."""
+        """Allocate from the inner allocator."""
         address = self._inner.allocate_raw(num_bytes, retry=retry, optional=optional)
         place = "refused" if address is None else f"at {address:#x}"
         self._log(f"{self.name} allocate {num_bytes} {place}")
         return address
 
     def deallocate_raw(self, address: int | None) -> None:
-        """As the inner allocator."""
+        """Free to the inner allocator."""
         self._inner.deallocate_raw(address)
         if address is not None:
             self._log(f"{self.name} free at {address:#x}")
@@ -90,7 +90,7 @@ class FailingAllocator(AllocatorWrapper):
     def allocate_raw(
         self, num_bytes: int, *, retry: bool = False, optional: bool = False
     ) -> int | None:
-        """None where it is refused, else as the inner allocator."""
+        """Return None if the request is refused; otherwise allocate from the inner allocator."""
         number, self.num_requests = self.num_requests, self.num_requests + 1
         if self.refuses(number, num_bytes):
             return None
@@ -106,14 +106,14 @@ class FailingSubAllocator(SubAllocator):
         self.num_requests = 0
 
     def alloc(self, alignment: int, num_bytes: int) -> int | None:
-        """None where it is refused, else as the inner sub-allocator."""
+        """Return None if the request is refused; else allocate from the inner sub-allocator."""
         number, self.num_requests = self.num_requests, self.num_requests + 1
         return None if self.refuses(number, num_bytes) else self.inner.alloc(alignment, num_bytes)
 
     def free(self, address: int, num_bytes: int) -> None:
-        """As the inner sub-allocator."""
+        """Free to the inner sub-allocator."""
         self.inner.free(address, num_bytes)
 
     def region(self, address: int) -> HostRegion:
-        """As the inner sub-allocator."""
+        """Return the inner sub-allocator's region."""
         return self.inner.region(address)

@@ -1,9 +1,9 @@
 """The registry of factories of host memory allocators, by name and priority.
 
-The factory of the highest priority serves, among equals the one registered first. `get_allocator`
+The factory of the highest priority is used, among equals the one registered first. `get_allocator`
 creates its allocator once and always returns the same one; after that no factory may be added,
-since it might be preferred. `new_allocator` creates another one at each call, for a device with
-memory of its own.
+since it might have priority. `new_allocator` creates another one at each call, for a device with
+separate memory.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ class _Entry:
 
 
 class AllocatorRegistry:
-    """The process's factories; all methods are static in spirit and may be called by any thread."""
+    """The process's factories. All methods are class methods and thread-safe."""
 
     _entries: ClassVar[list[_Entry]] = []
     _lock: ClassVar[threading.RLock] = new_rlock()
 
     @classmethod
     def register(cls, name: str, priority: int, factory: AllocatorFactory) -> None:
-        """Adds a factory: a callable without arguments that returns a new Allocator.
+        """Add a factory: a callable without arguments that returns a new Allocator.
 
         Raises InvalidArgumentError for an empty name or a negative priority, AlreadyExistsError
         if one with both is registered, and FailedPreconditionError after `get_allocator`.
@@ -67,7 +67,7 @@ class AllocatorRegistry:
 
     @classmethod
     def unregister(cls, name: str, priority: int) -> None:
-        """Removes a factory, and with it the allocator that it created for `get_allocator`.
+        """Remove a factory, and with it the allocator that it created for `get_allocator`.
 
         If `get_allocator` returned that allocator, factories may be added again. Raises
         NotFoundError for a factory that is not registered.
@@ -82,8 +82,8 @@ class AllocatorRegistry:
 
     @classmethod
     def get_allocator(cls) -> Allocator:
-        """The allocator of this process, made at the first call. Raises NotFoundError if no
-        factory is registered."""
+        """Return the allocator of this process, created on the first call. Raises NotFoundError if
+        no factory is registered."""
         with cls._lock:
             entry = cls._best()
             if entry.allocator is None:
@@ -92,7 +92,7 @@ class AllocatorRegistry:
 
     @classmethod
     def new_allocator(cls) -> Allocator:
-        """A new allocator at each call. Raises NotFoundError if no factory is registered."""
+        """Return a new allocator at each call. Raises NotFoundError if no factory is registered."""
         with cls._lock:
             factory = cls._best().factory
         return factory()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class AllocatorStats:
-    """Counters of one allocator; every figure but `num_allocs` is in bytes, None is no limit."""
+    """Counters of one allocator; all figures except `num_allocs` are in bytes, None is no limit."""
 
     num_allocs: int = 0
     bytes_in_use: int = 0
@@ -23,7 +23,7 @@ class AllocatorStats:
     bytes_reservable_limit: int | None = None
 
     def record_alloc(self, num_bytes: int) -> None:
-        """Counts one allocation of `num_bytes`."""
+        """Count one allocation of `num_bytes`."""
         self.num_allocs += 1
         self.bytes_in_use += num_bytes
         if self.bytes_in_use > self.peak_bytes_in_use:
@@ -32,18 +32,18 @@ class AllocatorStats:
             self.largest_alloc_size = num_bytes
 
     def record_reserved(self, num_bytes: int) -> None:
-        """Counts `num_bytes` obtained from the layer below; negative if returned."""
+        """Count `num_bytes` obtained from the layer below; negative if returned."""
         self.bytes_reserved += num_bytes
         self.peak_bytes_reserved = max(self.peak_bytes_reserved, self.bytes_reserved)
 
     def clear(self) -> None:
-        """Restarts the counts: no allocations, and a peak of the bytes in use now."""
+        """Restart the counts: no allocations, and a peak of the bytes in use now."""
         self.num_allocs = 0
         self.peak_bytes_in_use = self.bytes_in_use
         self.largest_alloc_size = 0
 
     def debug_string(self) -> str:
-        """Five rows of text, the figures right-aligned; no limit shows as 0."""
+        """Return five rows of text, the figures right-aligned; no limit shows as 0."""
         rows = (
             ("Limit:", self.bytes_limit or 0),
             ("InUse:", self.bytes_in_use),
@@ -55,7 +55,7 @@ class AllocatorStats:
 
 
 def human_readable_bytes(num_bytes: int) -> str:
-    """Bytes as TensorFlow writes them: 512B, 1.5KiB, 1.00MiB, -2.00GiB."""
+    """Format bytes as TensorFlow does: 512B, 1.5KiB, 1.00MiB, -2.00GiB."""
     sign = "-" if num_bytes < 0 else ""
     magnitude = abs(num_bytes)
     if magnitude < 1024:

@@ -3,15 +3,15 @@
 The problem. Each buffer has a size and the interval of steps, inclusive on both ends, during
 which its bytes matter. Two buffers may share bytes if and only if their intervals do not
 intersect. Find offsets that keep the block small. (Exactly: dynamic storage allocation, which is
-NP-hard; no plan can be smaller than the bytes live at the busiest step, `lower_bound`.)
+NP-hard; no plan can be smaller than the maximum of live bytes over all steps, `lower_bound`.)
 
     step      0    1    2    3
     A 2 KiB   [=========]            offset 0
     B 1 KiB        [=========]       offset 2 KiB
     C 1 KiB                  [==]    offset 0, over A
 
-The policy. Several cheap plans are computed in turn; the smallest is taken, the first among equals,
-and the search ends as soon as a plan meets the lower bound:
+The policy. Several cheap plans are computed one after another, and the first of the smallest is
+used. The search stops as soon as a plan meets the lower bound:
 
 1. Scan by time: at each step the buffers that end are returned to a list of holes (ordered by size,
    adjacent holes joined). Then each buffer that begins, the largest first, gets the smallest hole
@@ -22,9 +22,9 @@ and the search ends as soon as a plan meets the lower bound:
    duration, and by duration. Each buffer gets the tightest gap among the buffers placed before
    that live at the same time. O(n * n), but these plans usually meet the bound on forward/backward
    graphs.
-4. While none comes within half a percent of the bound: the best of these orders with some large
-   buffers placed earlier, as often as `_SEARCH` allows; an order that is no worse is the next to be
-   changed.
+4. While no plan is within half a percent of the bound: the best of these orders with some large
+   buffers placed earlier, as often as `_SEARCH` allows. An order that is no worse becomes the next
+   one to be changed.
 
 Everything is deterministic: equal inputs give equal plans.
 """
@@ -53,18 +53,18 @@ class Lifetime(NamedTuple):
 
 
 class ArenaPlan(NamedTuple):
-    """Offsets in bytes, one for each lifetime in the order given, and the block's size in bytes."""
+    """Offsets in bytes, in the order of the lifetimes, and the block's size in bytes."""
 
     offsets: list[int]
     size: int
 
 
 def plan_offsets(lifetimes: Sequence[Lifetime], alignment: int = 64) -> ArenaPlan:
-    """Plans offsets such that buffers live at the same step never share a byte.
+    """Plan offsets such that buffers that are live at the same step never share a byte.
 
     Offsets and the block's size are multiples of `alignment` (bytes, a power of two); buffers of
     size zero get offset 0 and take no room. Raises InvalidArgumentError for a negative size, for
-    a lifetime that ends before it begins, and for an alignment that is no power of two.
+    a lifetime that ends before it begins, and for an alignment that is not a power of two.
     """
     if alignment < 1 or alignment & (alignment - 1):
         raise invalid_argument(f"An arena's alignment must be a power of two, not {alignment}.")
@@ -83,7 +83,7 @@ def plan_offsets(lifetimes: Sequence[Lifetime], alignment: int = 64) -> ArenaPla
 
 
 def lower_bound(lifetimes: Sequence[Lifetime]) -> int:
-    """The most bytes that are live at any one step: no plan can be smaller."""
+    """Return the maximum of live bytes over all steps: no plan can be smaller."""
     change: dict[int, int] = defaultdict(int)
     for size, first, last in lifetimes:
         change[first] += size
@@ -92,10 +92,10 @@ def lower_bound(lifetimes: Sequence[Lifetime]) -> int:
 
 
 def check_offsets(lifetimes: Sequence[Lifetime], plan: ArenaPlan) -> None:
-    """Raises InternalError, with the buffers' indices, if a plan is wrong.
+    """Raise InternalError, with the buffers' indices, if a plan is wrong.
 
-    It is wrong if it has another number of offsets than of lifetimes, if a buffer leaves the block,
-    or if two buffers that are live at the same step share bytes.
+    It is wrong if the numbers of offsets and lifetimes differ, if a buffer leaves the block, or if
+    two buffers that are live at the same step share bytes.
     """
     if len(plan.offsets) != len(lifetimes):
         raise _wrong(f"{len(lifetimes)} lifetimes but {len(plan.offsets)} offsets")
@@ -126,7 +126,9 @@ def _forget(
 def _check_neighbours(
     live: list[tuple[int, int]], i: int, lifetimes: Sequence[Lifetime], plan: ArenaPlan
 ) -> None:
-    """Compares a new buffer with the live buffers next below and above: these are disjoint."""
+    """Compare a new buffer with its nearest live buffers below and above; all live ones are
+    disjoint.
+    """
     start = plan.offsets[i]
     index = bisect_right(live, (start, i))
     for offset, other in live[max(0, index - 1) : index + 1]:
@@ -157,7 +159,7 @@ def _best_plan(buffers: _Buffers) -> ArenaPlan:
 
 
 def _candidates(buffers: _Buffers, bound: int) -> Iterator[ArenaPlan]:
-    """Plans in the order of the policy, each computed when it is needed."""
+    """Yield plans in the order of the policy, each computed when it is needed."""
     sizes, firsts, lasts = buffers
     count = len(sizes)
     if not count:
@@ -182,12 +184,12 @@ def _candidates(buffers: _Buffers, bound: int) -> Iterator[ArenaPlan]:
 def _search(
     buffers: _Buffers, bound: int, start: tuple[ArenaPlan, list[int]]
 ) -> Iterator[ArenaPlan]:
-    """Plans of orders that differ in the place of a few buffers from the best so far."""
+    """Yield plans whose orders differ from the best so far in the positions of a few buffers."""
     best, order = start
     large = [i for i in order if buffers.sizes[i] * _SMALL > bound]
     small = [i for i in order if buffers.sizes[i] * _SMALL <= bound]
     random = Random(len(order))
-    for _ in range(min(_MOST_ORDERS, _SEARCH // len(order) ** 2)):
+    for _ in range(min(_MAX_ORDERS, _SEARCH // len(order) ** 2)):
         if best.size <= _NEAR * bound:
             return
         changed = list(large)
@@ -200,9 +202,10 @@ def _search(
             best, large = plan, changed
 
 
-_SEARCH, _MOST_ORDERS, _NEAR, _SMALL = 2_000_000, 400, 1.005, 1_000
-"""Pairs of buffers that are compared in search of a better order; the most orders; the part of the
-bound from which a plan is good enough; the part of it of which a buffer goes into any gap."""
+_SEARCH, _MAX_ORDERS, _NEAR, _SMALL = 2_000_000, 400, 1.005, 1_000
+"""The budget of the search in pairs of buffers; the maximum number of orders; the multiple of the
+bound up to which a plan is good enough; a buffer smaller than the bound divided by the last number
+goes into any gap."""
 
 
 class _Holes:
@@ -217,7 +220,7 @@ class _Holes:
         self._start_of_end: dict[int, int] = {}  # end -> start
 
     def give(self, start: int, size: int) -> None:
-        """Returns a range, joined with the holes that touch it."""
+        """Return a range, joined with the holes that touch it."""
         by_size, size_at = self._by_size, self._size_at
         end = start + size
         after = size_at.pop(end, 0)
@@ -233,7 +236,9 @@ class _Holes:
         insort(by_size, (end - start, start))
 
     def take(self, need: int) -> int:
-        """The start of `need` bytes: in the tightest hole, or else at the top, which then grows."""
+        """Reserve `need` bytes in the tightest hole, or else at the top, which grows; return the
+        start.
+        """
         by_size = self._by_size
         index = bisect_left(by_size, (need,))
         if index == len(by_size):
@@ -281,7 +286,7 @@ def _scan_by_time(buffers: _Buffers) -> ArenaPlan:
 
 
 def _place(buffers: _Buffers, order: Sequence[int]) -> ArenaPlan:
-    """Places the buffers in this order, each in the tightest gap among those before."""
+    """Place the buffers in this order, each in the tightest gap among those placed before."""
     placed: list[tuple[int, int, int, int]] = []  # (start, end, first, last), ascending
     offsets = [0] * len(order)
     top = 0
@@ -295,7 +300,7 @@ def _place(buffers: _Buffers, order: Sequence[int]) -> ArenaPlan:
 
 
 def _tightest_gap(placed: list[tuple[int, int, int, int]], size: int, first: int, last: int) -> int:
-    """The start of the smallest gap of `size` bytes between buffers that live in [first, last]."""
+    """Return the start of the smallest gap of `size` bytes between buffers in [first, last]."""
     best = -1
     best_gap = 0
     end = 0

@@ -1,6 +1,6 @@
 """The host's allocator: BFC over host memory, with the machine's memory as its limit.
 
-TensorFlow's is malloc; BFC has the same name, and sizes, statistics and reports besides.
+TensorFlow uses malloc. BFC has the same name, and tracks sizes, statistics and reports besides.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ _UNKNOWN_MEMORY_BYTES = 1 << 40
 
 
 def new_cpu_allocator() -> BFCAllocator:
-    """A new allocator of host memory named "cpu" that grows as needed."""
+    """Create an allocator of host memory named "cpu" that grows as needed."""
     return BFCAllocator(HostSubAllocator(), physical_memory_bytes(), "cpu", allow_growth=True)
 
 
 def physical_memory_bytes() -> int:
-    """The machine's memory in bytes, or 1 TiB if the system does not report it."""
+    """Return the machine's memory in bytes, or 1 TiB if the system does not report it."""
     try:
         size = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):

@@ -29,7 +29,7 @@ _logger = logging.getLogger(__name__)
 
 
 class LimitingAllocator(AllocatorWrapper):
-    """Lets at most `limit_bytes` be in use through it, and keeps its own statistics.
+    """Limits the bytes in use through it to `limit_bytes`, and keeps separate statistics.
 
     Raises InvalidArgumentError for a negative limit.
     """
@@ -49,7 +49,7 @@ class LimitingAllocator(AllocatorWrapper):
     def allocate_raw(
         self, num_bytes: int, *, retry: bool = False, optional: bool = False
     ) -> int | None:
-        """As the inner allocator, but None if the limit would be exceeded."""
+        """Allocate from the inner allocator, or return None if the limit would be exceeded."""
         if not validate_num_bytes(self.name, num_bytes):
             return None
         if not self._reserve(num_bytes):
@@ -76,7 +76,7 @@ class LimitingAllocator(AllocatorWrapper):
         return address
 
     def deallocate_raw(self, address: int | None) -> None:
-        """Frees a range; InvalidArgumentError for one that is not of this wrapper."""
+        """Free a range. InvalidArgumentError if it was not allocated through this wrapper."""
         if address is None:
             return
         with self._lock:
@@ -88,23 +88,25 @@ class LimitingAllocator(AllocatorWrapper):
         self._reserve(-size)
 
     def get_stats(self) -> AllocatorStats:
-        """A copy of the counters of this wrapper, not of the inner allocator."""
+        """Return a copy of the counters of this wrapper, not of the inner allocator."""
         with self._lock:
             return replace(self._stats)
 
     def clear_stats(self) -> None:
-        """Restarts the counters of this wrapper."""
+        """Restart the counters of this wrapper."""
         with self._lock:
             self._stats.clear()
 
     def live_allocations(self) -> list[LiveAllocation]:
-        """The ranges in use through this wrapper, by address."""
+        """Return the ranges in use through this wrapper, by address."""
         with self._lock:
             addresses = set(self._in_use)
         return [live for live in self._inner.live_allocations() if live.address in addresses]
 
     def largest_free_chunk(self) -> int | None:
-        """The inner allocator's largest hole in bytes, at most what the limit leaves."""
+        """Return the size of the inner allocator's largest hole in bytes, at most the rest of the
+        limit.
+        """
         hole = self._inner.largest_free_chunk()
         if hole is None:
             return None
@@ -112,7 +114,7 @@ class LimitingAllocator(AllocatorWrapper):
             return min(hole, self._limit - self._reserved)
 
     def _reserve(self, num_bytes: int) -> bool:
-        """Reserves bytes unless the limit would be exceeded; a negative number releases."""
+        """Reserve bytes unless the limit would be exceeded; a negative number releases."""
         with self._lock:
             if num_bytes > 0 and self._reserved + num_bytes > self._limit:
                 return False

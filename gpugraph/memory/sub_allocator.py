@@ -2,7 +2,7 @@
 
 A sub-allocator hands out few and large regions, which BFC splits into chunks. `HostSubAllocator`
 has host memory; `FakeSubAllocator` has addresses without memory, to rehearse any device's memory.
-A device has one over its driver.
+A CUDA device has a sub-allocator over its driver.
 
 Host regions are anonymous private mappings: zeroed, page-aligned, and backed by memory only once
 they are touched, so that a large region costs nothing until it is used. Linux is advised to back
@@ -24,7 +24,7 @@ from gpugraph.base.fork_safe_locks import new_rlock
 from gpugraph.memory.allocator import HostRegion
 
 RegionVisitor = Callable[[int, int], None]
-"""Called with the address and the bytes of a region."""
+"""A callable with the address and the size in bytes of a region."""
 
 _HUGE_PAGES_FROM = 4 << 20
 
@@ -34,21 +34,21 @@ class SubAllocator(ABC):
 
     @abstractmethod
     def alloc(self, alignment: int, num_bytes: int) -> int | None:
-        """The address of a new region aligned to `alignment` bytes, or None if none is left."""
+        """Return the address of a new region aligned to `alignment` bytes, or None."""
 
     @abstractmethod
     def free(self, address: int, num_bytes: int) -> None:
-        """Frees a region, with the address and the size of its allocation."""
+        """Free a region, with the address and the size of its allocation."""
 
     def region(self, address: int) -> HostRegion:
-        """The host buffer that holds `address`. FailedPreconditionError without host memory."""
+        """Return the host buffer with `address`. FailedPreconditionError without host memory."""
         raise FailedPreconditionError.of_no_node(
             f"{type(self).__name__} gives no host memory: {address:#x} cannot be viewed."
         )
 
 
 class HostRegions:
-    """Regions of host memory of one kind ("host", "pinned"), for any thread."""
+    """Regions of host memory of one kind ("host", "pinned"); thread-safe."""
 
     def __init__(self, kind: str) -> None:
         self._kind = kind
@@ -57,13 +57,13 @@ class HostRegions:
         self._regions: dict[int, HostRegion] = {}
 
     def add(self, region: HostRegion) -> None:
-        """Adds a region."""
+        """Add a region."""
         with self._lock:
             insort(self._bases, region.base)
             self._regions[region.base] = region
 
     def remove(self, address: int, num_bytes: int) -> bool:
-        """Removes a region; False if there is none with this address and size."""
+        """Remove a region; return False if there is none with this address and size."""
         with self._lock:
             region = self._regions.get(address)
             if region is None or len(region.buffer) != num_bytes:
@@ -73,7 +73,7 @@ class HostRegions:
             return True
 
     def find(self, address: int) -> HostRegion:
-        """The region that holds `address`. InvalidArgumentError if there is none."""
+        """Return the region that holds `address`. InvalidArgumentError if there is none."""
         with self._lock:
             index = bisect_right(self._bases, address) - 1
             if index >= 0:
@@ -90,7 +90,9 @@ class HostSubAllocator(SubAllocator):
         self._regions = HostRegions("host")
 
     def alloc(self, alignment: int, num_bytes: int) -> int | None:
-        """A zeroed region. Raises InvalidArgumentError for an alignment beyond the page size."""
+        """Return a zeroed region. Raises InvalidArgumentError for an alignment beyond the page
+        size.
+        """
         if alignment > mmap.PAGESIZE:
             raise invalid_argument(
                 f"Host regions are aligned to pages of {mmap.PAGESIZE} bytes, "
@@ -104,20 +106,20 @@ class HostSubAllocator(SubAllocator):
         return base
 
     def free(self, address: int, num_bytes: int) -> None:
-        """Drops a region, which is unmapped with its last view. InvalidArgumentError if unknown."""
+        """Drop a region, which is unmapped with its last view. InvalidArgumentError if unknown."""
         if not self._regions.remove(address, num_bytes):
             raise no_such_region(self, address, num_bytes)
 
     def region(self, address: int) -> HostRegion:
-        """The region that holds `address`. InvalidArgumentError if there is none."""
+        """Return the region that holds `address`. InvalidArgumentError if there is none."""
         return self._regions.find(address)
 
 
 class FakeSubAllocator(SubAllocator):
     """Addresses without memory: upwards from `base`, each region right after the one before.
 
-    `total` limits the bytes allocated at a time; None is no limit. Addresses are never reused.
-    Visitors are called after each allocation and before each deallocation of a region.
+    `total` limits the bytes that are allocated at a time; None is no limit. Addresses are never
+    reused. Visitors are called after each allocation and before each deallocation of a region.
     """
 
     def __init__(
@@ -137,7 +139,7 @@ class FakeSubAllocator(SubAllocator):
         self._free_visitors = tuple(free_visitors)
 
     def alloc(self, alignment: int, num_bytes: int) -> int | None:
-        """The next addresses, or None over the limit."""
+        """Return the next addresses, or None if the limit would be exceeded."""
         if self.total is not None and self.bytes_held + num_bytes > self.total:
             return None
         address = -(-self._next // alignment) * alignment
@@ -150,7 +152,7 @@ class FakeSubAllocator(SubAllocator):
         return address
 
     def free(self, address: int, num_bytes: int) -> None:
-        """Frees a region. InvalidArgumentError for anything but a region that is allocated."""
+        """Free a region. InvalidArgumentError for anything except an allocated region."""
         if self._regions.get(address) != num_bytes:
             raise no_such_region(self, address, num_bytes)
         for visit in self._free_visitors:
@@ -175,7 +177,7 @@ def _map(num_bytes: int) -> mmap.mmap | None:
 
 
 def _advise(buffer: mmap.mmap, advice: int) -> None:
-    """Gives advice, which an operating system without huge pages refuses."""
+    """Advise the operating system, ignoring the error of a system without huge pages."""
     try:
         buffer.madvise(advice)
     except OSError:
@@ -185,7 +187,7 @@ def _advise(buffer: mmap.mmap, advice: int) -> None:
 def no_such_region(
     sub_allocator: SubAllocator, address: int, num_bytes: int
 ) -> InvalidArgumentError:
-    """The error of `free` for a region that the sub-allocator does not have."""
+    """Return the error of `free` for a region that the sub-allocator does not have."""
     return invalid_argument(
         f"{type(sub_allocator).__name__} has no region of {num_bytes} bytes at {address:#x}."
     )

@@ -4,7 +4,7 @@ Three cases, as in TensorFlow:
 
 - The inner allocator tracks sizes: its allocated sizes are counted.
 - It does not, and `track_sizes` is set: requested sizes are counted here, with ids 1, 2, 3; the
-  wrapper then has sizes and ids of its own.
+  wrapper then tracks sizes and ids itself.
 - Neither: only requests are counted. The high watermark and the live bytes stay 0, and frees have
   no record.
 
@@ -55,7 +55,9 @@ class TrackingAllocator(AllocatorWrapper):
     def allocate_raw(
         self, num_bytes: int, *, retry: bool = False, optional: bool = False
     ) -> int | None:
-        """As the inner allocator. Raises FailedPreconditionError once the wrapper is spent."""
+        """Allocate from the inner allocator. Raises FailedPreconditionError once the wrapper is
+        spent.
+        """
         self._refuse_if_spent()
         address = self._inner.allocate_raw(num_bytes, retry=retry, optional=optional)
         if address is None:
@@ -76,7 +78,7 @@ class TrackingAllocator(AllocatorWrapper):
         return address
 
     def deallocate_raw(self, address: int | None) -> None:
-        """Frees a range, and records it if its size is known."""
+        """Free a range, and record it if its size is tracked."""
         if address is None:
             return
         size: int | None = None
@@ -100,35 +102,35 @@ class TrackingAllocator(AllocatorWrapper):
         return self._local or self._inner.tracks_allocation_sizes
 
     def requested_size(self, address: int) -> int:
-        """The bytes requested."""
+        """Return the bytes requested."""
         if not self._local:
             return self._inner.requested_size(address)
         return self._live(address, "for the requested size of").num_bytes
 
     def allocated_size(self, address: int) -> int:
-        """The bytes handed out; by the wrapper's own count the bytes requested."""
+        """Return the bytes handed out; if the wrapper itself tracks sizes, the bytes requested."""
         if not self._local:
             return self._inner.allocated_size(address)
         return self._live(address, "for the allocated size of").num_bytes
 
     def allocation_id(self, address: int) -> int:
-        """The number of the allocation."""
+        """Return the number of the allocation."""
         if not self._local:
             return self._inner.allocation_id(address)
         return self._live(address, "for the allocation id of").allocation_id
 
     def get_sizes(self) -> tuple[int, int, int]:
-        """Bytes allocated in total, the most live at a time, and still live."""
+        """Return the bytes allocated in total, the peak of live bytes, and the bytes still live."""
         with self._lock:
             return self._total, self._high_watermark, self._allocated
 
     def get_current_records(self) -> list[AllocRecord]:
-        """A copy of the records so far."""
+        """Return a copy of the records so far."""
         with self._lock:
             return list(self._records)
 
     def get_records_and_unref(self) -> list[AllocRecord]:
-        """Returns and drops the records; the wrapper is spent with its last allocation.
+        """Return and drop the records; the wrapper is spent with its last allocation.
 
         Raises FailedPreconditionError if it is spent already.
         """

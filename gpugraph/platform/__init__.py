@@ -1,1 +1,1 @@
-"""What programs stand on: app, flags, logging, files."""
+"""Support for programs: app, flags, logging, files."""

@@ -1,4 +1,4 @@
-"""tf.app: runs a program's `main` with what its command line leaves beside the flags.
+"""tf.app: runs a program's `main` with the rest of its command line, after the flags.
 
 if __name__ == "__main__":
     tf.app.run()
@@ -16,12 +16,12 @@ _HELP = {"--help", "-help", "-h", "--helpshort", "--helpfull"}
 
 
 def run(main: Callable[[Any], Any] | None = None, argv: Sequence[str] | None = None) -> None:
-    """Reads the flags of `argv` (the program's own), calls `main` with the rest, and exits.
+    """Read the flags of `argv` (the program's command line by default), call `main`, and exit.
 
-    main: a function of a list, `argv` without the flags that are defined; by default the `main`
-      of the program. What it returns is the exit status.
+    main: a function of a list, the arguments without the defined flags; the program's `main` by
+      default. Its return value becomes the exit status.
 
-    `--help` shows the flags instead. A flag that can't be read ends the program with status 1.
+    `--help` prints the flags instead. An invalid flag ends the program with status 1.
     """
     entry = sys.modules["__main__"].main if main is None else main
     sys.exit(entry(_without_flags(list(sys.argv if argv is None else argv))))

@@ -1,8 +1,8 @@
 """Files and folders of the local file system, under TensorFlow's names and with its error classes.
 
-What the system refuses becomes the error of the class that TensorFlow has for it: a file that is
-not there NotFoundError, one that may not be read PermissionDeniedError. Paths are strings, bytes
-(UTF-8) or `os.PathLike`.
+An error of the operating system becomes TensorFlow's error class for it: a missing file raises
+NotFoundError, an unreadable one PermissionDeniedError. Paths are strings, bytes (UTF-8) or
+`os.PathLike`.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ def _text(path: Any) -> str:
 
 
 class FileStatistics(NamedTuple):
-    """What `Stat` says: bytes, when it was changed (nanoseconds since 1970), and whether it is a
-    folder."""
+    """The result of `Stat`: the size in bytes, the time of the last change (nanoseconds since
+    1970), and whether it is a folder."""
 
     length: int
     mtime_nsec: int
@@ -43,11 +43,12 @@ class FileStatistics(NamedTuple):
 
 
 class GFile:
-    """A file: text in UTF-8, or bytes where the mode has a "b". A context manager, and its lines.
+    """A file: text in UTF-8, or bytes if the mode has a "b". A context manager, and an iterator of
+    lines.
 
-    mode: as of `open`: "r", "w", "a", "r+", "w+", "a+", each with or without "b".
-    It is opened when it is first read or written: NotFoundError comes then, InvalidArgumentError
-    for another mode, PermissionDeniedError for reading or writing what is not opened for it.
+    mode: as for `open`: "r", "w", "a", "r+", "w+", "a+", each with or without "b".
+    The file is opened on the first read or write, which raises NotFoundError for a missing file,
+    InvalidArgumentError for another mode, and PermissionDeniedError if the mode does not allow it.
     """
 
     def __init__(self, name: Any, mode: str = "r") -> None:
@@ -60,12 +61,12 @@ class GFile:
 
     @property
     def name(self) -> Any:
-        """The path that it was given."""
+        """The path that was passed to the constructor."""
         return self._name
 
     @property
     def mode(self) -> str:
-        """The mode that it was given."""
+        """The mode that was passed to the constructor."""
         return self._mode
 
     def _file(self, for_writing: bool = False) -> Any:
@@ -104,26 +105,27 @@ class GFile:
         return data if self._binary else data.decode()
 
     def size(self) -> int:
-        """How many bytes the file has."""
+        """Return the size of the file in bytes."""
         return Stat(self._name).length
 
     def read(self, n: int = -1) -> Any:
-        """The next n bytes (in text: of which the text is); all that are left by default.
+        """Return the next n bytes (decoded, in text mode); the rest of the file by default.
 
-        InvalidArgumentError for all bytes, or a line, of a device such as /dev/zero.
+        InvalidArgumentError for reading an endless device such as /dev/zero to its end, or by
+        lines.
         """
         source = self._file() if n is not None and n >= 0 else self._file_with_end()
         with system_errors(self._name):
             return self._read(source.read(n))
 
     def readline(self) -> Any:
-        """The next line with its end; nothing at the end of the file."""
+        """Return the next line with its line break, or an empty value at the end of the file."""
         source = self._file_with_end()
         with system_errors(self._name):
             return self._read(source.readline())
 
     def readlines(self) -> list[Any]:
-        """All lines that are left."""
+        """Return all remaining lines."""
         return list(self)
 
     def __iter__(self) -> Iterator[Any]:
@@ -136,20 +138,21 @@ class GFile:
         return line
 
     def next(self) -> Any:
-        """The next line; StopIteration at the end."""
+        """Return the next line; StopIteration at the end."""
         return self.__next__()
 
     def write(self, file_content: Any) -> None:
-        """Appends text or bytes to what is written."""
+        """Write text or bytes at the current position."""
         target = self._file(for_writing=True)
         data = file_content.encode() if isinstance(file_content, str) else bytes(file_content)
         with system_errors(self._name):
             target.write(data)
 
     def seek(self, offset: int | None = None, whence: int = 0, position: int | None = None) -> None:
-        """Goes to `offset` bytes from the start (whence 0), from here (1) or from the end (2).
+        """Move to `offset` bytes from the start (whence 0), the current position (1) or the end
+        (2).
 
-        `position` is an older name of it. TypeError where neither is given.
+        `position` is an older name of `offset`. TypeError if neither is passed.
         """
         chosen = position if offset is None else offset
         if chosen is None:
@@ -163,21 +166,21 @@ class GFile:
             source.seek(chosen, whence)
 
     def tell(self) -> int:
-        """How many bytes from the start the next one is."""
+        """Return the current position in bytes from the start."""
         return int(self._any_file().tell())
 
     def seekable(self) -> bool:
-        """True: every place of a file can be gone to."""
+        """Return True: every position of a file can be reached."""
         return True
 
     def flush(self) -> None:
-        """Hands what is written to the system."""
+        """Pass buffered writes to the operating system."""
         if self._opened is not None and self._writes:
             with system_errors(self._name):
                 self._opened.flush()
 
     def close(self) -> None:
-        """Closes the file."""
+        """Close the file."""
         if self._opened is not None:
             with system_errors(self._name):
                 self._opened.close()
@@ -192,19 +195,19 @@ class GFile:
 
 @uninterrupted
 def Exists(filename: Any) -> bool:
-    """Whether there is a file or folder of this path."""
+    """Return whether a file or folder with this path exists."""
     return os.path.exists(_local(filename))
 
 
 @uninterrupted
 def IsDirectory(dirname: Any) -> bool:
-    """Whether there is a folder of this path."""
+    """Return whether a folder with this path exists."""
     return os.path.isdir(_local(dirname))
 
 
 @uninterrupted
 def Stat(filename: Any) -> FileStatistics:
-    """Size and age. NotFoundError where there is nothing."""
+    """Return the size and the time of the last change. NotFoundError for a missing file."""
     with system_errors(filename):
         status = os.stat(_local(filename))
     folder = os.path.isdir(_local(filename))
@@ -213,15 +216,17 @@ def Stat(filename: Any) -> FileStatistics:
 
 @uninterrupted
 def Glob(filename: Any) -> list[str]:
-    """The paths that match a pattern, or one of a list of them: `*`, `?` and `[...]` in each part
-    of it, `[^...]` and `[!...]` for other signs, a backslash for the very sign after it; sorted for
-    each. Names that begin with a dot match too."""
+    """Return the paths that match a pattern, or any of a list of patterns, sorted for each pattern.
+
+    Each part of a path may contain `*`, `?` and `[...]`, `[^...]` and `[!...]` for characters that
+    are not listed, and a backslash before a literal character. Names that begin with a dot match
+    too."""
     patterns = [filename] if isinstance(filename, (str, bytes, os.PathLike)) else filename
     return [path for pattern in patterns for path in sorted(_matching(_text(pattern)))]
 
 
 def _as_python(pattern: str) -> str:
-    """The same pattern for `fnmatch`, which knows neither `^` nor the backslash."""
+    """Translate a pattern for `fnmatch`, which supports neither `^` nor the backslash."""
 
     def changed(match: re.Match[str]) -> str:
         sign, others, kept = match.groups()
@@ -250,7 +255,7 @@ def _matching(pattern: str) -> list[str]:
 
 @uninterrupted
 def ListDirectory(dirname: Any) -> list[str]:
-    """The names in a folder, in no order. NotFoundError where there is no folder."""
+    """Return the names in a folder, unordered. NotFoundError for a missing folder."""
     if not IsDirectory(dirname):
         message = f"Could not find directory {_text(dirname)}"
         raise errors.NotFoundError(None, None, message)
@@ -260,15 +265,15 @@ def ListDirectory(dirname: Any) -> list[str]:
 
 @uninterrupted
 def MkDir(dirname: Any) -> None:
-    """Makes a folder, where there is none. NotFoundError without the folder around it."""
+    """Create a folder unless it exists. NotFoundError if its parent folder is missing."""
     with system_errors(dirname), contextlib.suppress(FileExistsError):
         os.mkdir(_local(dirname))
 
 
 @uninterrupted
 def MakeDirs(dirname: Any) -> None:
-    """Makes a folder and those around it, as far as they are not there. FailedPreconditionError
-    where one of them is a file."""
+    """Create a folder and its parents, as far as they are missing. FailedPreconditionError if one
+    of them is a file."""
     try:
         with system_errors(dirname):
             os.makedirs(_local(dirname), exist_ok=True)
@@ -279,14 +284,14 @@ def MakeDirs(dirname: Any) -> None:
 
 @uninterrupted
 def Remove(filename: Any) -> None:
-    """Deletes a file. NotFoundError where there is none, FailedPreconditionError for a folder."""
+    """Delete a file. NotFoundError if it is missing, FailedPreconditionError for a folder."""
     with system_errors(filename):
         remove_file(_local(filename))
 
 
 @uninterrupted
 def DeleteRecursively(dirname: Any) -> None:
-    """Deletes a folder with all that is in it. NotFoundError where there is none."""
+    """Delete a folder with all its contents. NotFoundError if it is missing."""
     path = _local(dirname)
     with system_errors(dirname):
         if os.path.isdir(path) and not os.path.islink(path):
@@ -302,8 +307,8 @@ def _refuse_existing(path: Any, overwrite: bool) -> None:
 
 @uninterrupted
 def Rename(oldname: Any, newname: Any, overwrite: bool = False) -> None:
-    """Gives a file or folder another path. AlreadyExistsError for one that is there, unless
-    `overwrite`; NotFoundError where there is nothing to rename."""
+    """Move a file or folder to another path. AlreadyExistsError if that exists, unless `overwrite`;
+    NotFoundError if there is nothing to rename."""
     _refuse_existing(newname, overwrite)
     with system_errors(oldname):
         os.replace(_local(oldname), _local(newname))
@@ -311,8 +316,8 @@ def Rename(oldname: Any, newname: Any, overwrite: bool = False) -> None:
 
 @uninterrupted
 def Copy(oldpath: Any, newpath: Any, overwrite: bool = False) -> None:
-    """Copies a file. AlreadyExistsError for a path that is there, unless `overwrite`; NotFoundError
-    where there is nothing to copy."""
+    """Copy a file. AlreadyExistsError if the new path exists, unless `overwrite`; NotFoundError if
+    there is nothing to copy."""
     _refuse_existing(newpath, overwrite)
     with system_errors(oldpath), open_to_read(_local(oldpath)) as source:
         with system_errors(newpath), open(_local(newpath), "wb") as target:
@@ -320,15 +325,17 @@ def Copy(oldpath: Any, newpath: Any, overwrite: bool = False) -> None:
 
 
 def Walk(top: Any, in_order: bool = True) -> Iterator[tuple[str, list[str], list[str]]]:
-    """(folder, names of folders in it, names of files in it) for a folder and all below it.
+    """Yield (folder, names of its folders, names of its files) for a folder and all folders below
+    it.
 
-    in_order: a folder comes before those in it; otherwise after. Nothing where there is no folder.
+    in_order: yield a folder before its subfolders; otherwise after them. Yields nothing if `top` is
+    missing.
     """
     yield from walked(top, in_order, None)
 
 
 def walked(top: Any, topdown: bool, onerror: Any) -> Iterator[tuple[str, list[str], list[str]]]:
-    """Walk a folder as `os.walk` does; the folders' paths begin with `top` as it was passed."""
+    """Walk a folder as `os.walk` does; the folders' paths begin with `top` in its original form."""
     text, path = _text(top), _local(top)
     for folder, folders, names in os.walk(path, topdown, onerror):
         yield text + folder[len(path) :], folders, names

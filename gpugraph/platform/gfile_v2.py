@@ -1,4 +1,4 @@
-"""Files and folders by the newer names of `tf.io.gfile`; `files` says what each does."""
+"""Files and folders under the newer names of `tf.io.gfile`; `files` documents each function."""
 
 from __future__ import annotations
 
@@ -11,68 +11,69 @@ from gpugraph.platform.files import FileStatistics, GFile as GFile, system_error
 
 
 def copy(src: Any, dst: Any, overwrite: bool = False) -> None:
-    """Copies a file. AlreadyExistsError for a path that is there, unless `overwrite`."""
+    """Copy a file. AlreadyExistsError if the new path exists, unless `overwrite`."""
     files.Copy(src, dst, overwrite)
 
 
 def exists(path: Any) -> bool:
-    """Whether there is a file or folder of this path."""
+    """Return whether a file or folder with this path exists."""
     return files.Exists(path)
 
 
 def glob(pattern: Any) -> list[str]:
-    """The paths that match a pattern, or one of a list of them; see `tf.gfile.Glob`."""
+    """Return the paths that match a pattern, or any of a list of patterns; see `tf.gfile.Glob`."""
     return files.Glob(pattern)
 
 
 def isdir(path: Any) -> bool:
-    """Whether there is a folder of this path."""
+    """Return whether a folder with this path exists."""
     return files.IsDirectory(path)
 
 
 def listdir(path: Any) -> list[str]:
-    """The names in a folder, in no order. NotFoundError where there is no folder."""
+    """Return the names in a folder, unordered. NotFoundError for a missing folder."""
     return files.ListDirectory(path)
 
 
 def makedirs(path: Any) -> None:
-    """Makes a folder and those around it, as far as they are not there."""
+    """Create a folder and its parents, as far as they are missing."""
     files.MakeDirs(path)
 
 
 def mkdir(path: Any) -> None:
-    """Makes a folder, where there is none. NotFoundError without the folder around it."""
+    """Create a folder unless it exists. NotFoundError if its parent folder is missing."""
     files.MkDir(path)
 
 
 def remove(path: Any) -> None:
-    """Deletes a file. NotFoundError where there is none, FailedPreconditionError for a folder."""
+    """Delete a file. NotFoundError if it is missing, FailedPreconditionError for a folder."""
     files.Remove(path)
 
 
 def rename(src: Any, dst: Any, overwrite: bool = False) -> None:
-    """Gives a file or folder another path. AlreadyExistsError for one that is there, unless
-    `overwrite`."""
+    """Move a file or folder. AlreadyExistsError if the new path exists, unless `overwrite`."""
     files.Rename(src, dst, overwrite)
 
 
 def rmtree(path: Any) -> None:
-    """Deletes a folder with all that is in it. NotFoundError where there is none."""
+    """Delete a folder with all its contents. NotFoundError if it is missing."""
     files.DeleteRecursively(path)
 
 
 def stat(path: Any) -> FileStatistics:
-    """Size and age. NotFoundError where there is nothing."""
+    """Return the size and the time of the last change. NotFoundError for a missing file."""
     return files.Stat(path)
 
 
 def walk(
     top: Any, topdown: bool = True, onerror: Callable[[errors.OpError], Any] | None = None
 ) -> Iterator[tuple[str, list[str], list[str]]]:
-    """(folder, names of folders in it, names of files in it) for a folder and all below it.
+    """Yield (folder, names of its folders, names of its files) for a folder and all folders below
+    it.
 
-    topdown: a folder comes before those in it; otherwise after. onerror: is given the error of a
-    folder that can't be listed; it may raise it. By default such folders are left out.
+    topdown: yield a folder before its subfolders; otherwise after them. onerror: a function that is
+      called with the error of an unreadable folder and may raise it. By default such folders are
+      skipped.
     """
 
     def tell(error: OSError) -> None:

@@ -1,4 +1,4 @@
-"""HParams: hyperparameters by name, set from a text, a dict or JSON: `tf.contrib.training`."""
+"""HParams: hyperparameters by name, set from a string, a dict or JSON: `tf.contrib.training`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BOOLS = {"true": True, "True": True, "false": False, "False": False}
 
 
 class HParams:
-    """Hyperparameters as attributes; a value keeps the type that it begins with.
+    """Hyperparameters as attributes; a value keeps its initial type.
 
     HParams(learning_rate=0.1, layers=[64, 64]).parse("learning_rate=0.3,layers[0]=32")
     """
@@ -32,9 +32,9 @@ class HParams:
             self.add_hparam(name, value)
 
     def add_hparam(self, name: str, value: Any) -> None:
-        """A new hyperparameter: a number, bool, str, callable, None, or a list of one type.
+        """Add a hyperparameter: a number, bool, str, callable, None, or a list of one type.
 
-        ValueError for a name that is there already, or is reserved, and for an empty list.
+        ValueError for a name that exists or is reserved, and for an empty list.
         """
         if getattr(self, name, None) is not None:
             raise ValueError(f"Hyperparameter name is reserved: {name}")
@@ -47,7 +47,7 @@ class HParams:
         setattr(self, name, value)
 
     def set_hparam(self, name: str, value: Any) -> None:
-        """Another value. KeyError for an unknown name, ValueError for a value of another kind."""
+        """Set a value. KeyError for an unknown name, ValueError for a value of another type."""
         kind, is_list = self._hparam_types[name]
         if isinstance(value, list):
             if not is_list:
@@ -59,15 +59,15 @@ class HParams:
             setattr(self, name, _cast(name, kind, value))
 
     def del_hparam(self, name: str) -> None:
-        """Removes a hyperparameter; nothing if there is none."""
+        """Remove a hyperparameter, if it exists."""
         if hasattr(self, name):
             delattr(self, name)
             del self._hparam_types[name]
 
     def parse(self, values: str) -> HParams:
-        """Sets what the text says: `name=value,list=[1,2,3],list[0]=4`. Returns self.
+        """Set values from a string such as `name=value,list=[1,2,3],list[0]=4`, and return self.
 
-        ValueError for an unknown name, a value of another type, and what is no assignment.
+        ValueError for an unknown name, a value of another type, and malformed text.
         """
         for name, index, text in _assignments(values):
             if name not in self._hparam_types:
@@ -92,37 +92,37 @@ class HParams:
         setattr(self, name, items)
 
     def override_from_dict(self, values_dict: Mapping[str, Any]) -> HParams:
-        """Sets the values of a dict. Returns self. KeyError for an unknown name."""
+        """Set the values of a dict and return self. KeyError for an unknown name."""
         for name, value in values_dict.items():
             self.set_hparam(name, value)
         return self
 
     def set_from_map(self, values_map: Mapping[str, Any]) -> HParams:
-        """`override_from_dict`, by its old name."""
+        """Call `override_from_dict`; an older name of it."""
         return self.override_from_dict(values_map)
 
     def to_proto(self, export_scope: str | None = None) -> Any:
-        """Refused: there is no HParamDef; `to_json` writes what `parse_json` reads."""
+        """Raise NotImplementedError: there is no HParamDef. Use `to_json` and `parse_json`."""
         raise NotImplementedError(
             "HParams.to_proto: there are no protocol buffers of hyperparameters (HParamDef); "
             "write them by to_json() and read them by parse_json()"
         )
 
     def parse_json(self, values_json: str) -> HParams:
-        """Sets the values of a JSON object. Returns self. KeyError for an unknown name."""
+        """Set the values of a JSON object and return self. KeyError for an unknown name."""
         return self.override_from_dict(json.loads(values_json))
 
     def to_json(self, indent: Any = None, separators: Any = None, sort_keys: bool = False) -> str:
-        """The hyperparameters as a JSON object; callables are left out."""
+        """Return the hyperparameters as a JSON object, without callables."""
         plain = {name: value for name, value in self.values().items() if not callable(value)}
         return json.dumps(plain, indent=indent, separators=separators, sort_keys=sort_keys)
 
     def values(self) -> dict[str, Any]:
-        """The hyperparameters by name."""
+        """Return the hyperparameters by name."""
         return {name: getattr(self, name) for name in self._hparam_types}
 
     def get(self, key: str, default: Any = None) -> Any:
-        """A value, or `default`, which must be of the hyperparameter's type (ValueError)."""
+        """Return a value, or `default`, which must be of the hyperparameter's type (ValueError)."""
         if key not in self._hparam_types:
             return default
         kind, is_list = self._hparam_types[key]
@@ -137,11 +137,11 @@ class HParams:
         return getattr(self, key)
 
     def set_model_structure(self, model_structure: Any) -> None:
-        """Keeps what belongs to the hyperparameters but is none."""
+        """Store an object with the hyperparameters that is not one of them."""
         self._model_structure = model_structure
 
     def get_model_structure(self) -> Any:
-        """What `set_model_structure` kept."""
+        """Return the object that `set_model_structure` stored."""
         return self._model_structure
 
     def __contains__(self, key: str) -> bool:
@@ -155,7 +155,7 @@ class HParams:
 
 
 def _assignments(values: str) -> Iterator[tuple[str, int | None, str | list[str]]]:
-    """The name, the index and the value, or the list of values, of each assignment."""
+    """Yield the name, the index and the value (or the list of values) of each assignment."""
     position, seen = 0, set()
     while position < len(values):
         match = _ASSIGNMENT.match(values, position)
@@ -173,7 +173,7 @@ def _assignments(values: str) -> Iterator[tuple[str, int | None, str | list[str]
 
 
 def _parsed(name: str, kind: type, text: str) -> Any:
-    """The value of a text, of a type."""
+    """Parse a text as a value of a type."""
     parse: Callable[[str], Any] = kind
     if kind is bool:
         parse = _bool
@@ -192,7 +192,7 @@ def _bool(text: str) -> bool:
 
 
 def _cast(name: str, kind: type, value: Any) -> Any:
-    """The value as the type, if nothing is lost."""
+    """Convert the value to the type, or raise ValueError if information would be lost."""
     result = _cast_or_none(name, kind, value)
     if result is None and kind is not type(None):
         raise ValueError(

@@ -1,7 +1,7 @@
-"""tf.logging: messages to standard error, by level, as TensorFlow 1's programs write them.
+"""tf.logging: messages to standard error, by level, under TensorFlow 1's names.
 
-It is Python's `logging` under the logger "tensorflow"; who configures that one changes where
-messages go. Until then they are written to standard error, from the level WARN on.
+It wraps Python's `logging` under the logger "tensorflow". Programs that configure this logger
+redirect the messages. By default those of level WARN and above go to standard error.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FATAL = logging.FATAL
 
 
 class _ToStandardError(logging.StreamHandler):  # type: ignore[type-arg]  # 3.11 has it generic
-    """Writes to what `sys.stderr` is when a message comes."""
+    """Writes to the value that `sys.stderr` has at the time of the message."""
 
     def __init__(self) -> None:
         logging.Handler.__init__(self)
@@ -33,12 +33,12 @@ class _ToStandardError(logging.StreamHandler):  # type: ignore[type-arg]  # 3.11
     def stream(self) -> Any:
         return sys.stderr
 
-    @uninterrupted  # `emit` reports any exception as one of the message
+    @uninterrupted  # `emit` would report any exception as an error of the message
     def emit(self, record: logging.LogRecord) -> None:
         super().emit(record)
 
 
-def _made() -> logging.Logger:
+def _new_logger() -> logging.Logger:
     logger = logging.getLogger("tensorflow")
     if not logger.handlers:
         handler = _ToStandardError()
@@ -50,17 +50,17 @@ def _made() -> logging.Logger:
     return logger
 
 
-_logger = _made()
+_logger = _new_logger()
 _lock = new_lock()
 _counters: dict[tuple[str, int], Iterator[int]] = {}
 _DEPTH = 2
-"""The caller's frame, seen from the logger: what `%(filename)s` of a format means."""
+"""The distance of the caller's frame from the logger, for `%(filename)s` in formats."""
 
 
 def _log_function(type_name: str) -> Callable[..., None]:
-    """`log` or `vlog`."""
+    """Build `log` or `vlog`."""
 
-    @named(type_name, "Writes `msg % args` if `level` is at least the verbosity.")
+    @named(type_name, "Write `msg % args` if `level` is at least the verbosity.")
     def write(level: int, msg: Any, *args: Any, **kwargs: Any) -> None:
         _logger.log(level, msg, *args, stacklevel=_DEPTH, **kwargs)
 
@@ -68,9 +68,9 @@ def _log_function(type_name: str) -> Callable[..., None]:
 
 
 def _level_function(type_name: str, level: int, summary: str) -> Callable[..., None]:
-    """The function that writes at one level."""
+    """Build the function that writes at one level."""
 
-    @named(type_name, f"Writes `msg % args` at the level {summary}.")
+    @named(type_name, f"Write `msg % args` at the level {summary}.")
     def write(msg: Any, *args: Any, **kwargs: Any) -> None:
         _logger.log(level, msg, *args, stacklevel=_DEPTH, **kwargs)
 
@@ -88,25 +88,25 @@ fatal = _level_function("fatal", FATAL, "FATAL; the program goes on")
 
 
 def log_if(level: int, msg: Any, condition: Any, *args: Any) -> None:
-    """Writes `msg % args` at `level` if `condition` holds."""
+    """Write `msg % args` at `level` if `condition` holds."""
     if condition:
         _logger.log(level, msg, *args, stacklevel=_DEPTH)
 
 
 def log_every_n(level: int, msg: Any, n: int, *args: Any) -> None:
-    """Writes `msg % args` at `level` on the first, the n+1st, the 2n+1st... call of this line."""
+    """Write `msg % args` at `level` on the first, the n+1st, the 2n+1st... call of this line."""
     if not _times_called() % n:
         _logger.log(level, msg, *args, stacklevel=_DEPTH)
 
 
 def log_first_n(level: int, msg: Any, n: int, *args: Any) -> None:
-    """Writes `msg % args` at `level` on the first `n` calls of this line."""
+    """Write `msg % args` at `level` on the first `n` calls of this line."""
     if _times_called() < n:
         _logger.log(level, msg, *args, stacklevel=_DEPTH)
 
 
 def _times_called() -> int:
-    """How often the line that called our caller has done so before."""
+    """Count a call of the caller's calling line, and return its number of earlier calls."""
     frame = sys._getframe(2)
     with _lock:
         counter = _counters.setdefault(
@@ -116,26 +116,26 @@ def _times_called() -> int:
 
 
 def set_verbosity(v: int | str) -> None:
-    """Messages below the level `v` (such as `tf.logging.INFO`) are not written."""
+    """Suppress messages below the level `v` (such as `tf.logging.INFO`)."""
     _logger.setLevel(v)
 
 
 def get_verbosity() -> int:
-    """The level from which on messages are written: WARN at first."""
+    """Return the lowest level that is written: WARN by default."""
     return _logger.getEffectiveLevel()
 
 
 def flush() -> None:
-    """Writes what handlers hold back."""
+    """Flush the handlers."""
     for handler in _logger.handlers:
         handler.flush()
 
 
 def TaskLevelStatusMessage(msg: Any) -> None:
-    """Writes `msg` at the level ERROR."""
+    """Write `msg` at the level ERROR."""
     _logger.error(msg, stacklevel=_DEPTH)
 
 
 def get_logger() -> logging.Logger:
-    """Python's logger that messages go through: `tf.get_logger()`."""
+    """Return the Python logger of the messages: `tf.get_logger()`."""
     return _logger

@@ -32,7 +32,7 @@ from gpugraph.devices import (
     MemoryUse,
     Resources,
     RunMemory,
-    given_back,
+    give_back_idle,
     memory_use,
     no_gpu_reason,
 )
@@ -227,7 +227,7 @@ class DirectSession(SessionBackend):
     def release_memory(self) -> int:
         """Drop idle plans and free unused regions; return the number of bytes freed."""
         self.check_open()
-        return given_back(self.devices, self.reclaim)
+        return give_back_idle(self.devices, self.reclaim)
 
     def reset(self, containers: Sequence[str]) -> None:
         """Clear these resource containers (all, if none are named)."""

@@ -188,7 +188,7 @@ static inline int __syncthreads_and(int predicate, GG_LINE) {
   return gg_host::count_true("__syncthreads_and()", line, predicate) == gg_host::block.count;
 }
 
-// -- atomics: threads take turns only at barriers, so plain loads and stores are atomic
+// -- atomics: threads switch only at barriers, so plain loads and stores are atomic
 
 namespace gg_host {
 template <class T>

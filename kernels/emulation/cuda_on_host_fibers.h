@@ -1,9 +1,9 @@
-// How the threads of a CUDA block take turns on the host.
+// Scheduling of the threads of a CUDA block on the host.
 //
 // Blocks run one after another. A block's threads run on one fiber, one after another, until one
 // of them has to wait for others (a barrier, a shuffle): it keeps the fiber, and the next thread
-// gets another. So a kernel without barriers is a plain loop, and one with them has a fiber for each
-// thread. A thread that waits continues when all of these have arrived:
+// gets another. So a kernel without barriers is a plain loop, and one with them has a fiber for
+// each thread. A thread that waits continues when all of these have arrived:
 //
 //   __syncthreads   every thread of the block, at the same line; one that has ended never arrives
 //   warp functions  every lane of the mask that has not ended, at the same line with the same mask
@@ -34,7 +34,7 @@ namespace gg_host {
 constexpr int kMostThreads = 1024, kWarp = 32, kMessage = 1000;
 enum Status { kFine = 0, kBadArguments = 1, kMisaligned = 716, kFailed = 719, kTrap = 710 };
 
-// What Python fills in for a launch: all fields have 64 bits.
+// The parameters of a launch, filled in by Python: all fields have 64 bits.
 struct Launch {
   int64_t grid[3], block[3], shared_bytes;
   int64_t backwards;  // threads and blocks from the last to the first
@@ -82,7 +82,7 @@ static struct {
 } block;
 
 #if defined(__x86_64__)
-// Inline, and without call and ret: a ret to where nobody called from is guessed wrong each time.
+// Inline, and without call and ret: a ret without a matching call is always mispredicted.
 #if defined(__AVX512F__)
 #define GG_MORE_REGISTERS                                                                      \
   , "xmm16", "xmm17", "xmm18", "xmm19", "xmm20", "xmm21", "xmm22", "xmm23", "xmm24", "xmm25",  \
@@ -112,7 +112,7 @@ __attribute__((always_inline)) static inline void raw_switch(Fiber &from, Fiber 
         "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15" GG_MORE_REGISTERS);
 }
 static void raw_make(Fiber &fiber, size_t bytes, void (*entry)()) {
-  // Stacks a power of two apart would all lie in the same lines of the caches.
+  // Stacks a power of two apart would all map to the same cache sets.
   bytes -= size_t(&fiber - block.fibers) % 64 * 320;
   void **top = reinterpret_cast<void **>(fiber.stack + bytes);
   *--top = nullptr;  // where `entry` would return to; it never does
@@ -219,7 +219,7 @@ static bool same_place(const Thread &a, const Thread &b) {
          a.mask == b.mask && a.what == b.what;
 }
 
-// Lets the threads continue that wait with lane `leader` of the warp that begins at `first`.
+// Resumes the threads that wait with lane `leader` of the warp that begins at `first`.
 static bool release_group(int first, int leader) {
   const Thread &one = block.threads[first + leader];
   unsigned group = 0;
@@ -245,7 +245,7 @@ static void run_ready(int first, int end) {
   }
 }
 
-// Whether anybody of this warp went on.
+// Returns whether any thread of this warp has continued.
 static bool run_warp(int first) {
   const int end = first + kWarp < block.count ? first + kWarp : block.count;
   bool moved = false;

@@ -77,7 +77,7 @@ def test_plans_that_run_in_turns_have_the_largest_arena(compilations: Any, order
             for owner in use.owners
             if owner.startswith("a run of") and use.owners[owner] >= MIB
         ]
-        assert owner.endswith("7 other plans in turns")
+        assert owner.endswith("7 other plans, alternately")
         assert session.release_memory() >= most
         assert in_use(session) == 0
 

@@ -10,7 +10,7 @@ from gpugraph.compile.unit.compile_unit import Unit
 from gpugraph.devices import (
     STAYS_USABLE,
     Device,
-    Holder,
+    HeldMemory,
     StepMemory,
     largest_hole,
     out_of_memory,
@@ -34,7 +34,7 @@ def arena_refused(unit: Unit, device: Device) -> ResourceExhaustedError:
         f"{tensor.op} (defined at {tensor.origin or node.origin})",
         f"The step needs {human_readable_bytes(arena.num_bytes)} there, and most of it at "
         f"'{arena.node}' (defined at {arena.origin}). {_NONE_HAS_RUN}",
-        [Holder(row.num_bytes, row.text) for row in live],
+        [HeldMemory(row.num_bytes, row.text) for row in live],
         advice,
     )
     words = tensor_words(tensor.shape, tensor.dtype)

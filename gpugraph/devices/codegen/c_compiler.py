@@ -10,12 +10,12 @@ compiler that is missing, broken or slow: a `Compilation` then has no library, a
     GPUGRAPH_NATIVE   0: no compiler is called and no object loaded; wait: each compilation is
                       waited for; 1, or unset: in the background
     GPUGRAPH_CC       the compiler, a name on the PATH or a path; unset: cc
-    GPUGRAPH_THREADS  how many threads native kernels use (see `devices.native`)
-    XDG_CACHE_HOME    where objects are kept, in gpugraph/native; unset: ~/.cache
+    GPUGRAPH_THREADS  the number of threads of native kernels (see `devices.native`)
+    XDG_CACHE_HOME    the folder of objects, in gpugraph/native; unset: ~/.cache
 
-Flags: `-O3 -march=native`, and what lets loops be vectorised without changing any result: no errno,
-no floating point traps, integers that wrap, no contraction, never -ffast-math. atan and atanh are
-calls: gcc's formulas for sin(atan(x)) are wrong for NaN. See docs/native.md for the contract.
+Flags: `-O3 -march=native`, and those that allow vectorization without changing any result: no
+errno, no floating point traps, wrapping integers, no contraction, never -ffast-math. atan and atanh
+are calls: gcc's formulas for sin(atan(x)) are wrong for NaN. See docs/native.md for the contract.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ FLAGS = (
 )  # fmt: skip
 
 NATIVE_FLAGS = ("-march=native", "-mcpu=native", "")
-"""Flags that let a compiler use all that this processor has: the first it accepts is used."""
+"""Flags for using all features of this processor: the first that the compiler accepts is used."""
 
 TIME_LIMIT = 60.0
-"""Seconds after which a compiler is stopped."""
+"""The seconds after which a compiler is stopped."""
 
 MOST_THREADS = 2
-"""Threads that compile at the same time, on so many processors: what a run needs first does not
-wait for all that was asked for before."""
+"""The maximum number of compiling threads, with enough processors: the first need of a run does not
+wait for everything that was queued before."""
 
 _MOST_VERDICT_BYTES = 4 << 20
 _MOST_BUNDLE_BYTES = 128 << 20
@@ -69,19 +69,19 @@ _EXPORTED = {
     "c": '__attribute__((visibility("default")))',
     "c++": 'extern "C" __attribute__((visibility("default")))',
 }
-"""By language: how a name is declared that a library shows."""
+"""By language: the declaration of a name that a library exports."""
 
 _VERSION = "gg_compiler_version"
-"""What a library calls the version of its compiler."""
+"""The name of the compiler's version in a library."""
 
 _MESSAGE = 600
-"""Characters of a compiler's message that a reason repeats."""
+"""The number of characters of a compiler's message that a reason repeats."""
 
 _COMPILERS: weakref.WeakSet[Compiler] = weakref.WeakSet()
 
 
 class _Joined(NamedTuple):
-    """What is started together: sources, their compilations, and whether they are waited for."""
+    """A batch of sources with their compilations, and whether they are waited for."""
 
     bundle: LibraryBundle
     started: list[tuple[str, Compilation, bool]]
@@ -100,7 +100,7 @@ class Compiler:
         self.cache = ObjectCache(folder or cache_folder())
         self.verdicts = ObjectCache(self.cache.folder, _MOST_VERDICT_BYTES, ".verdict")
         self._bundles = ObjectCache(self.cache.folder, _MOST_BUNDLE_BYTES, ".bundle")
-        self._joining = threading.local()  # what this thread starts together
+        self._joining = threading.local()  # the batch that this thread collects
         self.time_limit = TIME_LIMIT
         self._stopped = ""
         self._path: str | None = None
@@ -116,7 +116,7 @@ class Compiler:
 
     @property
     def reason(self) -> str:
-        """Why nothing can be compiled; empty where something can."""
+        """Why nothing can be compiled; empty if compilation is possible."""
         if setting("GPUGRAPH_NATIVE") == "0":
             return "GPUGRAPH_NATIVE=0 switches native kernels off"
         if not self.path:
@@ -125,15 +125,15 @@ class Compiler:
 
     @property
     def path(self) -> str:
-        """The compiler's file; looked for once."""
+        """The compiler's file, which is searched once."""
         if self._path is None:
             self._path = shutil.which(self.command) or ""
         return self._path
 
     def start(self, source: str, name: str, waits: bool | None = None) -> Compilation:
-        """Begins to compile a source, or waits for it; `name` is for messages.
+        """Begin to compile a source, or wait for it; `name` is for messages.
 
-        waits: None for what GPUGRAPH_NATIVE says.
+        waits: None to follow GPUGRAPH_NATIVE.
         """
         joined: _Joined | None = getattr(self._joining, "now", None)
         bundle = LibraryBundle(self._bundles, self.key) if joined is None else joined.bundle
@@ -151,9 +151,9 @@ class Compiler:
 
     @contextlib.contextmanager
     def together(self) -> Iterator[None]:
-        """What this thread starts meanwhile begins at the end, and is one entry of the cache.
+        """Batch the compilations of this thread: they start after the block, as one cache entry.
 
-        What the cache has is loaded then and there: no run goes without.
+        Cached libraries are loaded at that point, so that no run has to do without them.
         """
         joined = self._joining.now = _Joined(LibraryBundle(self._bundles, self.key), [])
         try:
@@ -175,7 +175,7 @@ class Compiler:
             self._put(compilation)
 
     def status(self) -> CompilerStatus:
-        """What is known now; calls no compiler."""
+        """Return the current status, without calling a compiler."""
         with self._lock:
             return CompilerStatus(
                 self.path,
@@ -193,7 +193,7 @@ class Compiler:
     # -- the work
 
     def make(self, source: str, name: str, bundle: LibraryBundle) -> Library:
-        """The library of a source, from the cache, by itself or in a bundle, or compiled."""
+        """Return the library of a source, from the cache, by itself or in a bundle, or compiled."""
         if self.reason:
             return Library(None, self.reason)
         try:
@@ -207,9 +207,9 @@ class Compiler:
 
     @uninterrupted
     def _found(self, source: str, bundle: LibraryBundle) -> Library:
-        """The library of a source, where it is in the cache."""
+        """Return the library of a source, if it is in the cache."""
         if not self.reason:
-            with contextlib.suppress(OSError):  # which is said where it is compiled
+            with contextlib.suppress(OSError):  # the compilation reports it
                 key = bundle.key(source)
                 return Library(self._in_cache(key, bundle), "", key)
         return Library(None, self.reason)
@@ -221,14 +221,14 @@ class Compiler:
         key, reason = bundle.key(source), ""
         library = self._in_cache(key, bundle)
         if library is None:
-            with self.cache.locked(key, self.time_limit):  # of several processes one compiles
+            with self.cache.locked(key, self.time_limit):  # only one of several processes compiles
                 library = self._cached(key, bundle)
                 if library is None:
                     library, reason = self._compiled(key, source, bundle)
         return Library(library, reason, key)
 
     def key(self, source: str) -> str:
-        """The key of a source's library in the cache. OSError if the compiler is gone."""
+        """Return the key of a source's library in the cache. OSError if the compiler is gone."""
         status = os.stat(self.path)
         compiler = _real_path(self.path), status.st_size, status.st_mtime_ns
         return key_of(source, self.flags, compiler, platform.machine(), processor_features())
@@ -243,7 +243,7 @@ class Compiler:
     def _loaded(
         self, key: str, content: bytes | None, drop: Callable[[], None]
     ) -> ctypes.CDLL | None:
-        """The library of these bytes, if there are any; `drop` is called if it is another one."""
+        """Return the library of these bytes, if there are any; call `drop` if it is another one."""
         if content is None:
             return None
         try:
@@ -275,7 +275,7 @@ class Compiler:
         return library, ""
 
     def _compile(self, source: str) -> tuple[bytes, str]:
-        """The object's bytes; or none, and why."""
+        """Return the object's bytes; or none, and the reason."""
         if self._native is not None:
             return self._object([*self.flags, *self._native.split()], source)
         outcome = b"", ""
@@ -301,7 +301,7 @@ class Compiler:
             shutil.rmtree(folder, ignore_errors=True)
 
     def _run(self, command: list[str], source: str, **variables: str) -> tuple[int, str]:
-        """Exit status and output. One that had to be stopped once is not asked again."""
+        """Return exit status and output. A compiler that had to be stopped is not called again."""
         if not self._stopped:
             outcome = self._processes.run(
                 command,
@@ -327,20 +327,20 @@ class Compiler:
     # -- the thread
 
     def _start_anew(self) -> None:
-        """No thread, no children: at first, and in a forked process."""
+        """Reset to no thread and no children: at first, and in a forked child."""
         self._lock = threading.Lock()
         self._queue: queue.SimpleQueue[Compilation | None] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
         self._processes = CompilerProcesses()
 
     def after_fork(self) -> None:
-        """What the parent's thread was to compile is compiled when it is asked for."""
+        """Leave the compilations of the parent's thread to their first use."""
         self._start_anew()
         for compilation in list(self._pending):
             compilation.forget_others()
 
     def serve(self, compilation: Compilation) -> None:
-        """Queues a compilation again, if a fork has lost the queue."""
+        """Queue a compilation again, if a fork has lost the queue."""
         if not self._threads:
             self._put(compilation)
 
@@ -350,7 +350,7 @@ class Compiler:
                 thread = threading.Thread(target=self._serve, name="gpugraph-cc", daemon=True)
                 try:
                     thread.start()
-                except RuntimeError:  # no thread to be had
+                except RuntimeError:  # no thread is available
                     if not self._threads:  # a thread that waits compiles it
                         return
                 else:
@@ -361,10 +361,10 @@ class Compiler:
         waiting = self._queue
         while (compilation := waiting.get()) is not None:
             compilation.wait()
-            del compilation  # or the last one would live on
+            del compilation  # otherwise the last one would live on
 
     def close(self) -> None:
-        """Stops what runs; nothing more is compiled in the background."""
+        """Stop running compilers; nothing more is compiled in the background."""
         for _ in self._threads:
             self._queue.put(None)
         self._processes.close()
@@ -376,13 +376,13 @@ def _real_path(path: str) -> str:
 
 
 def _mark(key: str) -> str:
-    """What a library has besides its functions, so that it is known to be the source's."""
+    """Return the name of a symbol by which a library is recognized as the source's."""
     return f"gg_library_{key}"
 
 
 @cache
 def compiler() -> Compiler:
-    """This process's compiler, by the environment as it is at the first call."""
+    """Return this process's compiler, with the environment of the first call."""
     return Compiler(setting("GPUGRAPH_CC"))
 
 

@@ -1,4 +1,4 @@
-"""Element types in C: how a dtype lies in memory, what registers hold, and which have no kernel."""
+"""Element types in C: a dtype's types in memory and registers, and the dtypes without kernels."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from gpugraph.base.dtypes import DType, float16, float64, int32, uint64
 
 
 class CType(NamedTuple):
-    """memory: the type of an array's elements; value: what is computed with.
+    """memory: the type of an array's elements; value: the type of the computation.
 
-    load and store turn one into the other; `rounded` is a value as if it had been in memory.
+    load and store convert between them; `rounded` rounds a value as if it had been in memory.
     """
 
     memory: str
@@ -38,7 +38,7 @@ C_TYPES: dict[DType, CType] = {
     },
 }
 """The dtypes that native kernels compute with. float16 is computed in float and rounded
-after each op, as NumPy does; bfloat16, native on GPUs alone, is rounded where it is stored."""
+after each op, as NumPy does; bfloat16, native on GPUs alone, is rounded when it is stored."""
 
 NOT_NATIVE: dict[DType, str] = {
     dtypes.bfloat16: "the CPU's kernels have no type of it",
@@ -49,7 +49,7 @@ NOT_NATIVE: dict[DType, str] = {
     dtypes.variant: "variants are Python objects",
     **dict.fromkeys(dtypes.QUANTIZED, "quantized numbers are only moved"),
 }
-"""The dtypes that they don't, and why."""
+"""The other dtypes, with the reasons."""
 
 EXPENSIVE = re.compile(r"\b(exp|expm1|log|log1p|tanh|erf|sin|cos|tan|pow|fmod)\(")
 """Expressions that take ten times as long as arithmetic."""
@@ -59,11 +59,13 @@ _CONVERSION = re.compile(r"\(U\) ?(\w+|\([^()]*\))")
 TRIGONOMETRY = re.compile(r"\b(sin|cos|tan)\(")
 
 DIVISION = "y == (T)0", "Integer division by zero"
-"""When an integer division fails, and the message; the `Call` raises InvalidArgumentError too."""
+"""The condition and the message of a failed integer division; the `Call` raises
+InvalidArgumentError too.
+"""
 
 
 def not_native(*types: DType, gpu: bool = False) -> str:
-    """Why there is no native kernel of these dtypes (for the CPU, or a GPU); empty if there is."""
+    """Return why there is no native kernel of these dtypes (CPU or GPU); empty if there is."""
     for dtype in types:
         if dtype.base_dtype in NOT_NATIVE and not (gpu and dtype.base_dtype in C_TYPES):
             return f"{dtype.base_dtype.name}: {NOT_NATIVE[dtype.base_dtype]}"
@@ -71,16 +73,17 @@ def not_native(*types: DType, gpu: bool = False) -> str:
 
 
 def failure(expression: str, dtype: DType) -> tuple[str, str]:
-    """When an expression fails by itself, and the message: where it divides integers by zero."""
+    """Return the condition and the message of an expression that divides integers by zero."""
     divides = (dtype.is_integer or dtype.is_bool) and re.search(r"[/%] *y\b", expression)
     return DIVISION if divides else ("", "")
 
 
 def in_c(expression: str, source: DType, target: DType) -> str:
-    """An op's expression of one dtype, with a result of another, in C.
+    """Translate an op's expression of one dtype, with a result of another, to C.
 
-    `rounded(...)` is a value as if it had been in memory. C leaves open what a float becomes that
-    does not fit its integer: there `(U)` is a function of kernels/host/float_to_integer.h.
+    `rounded(...)` rounds a value as if it had been in memory. C does not define the conversion of a
+    float that does not fit its integer: there `(U)` is a function of
+    kernels/host/float_to_integer.h.
     """
     expression = expression.replace("rounded(", "gg_as_half(" if source is float16 else "(")
     if not (source.is_floating and target.is_integer):
@@ -91,7 +94,7 @@ def in_c(expression: str, source: DType, target: DType) -> str:
 
 
 def literal(value: Any, dtype: DType) -> str:
-    """A number in C, of exactly that value."""
+    """Return a number in C, of exactly that value."""
     kind = C_TYPES[dtype].value
     if dtype.is_bool:
         return f"((_Bool){int(bool(value))})"

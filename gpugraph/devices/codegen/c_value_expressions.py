@@ -1,4 +1,4 @@
-"""C for single values: the functions that expressions become, and what computes one value."""
+"""C for single values: the functions of expressions, and the statements that compute one value."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ class Values:
     """The functions of a program's expressions, each once, under names that begin with `prefix`."""
 
     def __init__(self, program: Program, prefix: str, reduction_functions: str) -> None:
-        """reduction_functions: a template (of {T}, {name}) of what a reduction needs beside its
-        four functions."""
+        """reduction_functions: a template (of {T}, {name}) of further functions of a reduction,
+        beside its four."""
         self.program = program
         self.prefix = prefix
         self._reduction_functions = reduction_functions
@@ -32,7 +32,7 @@ class Values:
     # -- functions
 
     def _signature(self, value: Apply | Reduce) -> _Signature:
-        """Values of one signature share a function."""
+        """Return the signature of a value; values with equal signatures share a function."""
         if isinstance(value, Reduce):
             return *value[:4], value.dtype
         operands = tuple(self.program.values[index].dtype for index in value.inputs)
@@ -71,7 +71,7 @@ class Values:
         return source + self._reduction_functions.format(T=kind, name=name)
 
     def reduction(self, index: int) -> str:
-        """The name that a reduction's functions begin with."""
+        """Return the prefix of the names of a reduction's functions."""
         value = self.program.values[index]
         assert isinstance(value, Reduce)
         return self._names[self._signature(value)]
@@ -79,27 +79,27 @@ class Values:
     # -- values
 
     def kind(self, index: int) -> str:
-        """The C type that holds the value."""
+        """Return the C type that holds the value."""
         return C_TYPES[self.program.values[index].dtype].value
 
     def memory(self, index: int) -> str:
-        """The C type of its elements in an array."""
+        """Return the C type of its elements in an array."""
         return C_TYPES[self.program.values[index].dtype].memory
 
     def load(self, index: int, place: str) -> str:
-        """The value from memory."""
+        """Return the value from memory."""
         return C_TYPES[self.program.values[index].dtype].load.format(place)
 
     def store(self, index: int, place: str) -> str:
-        """The statement that writes the value."""
+        """Return the statement that writes the value."""
         return f"{place} = {self.store_expression(index, f'v{index}')};"
 
     def store_expression(self, index: int, value: str) -> str:
-        """A value of this one's dtype as it is in memory."""
+        """Return a value of this one's dtype as it is in memory."""
         return C_TYPES[self.program.values[index].dtype].store.format(value)
 
     def statement(self, index: int, load: str) -> str:
-        """The declaration of `v<index>`; load: where an input is, with `{}` for its number."""
+        """Return the declaration of `v<index>`; `load` is an input's place, `{}` its number."""
         value = self.program.values[index]
         expression, check = self._expression(index, load), ""
         if isinstance(value, Apply) and _failure(value)[0]:
@@ -108,13 +108,13 @@ class Values:
         return f"const {self.kind(index)} v{index} = {expression};{check}"
 
     def finish(self, index: int, total: str, count: str) -> str:
-        """The declaration of a reduction that is complete."""
+        """Return the declaration of a complete reduction."""
         value = self.program.values[index]
         result = f"{self.reduction(index)}_finish({total}, {count})"
         return f"const {self.kind(index)} v{index} = {C_TYPES[value.dtype].rounded.format(result)};"
 
     def map_element(self, index: int) -> str:
-        """An element as its reduction takes it."""
+        """Return an element as its reduction takes it."""
         return f"{self.reduction(index)}_map(v{self.program.operands(index)[0]})"
 
     def _expression(self, index: int, load: str) -> str:
@@ -134,7 +134,7 @@ class Values:
 
 
 def _place(value: Index) -> str:
-    """The variable that counts along the axis of an index."""
+    """Return the variable that counts along the axis of an index."""
     if True not in value.spans:
         return "0"
     axis = value.spans.index(True)
@@ -142,7 +142,7 @@ def _place(value: Index) -> str:
 
 
 def failure_of(program: Program) -> str:
-    """The message of a program that fails; empty where it can't."""
+    """Return the message of a program that may fail; empty if it can't."""
     failures = [_failure(value) for value in program.values if isinstance(value, Apply)]
     return ", or ".join(dict.fromkeys(message for condition, message in failures if condition))
 

@@ -11,7 +11,7 @@ from gpugraph.base.interruptions.signal_handlers import raised_by_handler
 
 
 class Library(NamedTuple):
-    """What a compiler makes of a source: a loaded library, or why there is none; its key."""
+    """The result of a compilation: a loaded library, or the reason why there is none; its key."""
 
     library: ctypes.CDLL | None
     reason: str
@@ -21,9 +21,9 @@ class Library(NamedTuple):
 class Compilation:
     """A source that is compiled to a library.
 
-    library: what ctypes loaded; None while it is not done, or failed.
+    library: loaded by ctypes; None before the end, or if it failed.
     reason: why it failed.
-    key: names all that decides the library, for what is kept about it; empty while it is not done.
+    key: covers everything that decides the library, for facts kept about it; empty before the end.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class Compilation:
         source: str,
         name: str,
     ) -> None:
-        """make: compiles a source, by its name. serve: lets a thread make it, if none does."""
+        """make: compiles a source, with its name. serve: gives it to a thread, if none has it."""
         self.name = name
         self.library: ctypes.CDLL | None = None
         self.reason = ""
@@ -47,26 +47,26 @@ class Compilation:
 
     @property
     def done(self) -> bool:
-        """Whether it is over; a thread works on it if not."""
+        """Whether it is over; if not, it is given to a thread."""
         if not self._is_done:
             self._serve(self)
         return self._is_done
 
     @property
     def is_over(self) -> bool:
-        """The same, without a thread for it."""
+        """Whether it is over; it is not given to a thread."""
         return self._is_done
 
     def take(self, result: Library) -> None:
-        """Takes a library that was found, if one was, instead of compiling it."""
+        """Use a library from the cache, if there is one, instead of compiling it."""
         with self._lock:
             if result.library is not None and not self._is_done:
                 self._finish(result)
 
     def wait(self, timeout: float = -1) -> ctypes.CDLL | None:
-        """The library, compiled now if no other thread does; None with a reason.
+        """Return the library, compiled now if no other thread does it; None with a reason.
 
-        None without one when others took longer than `timeout` seconds.
+        None without a reason if others took longer than `timeout` seconds.
         """
         if not self._is_done:
             worker = self._start_worker()
@@ -77,14 +77,14 @@ class Compilation:
         return self.library
 
     def _start_worker(self) -> threading.Thread | None:
-        """A thread that works for the main one, whose interrupts would leave things half done."""
+        """Return a thread that works for the main one, as interrupts could leave it half done."""
         if threading.current_thread() is not threading.main_thread():
             return None
         if self._worker is None or not self._worker.is_alive():
             worker = threading.Thread(target=self._work, name="gpugraph-cc", daemon=True)
             try:
                 worker.start()
-            except RuntimeError:  # no thread to be had
+            except RuntimeError:  # no thread is available
                 return None
             self._worker = worker
         return self._worker
@@ -100,7 +100,7 @@ class Compilation:
     def _make(self) -> None:
         try:
             result = self._make_library(self._source, self.name)
-        except Exception as error:  # whatever it was: NumPy is always there
+        except Exception as error:  # any error: NumPy is always available
             if raised_by_handler(error):
                 raise
             result = Library(None, f"{type(error).__name__}: {error}")
@@ -112,6 +112,6 @@ class Compilation:
         self._is_done = True
 
     def forget_others(self) -> None:
-        """In a forked process: no other thread works on it."""
+        """Drop the other threads, in a forked child."""
         self._lock = threading.Lock()
         self._worker = None

@@ -1,8 +1,7 @@
-"""Runs compilers: each in a session of its own, for a bounded time, with bounded output.
+"""Runs compilers: each in a separate session, for a bounded time, with bounded output.
 
-A compiler that takes too long or writes without end is stopped with all that it started. What it
-leaves behind when it ends is stopped too if it keeps the compiler's output open; nothing waits for
-it.
+A compiler that takes too long or writes without end is stopped with all its children. Children that
+remain after its end and keep its output open are stopped too; nothing waits for them.
 """
 
 from __future__ import annotations
@@ -19,17 +18,17 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 MOST_OUTPUT = 16 << 20
-"""Bytes of output after which a compiler is stopped."""
+"""The bytes of output after which a compiler is stopped."""
 
 _POLL = 0.05
-"""Seconds after which a compiler that is silent is looked after."""
+"""The seconds between two checks of a silent compiler."""
 
 _NICE = 10
 """The niceness of a compiler in the background."""
 
 
 class Outcome(NamedTuple):
-    """What came of a compiler: its exit status, its output; why it was stopped, if it was."""
+    """The result of a compiler: its exit status, its output, and why it was stopped, if it was."""
 
     status: int
     output: str
@@ -52,7 +51,7 @@ class CompilerProcesses:
         variables: Mapping[str, str],
         is_nice: bool,
     ) -> Outcome:
-        """Runs a command with the source as its input and further variables in its environment."""
+        """Run a command with the source as its input and further variables in its environment."""
         with tempfile.TemporaryFile() as file:
             file.write(source.encode())
             file.seek(0)
@@ -72,7 +71,7 @@ class CompilerProcesses:
             except OSError as error:
                 return Outcome(127, f"it can't be run: {error.strerror or error}")
         if is_nice:
-            with contextlib.suppress(OSError):  # what the program does meanwhile goes first
+            with contextlib.suppress(OSError):  # the program's other work has priority
                 os.setpriority(os.PRIO_PGRP, child.pid, _NICE)
         with child:
             try:
@@ -86,7 +85,7 @@ class CompilerProcesses:
         return Outcome(child.returncode, output.decode(errors="replace"), stopped)
 
     def close(self) -> None:
-        """Stops what runs; nothing more is started."""
+        """Stop running compilers; nothing more is started."""
         with self._lock:
             self._is_closed = True
             children = list(self._running)
@@ -95,7 +94,7 @@ class CompilerProcesses:
 
 
 def _output(child: subprocess.Popen[bytes], most_seconds: float) -> tuple[bytes, str]:
-    """What it writes until its end, and why it was stopped before that."""
+    """Return the output up to its end, and why the compiler was stopped before, if it was."""
     deadline = time.monotonic() + most_seconds
     output = bytearray()
     assert child.stdout is not None
@@ -124,6 +123,6 @@ def _has_ended(child: subprocess.Popen[bytes], deadline: float) -> bool:
 
 
 def _stop(child: subprocess.Popen[bytes]) -> None:
-    """Ends a compiler and the programs it started, which are in a session of their own."""
+    """End a compiler and the programs that it started, which are in its session."""
     with contextlib.suppress(OSError):
         os.killpg(child.pid, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""What is known of a compiler, as a record."""
+"""The status of a compiler, as a record."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 
 class CompilerStatus(NamedTuple):
-    """What is known of the compiler.
+    """The status of the compiler.
 
-    reason: why nothing is compiled; empty where all is well so far.
-    version: as the compiler knows it (`__VERSION__`); empty while it was not needed.
-    folder: where objects are kept. cache_reason: why they are not kept there.
-    compiled, loaded, failed: how many sources were compiled, found in the cache, refused.
-    failures: messages of the last ones. unfinished: how many are compiled now, or will be.
+    reason: why nothing is compiled; empty if there was no problem so far.
+    version: the compiler's `__VERSION__`; empty while it was not needed.
+    folder: the folder of objects. cache_reason: why they are not kept there.
+    compiled, loaded, failed: the numbers of sources that were compiled, cached, refused.
+    failures: messages of the last ones. unfinished: the number that are compiled now, or will be.
     """
 
     path: str

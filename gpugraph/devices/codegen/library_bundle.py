@@ -1,9 +1,9 @@
 """Libraries that a plan needs together, as one entry of the cache: read once, checked once.
 
-    <key of all keys>.bundle     how many; of each its key and its size; then their bytes
+    <key of all keys>.bundle     their number; of each its key and its size; then their bytes
 
-The libraries are entries of their own too, from which other plans take them, and which serve where
-there is no bundle, or a damaged one. Who takes a library of a bundle checks it as any other.
+The libraries are also separate entries, for other plans and for a missing or damaged bundle. A
+library from a bundle is checked like any other.
 """
 
 from __future__ import annotations
@@ -24,34 +24,34 @@ class LibraryBundle:
     def __init__(self, cache: ObjectCache, key_of_source: Callable[[str], str]) -> None:
         self._cache = cache
         self._key_of_source = key_of_source
-        self._keys: dict[str, str] = {}  # by source; empty until the bundle is looked for
-        self._contents: dict[str, bytes] = {}  # by key: what is found, or what is kept so far
-        self._key = ""  # the bundle's, once it was looked for; empty again when that is over
+        self._keys: dict[str, str] = {}  # by source; empty until the bundle is looked up
+        self._contents: dict[str, bytes] = {}  # by key: the bundle's, or those collected so far
+        self._key = ""  # the bundle's, from its lookup to its end
         self._is_sealed = self._is_found = False
         self._lock = threading.Lock()
 
     def add(self, source: str) -> None:
-        """Adds a source."""
+        """Add a source."""
         self._keys[source] = ""
 
     def seal(self) -> None:
-        """From now on libraries are found, or kept."""
+        """End the list of sources; from now on libraries are found or kept."""
         self._is_sealed = True
 
     def key(self, source: str) -> str:
-        """The key of a source's library. OSError if the compiler is gone."""
+        """Return the key of a source's library. OSError if the compiler is gone."""
         with self._lock:
             if self._is_sealed and not self._keys[source]:
                 self._look()
             return self._keys[source] or self._key_of_source(source)
 
     def find(self, key: str) -> bytes | None:
-        """The bytes of a library, once, where they are in the cache as part of this bundle."""
+        """Return the bytes of a library, once, if they are in the cache as part of this bundle."""
         with self._lock:
             return self._contents.pop(key, None) if self._is_found else None
 
     def keep(self, key: str, content: bytes) -> None:
-        """Notes a library that came from elsewhere; with the last one the bundle is stored."""
+        """Record a library from elsewhere; with the last one the bundle is stored."""
         with self._lock:
             if self._is_found or not self._key:
                 return
@@ -61,14 +61,14 @@ class LibraryBundle:
                 self._forget()
 
     def drop(self) -> None:
-        """Removes the bundle, which is of no use, or forgets what can't become one."""
+        """Remove an invalid bundle, or give up collecting one."""
         with self._lock:
             if self._is_found:
                 self._cache.drop(self._key)
             self._forget()
 
     def _look(self) -> None:
-        """Looks for the bundle. One source alone has none."""
+        """Look up the bundle. A single source has none."""
         self._keys = {source: self._key_of_source(source) for source in self._keys}
         if len(self._keys) < 2:
             return
@@ -87,13 +87,13 @@ class LibraryBundle:
 
 
 def _packed(contents: Mapping[str, bytes]) -> bytes:
-    """The bytes of a bundle."""
+    """Return the bytes of a bundle."""
     head = [_ENTRY.pack(key.encode(), len(content)) for key, content in contents.items()]
     return b"".join([_COUNT.pack(len(contents)), *head, *contents.values()])
 
 
 def _unpacked(bundle: bytes) -> dict[str, bytes]:
-    """The libraries of a bundle by key; none where it has another layout."""
+    """Return the libraries of a bundle by key; none if it has another layout."""
     contents = {}
     try:
         (count,) = _COUNT.unpack_from(bundle)

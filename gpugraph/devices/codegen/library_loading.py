@@ -1,4 +1,4 @@
-"""Libraries that are loaded from bytes: what was checked is what runs, whoever may write files."""
+"""Loads libraries from bytes, so that exactly the checked bytes run."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _COUNT = itertools.count(1)
 
 
 def load_library(content: bytes, in_memory: bool = True) -> ctypes.CDLL:
-    """The library with this content. OSError where it is none for this machine.
+    """Return the library with this content. OSError if it is not a library for this machine.
 
-    It comes from memory that no file system shows, or, where there is no such memory, from a file
+    It is loaded from memory that no file system shows, or, if there is no such memory, from a file
     of this process alone. in_memory: False leaves that file to debuggers.
     """
     if in_memory:
@@ -37,7 +37,8 @@ def _from_memory(content: bytes) -> ctypes.CDLL:
     try:
         with open(handle, "wb", closefd=False) as file:
             file.write(content)
-        # The loader knows libraries by their paths, and descriptors come back: each path is new.
+        # The loader identifies libraries by their paths, and descriptors are reused: each path is
+        # new.
         detour = f"{next(_COUNT):b}".replace("1", "./").replace("0", "/")
         return ctypes.CDLL(f"/proc/self/fd/{detour}{handle}")
     finally:

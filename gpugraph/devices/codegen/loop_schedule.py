@@ -1,9 +1,9 @@
-"""Which loop computes what: a program's values, sorted into passes over the last axis.
+"""The schedule of a program's values: passes over the last axis.
 
 There is one pass over a row for each reduction that waits for another one: softmax is (largest),
-(sum of exp), (quotient). What a later pass needs of an earlier one is computed again, unless it is
-expensive and can wait in the memory of an output. Outputs are written in the last pass, so that
-they may be the memory of an input, element for element.
+(sum of exp), (quotient). A later pass recomputes the values of an earlier one that it needs, unless
+they are expensive and can wait in the memory of an output. Outputs are written in the last pass, so
+that they may be the memory of an input, element for element.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from gpugraph.devices.codegen.c_types import EXPENSIVE
 from gpugraph.devices.codegen.program import Apply, Input, Program
 
 Store = tuple[int, int]
-"""A value and the output that it is."""
+"""A value and its output."""
 
 
 @dataclass
 class Pass:
     """One loop along the last axis.
 
-    rows: what is computed before it, once a row. values: what is computed of each element, in
-    order. reloads: what an earlier pass left in an output's memory: value to output. lanes: the
-    reductions it ends. columns: the reductions over rows to which it adds each element.
+    rows: values computed before it, once per row. values: values computed for each element, in
+    order. reloads: values that an earlier pass left in an output's memory: value to output. lanes:
+    the reductions it ends. columns: the reductions over rows to which it adds each element.
     """
 
     rows: list[int] = field(default_factory=list)
@@ -37,11 +37,12 @@ class Pass:
 
 @dataclass
 class Schedule:
-    """A program's passes, and what is before, between and after them.
+    """A program's passes, and the values before, between and after them.
 
-    once: numbers that no reduction goes into. after: what is computed when a row's passes are done,
-    for row_stores (outputs of one element a row) and row_sums (reductions over rows of those).
-    late: what is computed when all rows are done, of the reductions over rows; late_stores.
+    once: numbers without a reduction among their operands. after: values computed after a row's
+    passes, for row_stores (outputs of one element per row) and row_sums (reductions over rows of
+    those).
+    late: values computed after all rows, from the reductions over rows; late_stores: their outputs.
     """
 
     program: Program
@@ -55,12 +56,12 @@ class Schedule:
     late_stores: list[Store] = field(default_factory=list)
 
     def is_element(self, index: int) -> bool:
-        """Whether the value differs along the last axis."""
+        """Return whether the value differs along the last axis."""
         return bool(self.spans[index]) and self.spans[index][-1]
 
 
 def schedule(program: Program) -> Schedule:
-    """Sorts the values of a program into passes."""
+    """Schedule the values of a program in passes."""
     order = Schedule(program, program.spans())
     first = _first_passes(program)
     trailing = program.trailing()
@@ -92,7 +93,7 @@ def schedule(program: Program) -> Schedule:
 
 
 def _first_passes(program: Program) -> list[int]:
-    """The first pass in which (or before which, for one number a row) each value is known."""
+    """Return the first pass in which (before which, for one number per row) each value is ready."""
     passes: list[int] = []
     row_reductions = program.row_reductions()
     for index in range(len(program.values)):
@@ -102,7 +103,7 @@ def _first_passes(program: Program) -> list[int]:
 
 
 def _targets(order: Schedule, row_pass: Pass) -> list[int]:
-    """The values that a pass reduces or stores."""
+    """Return the values that a pass reduces or stores."""
     ends = (*row_pass.lanes, *row_pass.columns)
     reduced = [order.program.operands(index)[0] for index in ends]
     return reduced + [index for index, _ in row_pass.stores]
@@ -112,7 +113,7 @@ def _targets(order: Schedule, row_pass: Pass) -> list[int]:
 
 
 def _reuse_expensive_values(order: Schedule, first: list[int]) -> None:
-    """Has expensive values stored by the pass that computes them, and loaded by those after it."""
+    """Store expensive values in the pass that computes them, and load them in later ones."""
     slots = _slots_of_expensive_values(order, first)
     if not slots or _reads_inputs_later(order, slots, min(first[index] for index in slots)):
         return
@@ -123,8 +124,10 @@ def _reuse_expensive_values(order: Schedule, first: list[int]) -> None:
 
 
 def _slots_of_expensive_values(order: Schedule, first: list[int]) -> dict[int, int]:
-    """The values that the last pass needs of earlier ones and should not compute again, each with
-    an output of the last pass that has its dtype. Of a value and its operand the value is chosen.
+    """Return the values that the last pass needs and should not recompute, each with an output.
+
+    The output is of the last pass and has the value's dtype. Of a value and its operand the value
+    is chosen.
     """
     program = order.program
     slots: dict[int, int] = {}
@@ -147,15 +150,15 @@ def _slots_of_expensive_values(order: Schedule, first: list[int]) -> dict[int, i
 
 
 def _is_expensive(order: Schedule, index: int) -> bool:
-    """Whether computing the value takes longer than loading it; it has all axes, as an output."""
+    """Return whether the value has all axes, as an output, and is slower to compute than load."""
     value = order.program.values[index]
     is_dear = isinstance(value, Apply) and bool(EXPENSIVE.search(value.expression))
     return is_dear and all(order.spans[index])
 
 
 def _reads_inputs_later(order: Schedule, slots: dict[int, int], number: int) -> bool:
-    """Whether a pass after this one reads elements of an input, although these values are loaded:
-    the input may be the memory of the output that holds them."""
+    """Return whether a pass after this one reads elements of an input, although these values are
+    loaded: the input may be the memory of the output that holds them."""
     program = order.program
     return any(
         isinstance(program.values[index], Input) and order.is_element(index)
@@ -165,13 +168,13 @@ def _reads_inputs_later(order: Schedule, slots: dict[int, int], number: int) -> 
 
 
 def _assign_values(order: Schedule) -> None:
-    """Lists what each pass computes for its targets, and what is computed around them."""
+    """List the values that each pass computes for its targets, and those around the passes."""
     program = order.program
     dependent = program.made_of(program.reductions)
     known = set(program.row_reductions())
 
     def assign_scalars(wanted: Iterable[int], target: list[int]) -> None:
-        """Adds the values that are no elements and not yet computed, with their operands."""
+        """Add the scalars that are not yet computed, with their operands."""
         scalars = (index for index in wanted if not order.is_element(index))
         for index in program.needed(scalars, known):
             is_free = not any(order.spans[index]) and index not in dependent

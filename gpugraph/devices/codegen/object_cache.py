@@ -1,16 +1,17 @@
-"""Compiled code on disk, by content: native libraries, cubins, and what is known of them.
+"""Compiled code on disk, by content: native libraries, cubins, and findings about them.
 
     $XDG_CACHE_HOME/gpugraph/native (~/.cache/... without it), mode 0700
         <key>.so     the content, and after its end the digest of its name and bytes
 
-What lies there will run, so that only what this user (or root) alone can have written counts: the
-folder is checked with those above it at each use, each file once it is open
-(`codegen.trusted_folders`). A file appears whole and is checked against its digest: what a full
-disk or a broken one left, or what lies under another name, is removed and compiled again. Threads
-and processes may share the folder, and any file may vanish at any time; who compiles an entry locks
-it, so that others wait for it. Beyond a bound the files that were longest unused go.
+The content will be executed, so only files that this user (or root) alone can have written count:
+the folder is checked with those above it at each use, each file once it is open
+(`codegen.trusted_folders`). A file appears whole and is checked against its digest: the remains of
+a full or broken disk, or a file under another name, are removed and compiled again. Threads
+and processes may share the folder, and any file may vanish at any time. The thread that compiles an
+entry locks it, so that others wait for it. Beyond a limit the least recently used files are
+removed.
 
-Where the folder can't be used, nothing is kept, and the reason is.
+If the folder can't be used, nothing is kept except the reason.
 """
 
 from __future__ import annotations
@@ -33,23 +34,23 @@ from gpugraph.config.environment import setting
 from gpugraph.devices.codegen.trusted_folders import open_folder, read_file, remove_file, write_file
 
 MOST_BYTES = 256 << 20
-"""What the entries of a folder may take together."""
+"""The maximum number of bytes of a folder's entries."""
 
 _MOST_ENTRY_BYTES = 64 << 20
 _DIGEST = hashlib.sha256().digest_size
 _KEY = "[0-9a-f]{40,64}"
 _RECENT = 3600.0
-"""Seconds in which a file that was just used is not removed."""
+"""The seconds for which a file is not removed after its use."""
 
 _POLL = 0.02
-"""Seconds between two looks at a lock."""
+"""The seconds between two attempts to lock."""
 
 _PASSING = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EINTR)
-"""Errors that say nothing of the file."""
+"""Errors that do not concern the file itself."""
 
 
 def cache_folder() -> Path:
-    """Where this user's objects are kept."""
+    """Return the folder of this user's objects."""
     base = setting("XDG_CACHE_HOME")
     root = Path(base) if os.path.isabs(base) else Path(os.path.expanduser("~"), ".cache")
     return root / "gpugraph" / "native"
@@ -57,19 +58,19 @@ def cache_folder() -> Path:
 
 @cache
 def log_once(reason: str) -> None:
-    """Logs why compiled code is not kept."""
+    """Log why compiled code is not kept."""
     logging.getLogger(__name__).warning("%s", reason)
 
 
 def key_of(*parts: object) -> str:
-    """A key: the digest of all that decides an entry's content, by its `repr`."""
+    """Return a key: the digest of the `repr` of everything that decides an entry's content."""
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:40]
 
 
 class ObjectCache:
     """Entries of one kind, by key, in a folder.
 
-    reason: why nothing is kept; empty while all is well.
+    reason: why nothing is kept; empty if there was no problem.
     """
 
     def __init__(self, folder: Path, most_bytes: int = MOST_BYTES, ending: str = ".so") -> None:
@@ -79,11 +80,11 @@ class ObjectCache:
         self.reason = ""
         self._own_name = re.compile(rf"{_KEY}{re.escape(ending)}")
         self._unfinished_name = re.compile(rf"\.{_KEY}{re.escape(ending)}\.\w+")
-        self._unpruned = most_bytes  # bytes stored since the last look: the first store looks
+        self._unpruned = most_bytes  # bytes stored since the last pruning; the first store prunes
 
     @uninterrupted
     def load(self, key: str) -> bytes | None:
-        """What was stored under the key, or None. Anything else of this name is removed."""
+        """Return the content of the key, or None. Anything else of this name is removed."""
         name = self._name(key)
         with self._folder() as folder:
             if folder is None:
@@ -103,7 +104,7 @@ class ObjectCache:
 
     @uninterrupted
     def store(self, key: str, content: bytes) -> bool:
-        """Keeps a content under its key; False where that can't be, with `reason`."""
+        """Keep a content under its key; return False if that fails, with `reason`."""
         name = self._name(key)
         if self.reason or len(content) > _MOST_ENTRY_BYTES - _DIGEST:
             return False
@@ -118,16 +119,16 @@ class ObjectCache:
 
     @uninterrupted
     def drop(self, key: str) -> None:
-        """Removes an entry that is of no use."""
+        """Remove an invalid entry."""
         with self._folder() as folder:
             if folder is not None:
                 remove_file(folder, self._name(key))
 
     @contextlib.contextmanager
     def locked(self, key: str, most_seconds: float) -> Iterator[None]:
-        """Lets others of this lock wait, in this process or another: who compiles, who is next.
+        """Lock a key against other threads and processes, one of which compiles at a time.
 
-        After `most_seconds`, or where no lock can be had, it goes on without one.
+        After `most_seconds`, or if locks are unavailable, it goes on without one.
         """
         name = f".{self._name(key)}.lock"
         handle = self._lock(name, time.monotonic() + most_seconds)
@@ -165,7 +166,7 @@ class ObjectCache:
 
     @contextlib.contextmanager
     def _folder(self) -> Iterator[int | None]:
-        """The folder, checked; None where it can't be used. What fails in it is the reason."""
+        """Yield the checked folder, or None if it can't be used. An error in it is the reason."""
         is_open = False
         try:
             with open_folder(self.folder) as folder:
@@ -182,16 +183,16 @@ class ObjectCache:
         return name
 
     def _prune(self, folder: int) -> None:
-        """Removes what was longest unused, down to three quarters of the bound.
+        """Remove the least recently used entries, down to three quarters of the limit.
 
-        Only regular files with names of this cache count, and what a process that died left.
+        Only regular files with names of this cache count, and the remains of processes that died.
         """
         files = []
         for name in _names(folder):
             is_unfinished = self._unfinished_name.fullmatch(name)
             if not is_unfinished and not self._own_name.fullmatch(name):
                 continue
-            with contextlib.suppress(OSError):  # gone: others are at it too
+            with contextlib.suppress(OSError):  # gone: other processes remove files too
                 status = os.stat(name, dir_fd=folder, follow_symlinks=False)
                 if stat.S_ISREG(status.st_mode):
                     files.append((not is_unfinished, status.st_mtime, status.st_size, name))

@@ -1,4 +1,4 @@
-"""The processor that compiled code is made for."""
+"""The processor for which code is compiled."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import cache
 
 @cache
 def processor_features() -> str:
-    """The features of this processor, as text."""
+    """Return the features of this processor, as text."""
     try:
         with open("/proc/cpuinfo", encoding="ascii", errors="replace") as file:
             lines = file.read(1 << 14).partition("\n\n")[0].splitlines()

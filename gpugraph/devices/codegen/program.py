@@ -15,11 +15,11 @@ from gpugraph.base.dtypes import DType
 
 
 class NotNativeError(Exception):
-    """This can't be a native kernel; the message says why."""
+    """An op can't be a native kernel; the message is the reason."""
 
 
 class Input(NamedTuple):
-    """An array, or one number where it runs along no axis.
+    """An array, or one number if it runs along no axis.
 
     source: the input whose array this is, along other axes; -1: it is its own.
     """
@@ -37,7 +37,7 @@ class Constant(NamedTuple):
 
 
 class Index(NamedTuple):
-    """Where an element is along one axis; 0 where that has size 1."""
+    """The index of an element along one axis; 0 if that has size 1."""
 
     dtype: DType
     spans: tuple[bool, ...]
@@ -46,7 +46,7 @@ class Index(NamedTuple):
 class Apply(NamedTuple):
     """An `Elementwise` expression of earlier values: its `T` is `type`, its `U` the `dtype`.
 
-    fails: an expression of the same that fails the run where it holds, and the message.
+    fails: an expression of the same values that fails the run if it holds, and the message.
     """
 
     expression: str
@@ -75,10 +75,10 @@ Value = Input | Constant | Index | Apply | Reduce
 
 
 class Program(NamedTuple):
-    """The values in order, which of them are outputs, and along which axes each output runs.
+    """The values in order, the numbers of the outputs, and the axes along which each output runs.
 
     Along an output's axes that its value doesn't have, the value is repeated. narrow: the size of
-    the last axis, where it is so small that it is part of the source; else 0.
+    the last axis, if it is so small that it is part of the source; else 0.
     """
 
     axes: int
@@ -89,7 +89,7 @@ class Program(NamedTuple):
 
     @property
     def inputs(self) -> list[int]:
-        """The values that are inputs with arrays of their own."""
+        """The values that are inputs with separate arrays."""
         return [index for index in self.arrays if self.source(index) == index]
 
     @property
@@ -98,7 +98,7 @@ class Program(NamedTuple):
         return _inputs(self.values)
 
     def source(self, index: int) -> int:
-        """The input whose array this value is."""
+        """Return the input whose array this value is."""
         value = self.values[index]
         return value.source if isinstance(value, Input) and value.source >= 0 else index
 
@@ -112,7 +112,7 @@ class Program(NamedTuple):
         }
 
     def trailing(self) -> dict[int, Reduce]:
-        """Of these, those that are known when all rows are done."""
+        """Return the reductions that are complete only after all rows."""
         return {
             index: value
             for index, value in self.reductions.items()
@@ -120,18 +120,18 @@ class Program(NamedTuple):
         }
 
     def row_reductions(self) -> set[int]:
-        """The others: those that are known when a row is done."""
+        """Return the other reductions, which are complete after a row."""
         return set(self.reductions).difference(self.trailing())
 
     def operands(self, index: int) -> tuple[int, ...]:
-        """The values that a value is computed from."""
+        """Return the values that a value is computed from."""
         value = self.values[index]
         if isinstance(value, Apply):
             return value.inputs
         return (value.input,) if isinstance(value, Reduce) else ()
 
     def made_of(self, first: Iterable[int]) -> set[int]:
-        """`first` and all values that need any of them."""
+        """Return `first` and all values that need any of them."""
         users = set(first)
         for index in range(len(self.values)):
             if users.intersection(self.operands(index)):
@@ -139,7 +139,7 @@ class Program(NamedTuple):
         return users
 
     def needed(self, targets: Iterable[int], known: Container[int] = ()) -> list[int]:
-        """`targets` and all their operands, in order, but what is known."""
+        """Return `targets` and all their operands, in order, without `known`."""
         needed: set[int] = set()
         pending = list(targets)
         while pending:
@@ -150,7 +150,7 @@ class Program(NamedTuple):
         return sorted(needed)
 
     def spans(self) -> list[tuple[bool, ...]]:
-        """Of each value, along which axes it runs."""
+        """Return the axes along which each value runs."""
         spans: list[tuple[bool, ...]] = []
         for index, value in enumerate(self.values):
             if isinstance(value, (Input, Index)):
@@ -175,7 +175,7 @@ class Loop(NamedTuple):
 
     @property
     def inputs(self) -> list[int]:
-        """The values that are inputs: variables and what does not change."""
+        """The values that are inputs: variables and invariants."""
         return _inputs(self.values)
 
 

@@ -1,4 +1,4 @@
-"""From ops on shapes to a program: `Fusion` collects what is computed, by NumPy's broadcasting.
+"""From ops on shapes to a program: `Fusion` collects the values, by NumPy's broadcasting.
 
     fusion = Fusion()
     x, bias = fusion.input(float32, (256, 128)), fusion.input(float32, (128,))
@@ -34,7 +34,7 @@ from gpugraph.kernel import Elementwise, Reduction
 Shape = tuple[int, ...]
 
 NARROW = 64
-"""Rows up to this size have loops of their own, in a third of the time of loops of any size."""
+"""The size of rows up to which they have special loops, in a third of the time of general ones."""
 
 
 class Fused(NamedTuple):
@@ -62,18 +62,20 @@ class Fusion:
     # -- values
 
     def input(self, dtype: DType, shape: Sequence[int]) -> int:
-        """A C-ordered array of each run. The order of these calls is that of `bind`."""
+        """Add a C-ordered array of each run. The order of these calls is that of `bind`."""
         self._check(dtype)
         return self._add(Input(dtype.base_dtype, ()), tuple(shape))
 
     def constant(self, value: Any, dtype: DType) -> int:
-        """A number that becomes part of the source."""
+        """Add a number that becomes part of the source."""
         self._check(dtype)
         return self._add(Constant(dtype.base_dtype, literal(value, dtype.base_dtype)), ())
 
     def index(self, size: int, dtype: DType) -> int:
-        """The vector 0, 1, ... size - 1: an element's index along the last axis, or along the one
-        that this is once the vector is expanded."""
+        """Add the vector 0, 1, ... size - 1.
+
+        That is an element's index along the last axis, or the axis to which the vector is expanded.
+        """
         self._check(dtype)
         return self._add(Index(dtype.base_dtype, ()), (size,))
 
@@ -85,11 +87,11 @@ class Fusion:
         type: DType | None = None,
         fails: tuple[str, str] = ("", ""),
     ) -> int:
-        """An elementwise expression of values; `type` is its T, by default the last input's dtype.
+        """Add an elementwise expression of values.
 
-        `fails`: an expression of the same that fails the whole run with InvalidArgumentError where
-        it holds, and the message. NotNativeError where the dtypes have no C type, ValueError where
-        shapes don't fit.
+        `type`: its T, by default the last input's dtype. `fails`: an expression of the same values
+        that fails the whole run with InvalidArgumentError if it holds, and the message.
+        NotNativeError if the dtypes have no C type, ValueError if shapes don't fit.
         """
         expression = kernel if isinstance(kernel, str) else kernel.expression
         operand = type or (self._values[inputs[-1]].dtype if inputs else dtype)
@@ -99,7 +101,7 @@ class Fusion:
         return self._add(Apply(expression, tuple(inputs), *types, fails), shape)
 
     def reduce(self, kernel: Reduction, value: int, axes: Sequence[int] | None = None) -> int:
-        """A reduction over axes of a value, which stay with size 1; over all by default.
+        """Add a reduction over axes, which stay with size 1; over all axes by default.
 
         The result has the value's dtype.
         """
@@ -113,7 +115,7 @@ class Fusion:
         return number
 
     def output(self, value: int, shape: Sequence[int] | None = None) -> int:
-        """Asks for a value; which output it is. The order of these calls is that of `bind`.
+        """Mark a value as an output and return its index. `bind` has the order of these calls.
 
         With a shape, the value is repeated along the axes in which it has size 1.
         """
@@ -122,15 +124,15 @@ class Fusion:
         return len(self._outputs) - 1
 
     def shape(self, value: int) -> Shape:
-        """A value's shape; reduced axes have size 1."""
+        """Return a value's shape; reduced axes have size 1."""
         return self._shapes[value]
 
     def dtype(self, value: int) -> DType:
-        """A value's dtype."""
+        """Return a value's dtype."""
         return self._values[value].dtype
 
     def expand(self, value: int, shape: Sequence[int]) -> int:
-        """The value as one of this shape, which has further axes of size 1.
+        """Add the value with this shape, which has further axes of size 1.
 
         Those in front of all others make no difference, and are left out. ValueError for a shape
         that differs otherwise.
@@ -149,7 +151,7 @@ class Fusion:
         raise ValueError(f"{list(old)} can't be {list(shape)} by further axes of size 1")
 
     def _transpose(self, number: int, positions: Shape) -> int:
-        """The value with each axis at another position, counted from the last; other axes have
+        """Add the value with each axis at another position, counted from the last; other axes have
         size 1. Its operands change with it."""
         value, shape = self._values[number], self._shapes[number]
         positions = positions[: len(shape)]
@@ -184,7 +186,7 @@ class Fusion:
     # -- the program
 
     def finish(self) -> Fused:
-        """The program. NotNativeError for reductions over axes that it has no loops for."""
+        """Return the program. NotNativeError for reductions over axes without loops."""
         groups, values, sizes = self._collapse(self._outputs)
         along = tuple(_along(shape, groups) for shape in self._output_shapes)
         narrow = sizes[-1] if len(sizes) > 1 and sizes[-1] <= NARROW else 0
@@ -192,7 +194,7 @@ class Fusion:
         return Fused(_check_program(program), sizes)
 
     def finish_loop(self, condition: int, changing: Mapping[int, int]) -> tuple[Loop, Shape]:
-        """A loop: `changing` maps each variable (an input) to its next value.
+        """Return a loop: `changing` maps each variable (an input) to its next value.
 
         NotNativeError for variables that are not numbers or vectors of one size.
         """
@@ -201,7 +203,7 @@ class Fusion:
         return Loop(len(groups), values, variables, condition, following), sizes
 
     def _collapse(self, targets: Iterable[int]) -> tuple[list[list[int]], tuple[Value, ...], Shape]:
-        """The axes that behave alike, counted from the last, the values by them, their sizes."""
+        """Return the groups of like axes, counted from the last; the values and sizes by them."""
         shapes = self._used(targets)
         space = _broadcast([*shapes, *self._output_shapes])
         groups = self._groups(space, [*shapes, *self._output_shapes])
@@ -218,8 +220,8 @@ class Fusion:
         return groups, tuple(values), sizes
 
     def _used(self, targets: Iterable[int]) -> list[Shape]:
-        """The values' shapes; () of those that no target is made of, but not of inputs: theirs, or,
-        if they are used as another shape, that one."""
+        """Return the values' shapes, () for values without a target among their users. Inputs keep
+        their shape, or have the other shape in which they are used."""
         shapes = list(self._shapes)
         needed = set(Program(0, tuple(self._values), (), ()).needed(targets))
         for number in set(range(len(shapes))).difference(needed):
@@ -232,7 +234,7 @@ class Fusion:
         return shapes
 
     def _groups(self, space: Shape, shapes: Sequence[Shape]) -> list[list[int]]:
-        """The axes of size other than 1, neighbours that all values treat alike together."""
+        """Return the axes of size other than 1, joining neighbours that all values treat alike."""
         groups: list[list[int]] = []
         previous: Any = None
         for axis in range(len(space) - 1, -1, -1):
@@ -247,7 +249,7 @@ class Fusion:
         return groups
 
     def _treatment(self, axis: int, shapes: Sequence[Shape]) -> tuple[bool, ...]:
-        """What the values do with an axis: whether they run along it, whether they are reduced."""
+        """Return the values that run along an axis, and the reductions over it, as flags."""
         along = [len(shape) > axis and shape[-1 - axis] != 1 for shape in shapes]
         reduced = [
             axis in axes
@@ -257,7 +259,7 @@ class Fusion:
         return (*along, *reduced)
 
     def _axis(self, number: int, value: Reduce, groups: list[list[int]]) -> str:
-        """Which axes of the space the reduction is over; it must run along all it ends."""
+        """Return the axes of a reduction, which must run along all axes that it ends."""
         shape = self._shapes[value.input]
         along = zip(_along(shape, groups), groups)
         reduced = [is_along and group[0] in self._reduced[number] for is_along, group in along]
@@ -277,7 +279,7 @@ class Fusion:
 
 
 def _along(shape: Shape, groups: list[list[int]]) -> tuple[bool, ...]:
-    """Along which groups of axes an array of this shape runs."""
+    """Return the groups of axes along which an array of this shape runs."""
     return tuple(len(shape) > group[0] and shape[-1 - group[0]] != 1 for group in groups)
 
 
@@ -292,7 +294,7 @@ def _broadcast(shapes: Sequence[Shape]) -> Shape:
 
 
 def _check_program(program: Program) -> Program:
-    """The program, if there are loops for it."""
+    """Return the program, if there are loops for it."""
     if not program.outputs:
         raise NotNativeError("a kernel without outputs")
     spans = program.spans()

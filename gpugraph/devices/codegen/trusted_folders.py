@@ -1,11 +1,12 @@
 """Folders and files that no other user can have written: opened, checked, used by descriptor.
 
-    with open_folder(path) as folder:       made with its parents where it is missing, mode 0700
+    with open_folder(path) as folder:       created with its parents if missing, mode 0700
         write_file(folder, name, content)   whole, or not at all
-        read_file(folder, name, most)       a regular file of this user or root, of a bounded size
+        read_file(folder, name, max)        a regular file of this user or root, of a bounded size
 
-Who may write a folder can put another one in its place, so all folders above count too, as for ssh:
-each belongs to this user or to root, and no other user may write it unless it is sticky (/tmp).
+A user who may write a folder can replace the folders in it, so all folders above count too, as for
+ssh: each belongs to this user or to root, and no other user may write it unless it is sticky
+(/tmp).
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ _WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 @contextlib.contextmanager
 def open_folder(path: Path) -> Iterator[int]:
-    """A descriptor of a folder that this user alone can write, for `dir_fd`.
+    """Yield a descriptor of a folder that this user alone can write, for `dir_fd`.
 
-    PermissionError names the folder that others could write; OSError where none can be made.
+    PermissionError has the folder that others could write; OSError if none can be created.
     """
     try:
         handle = _walk(os.path.abspath(path))
-    except NotADirectoryError:  # a link, perhaps: it counts as what it leads to
+    except NotADirectoryError:  # perhaps a link: its target counts
         handle = _walk(os.path.realpath(path))
     try:
         yield handle
@@ -43,7 +44,7 @@ def open_folder(path: Path) -> Iterator[int]:
 
 
 def _walk(path: str) -> int:
-    """A descriptor of the folder at an absolute path without links."""
+    """Return a descriptor of the folder at an absolute path without links."""
     reached = os.sep
     handle = os.open(reached, _FOLDER)
     try:
@@ -63,7 +64,7 @@ def _inner(folder: int, name: str) -> int:
     try:
         return os.open(name, _FOLDER, dir_fd=folder)
     except FileNotFoundError:
-        with contextlib.suppress(FileExistsError):  # another process is at it too
+        with contextlib.suppress(FileExistsError):  # another process creates it too
             os.mkdir(name, 0o700, dir_fd=folder)
             os.chmod(name, 0o700, dir_fd=folder)  # whatever the umask takes away
         return os.open(name, _FOLDER, dir_fd=folder)
@@ -81,10 +82,10 @@ def _check(
 
 
 def read_file(folder: int, name: str, most_bytes: int) -> bytes:
-    """The content of a file, which is marked as used now.
+    """Return the content of a file, and mark it as used now.
 
-    FileNotFoundError if there is none. PermissionError for what others may have written, and for
-    what is no regular file of `most_bytes` at most; nothing is read of it.
+    FileNotFoundError if there is none. PermissionError for a file that others may have written, or
+    that is not a regular file of at most `most_bytes`; nothing is read of it.
     """
     handle = os.open(name, _READ, dir_fd=folder)
     try:
@@ -92,7 +93,7 @@ def read_file(folder: int, name: str, most_bytes: int) -> bytes:
         if not stat.S_ISREG(status.st_mode) or status.st_size > most_bytes:
             raise PermissionError(f"{name} is no regular file of {most_bytes} bytes at most")
         _check(status, name, owners=(0, os.geteuid()), is_sticky_safe=False)
-        with contextlib.suppress(OSError):  # a folder that is only read serves as well
+        with contextlib.suppress(OSError):  # a read-only folder is fine
             os.utime(handle)
         with open(handle, "rb", closefd=False) as file:
             return file.read(most_bytes)
@@ -101,7 +102,7 @@ def read_file(folder: int, name: str, most_bytes: int) -> bytes:
 
 
 def write_file(folder: int, name: str, content: bytes) -> None:
-    """Writes beside, then renames: no process ever sees half a file. OSError without room."""
+    """Write a temporary file, then rename it: no process ever sees half of it. OSError if full."""
     beside = f".{name}.{secrets.token_hex(4)}"
     try:
         handle = os.open(beside, _WRITE, 0o600, dir_fd=folder)
@@ -115,9 +116,9 @@ def write_file(folder: int, name: str, content: bytes) -> None:
 
 
 def remove_file(folder: int, name: str) -> None:
-    """Removes a file, a link itself, or an empty folder; nothing happens where that can't be.
+    """Remove a file, a link itself, or an empty folder; do nothing if that fails.
 
-    A folder that is not empty gets another name: what is in it is somebody's.
+    A folder that is not empty is renamed instead: its contents may belong to another user.
     """
     with contextlib.suppress(OSError):
         if not stat.S_ISDIR(os.lstat(name, dir_fd=folder).st_mode):
@@ -134,11 +135,11 @@ _PRIVATE: dict[int, Path] = {}
 
 
 def private_folder() -> Path:
-    """A temporary folder of this process alone, which goes with it.
+    """Return a temporary folder of this process alone, which is removed at its end.
 
-    PermissionError where others could put another one in its place.
+    PermissionError if others could replace it.
     """
-    process = os.getpid()  # a forked process has one of its own
+    process = os.getpid()  # a forked child has a separate one
     if process not in _PRIVATE or not _PRIVATE[process].is_dir():
         path = Path(tempfile.mkdtemp(prefix="gpugraph-"))
         atexit.register(_remove, process, path)

@@ -1,3 +1,3 @@
-"""CUDA GPUs: kernels from their sources, streams, captures, on CuPy's or the emulated driver."""
+"""CUDA GPUs: kernels from their sources, streams and captures, on CuPy's or the emulated driver."""
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """A CUDA GPU as a device: its memory by BFC, its kernels on one stream, transfers in and out.
 
 `kernels` (a `Launcher`) binds the kernels that are enqueued on the stream. `bind` is the fallback:
-the NumPy `Call` on copies in host memory. The compiler asks `kernels` first and reports a fallback.
+the NumPy `Call` on copies in host memory. The compiler tries `kernels` first and reports a
+fallback.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ PINNED_BYTES = 8 << 30
 """The limit of pinned host memory."""
 
 WORKSPACE_BYTES = 32 << 20
-"""Memory for cublasLt's matrix products: its recommendation for the newest GPUs."""
+"""Memory for cublasLt's matrix products: NVIDIA's recommendation for the newest GPUs."""
 
 
 class CudaDevice(Device):
@@ -79,7 +80,7 @@ class CudaDevice(Device):
         return self._kernels
 
     def take(self, num_bytes: int, owner: str, block: Block | None = None) -> Block | None:
-        """As `Device.take`; memory that staging keeps is released first."""
+        """Allocate as `Device.take` does, after releasing memory that staging keeps if needed."""
         block = Block(self, None, None) if block is None else block
         if self.allocator.allocate_for(block, num_bytes, optional=True):
             self.note_owner(block, num_bytes, owner)
@@ -91,19 +92,19 @@ class CudaDevice(Device):
     # -- arrays
 
     def has_array(self, array: Any) -> bool:
-        """Whether an array lies in this GPU's memory and not on the host."""
+        """Return whether an array is in this GPU's memory and not on the host."""
         return isinstance(array, Array)
 
     def view(self, address: int | None, shape: tuple[int, ...], dtype: DType) -> Array:
-        """The GPU array at `address`."""
+        """Return the GPU array at `address`."""
         return Array(address or 0, shape, dtype.base_dtype.as_numpy_dtype)
 
     def owns(self, array: Any) -> bool:
-        """Whether the array is a GPU array, or one of strings or of no bytes."""
+        """Return whether the array is a GPU array, or one of strings or of no bytes."""
         return isinstance(array, Array) or bool(array.dtype == object or array.size == 0)
 
     def write(self, array: Any, value: NDArray[Any]) -> None:
-        """Enqueues the copy of a host array into the array."""
+        """Enqueue the copy of a host array into the array."""
         if isinstance(array, Array):
             with self.lock:
                 self.staging.write(array, value)
@@ -111,7 +112,7 @@ class CudaDevice(Device):
             array[...] = value
 
     def read(self, array: Any) -> NDArray[Any]:
-        """A host copy, after all enqueued work; DriverError if an earlier launch failed."""
+        """Return a host copy, after all enqueued work; DriverError if an earlier launch failed."""
         if not isinstance(array, Array):
             return array.copy()
         with self.lock:
@@ -121,14 +122,14 @@ class CudaDevice(Device):
                 raise late(error, self.name) from error
 
     def fetching(self, array: Any) -> Any:
-        """A fetch by way of pinned memory; None for a host array or one of no bytes."""
+        """Return a fetch through pinned memory; None for a host array or one of no bytes."""
         with self.lock:
             if isinstance(array, Array) and array.nbytes > 0:
                 return fetching(self.staging, array, self.lock, self.name)
             return None
 
     def copy_from(self, source: Device, array: Any, target: Any) -> Callable[[], Any]:
-        """Between two GPUs a copy from peer to peer, else through host memory."""
+        """Return a peer-to-peer copy between two GPUs, else a copy through host memory."""
         if isinstance(source, CudaDevice) and isinstance(target, Array):
             return lambda: self._copy_peer(source, array, target)
         if isinstance(source, HostDevice):
@@ -136,7 +137,7 @@ class CudaDevice(Device):
         return lambda: self.write(target, source.read(array))
 
     def _copy_peer(self, source: CudaDevice, array: Array, target: Array) -> None:
-        """Copies from another GPU: after the work enqueued on it, before work enqueued later."""
+        """Copy from another GPU, after the work enqueued there and before work enqueued later."""
         if not array.nbytes:
             return
         driver, other = self.driver, source.driver
@@ -149,7 +150,7 @@ class CudaDevice(Device):
             other.wait(source.compute, self._peer_done)
 
     def swapping(self, array: Array, target: Array) -> HostSwap:
-        """By way of pinned memory, on the streams of transfers."""
+        """Return copies through pinned memory, on the streams for transfers."""
         with self.lock:
             return HostSwap(self.staging, array, target, self.lock)
 
@@ -158,11 +159,11 @@ class CudaDevice(Device):
     def bind(
         self, kernel: Kernel, context: KernelContext, arrays: Sequence[Any]
     ) -> Callable[[], Any]:
-        """The kernel's NumPy `Call` on copies in host memory."""
+        """Bind the kernel's NumPy `Call` to copies in host memory."""
         return OnHost(self, reference(kernel), context, arrays)
 
     def memory_note(self) -> str:
-        """The GPU's own free memory."""
+        """Return the free memory of the whole GPU."""
         about = self.driver.properties
         return (
             f"; the GPU itself has {human_readable_bytes(self.driver.free_bytes())} free of "
@@ -170,7 +171,7 @@ class CudaDevice(Device):
         )
 
     def capture(self, work: Callable[[], Any]) -> Callable[[], None]:
-        """Captures what `work` enqueues, which is not run, and returns what launches it at once.
+        """Capture the work that `work` enqueues, without running it, and return its single launch.
 
         DriverError if it can't be captured, or with CUDA_LAUNCH_BLOCKING.
         """
@@ -179,17 +180,17 @@ class CudaDevice(Device):
         return self.driver.capture(self.compute, work)
 
     def synchronize(self) -> None:
-        """Waits until all enqueued work is done."""
-        with self.lock:  # a stream that another thread captures can't be waited for
+        """Wait until all enqueued work is done."""
+        with self.lock:  # it is an error to wait for a stream during another thread's capture
             self.driver.synchronize()
 
     def refusals(self) -> Refusals:
-        """The error flags of a plan's kernels."""
+        """Return the error flags of a plan's kernels."""
         return Refusals(self._flags)
 
     def close(self) -> None:
-        """Releases staging, error flags and workspace, and closes the driver."""
-        with suppress(DriverError):  # the run that met it has raised it
+        """Release staging, error flags and workspace, and close the driver."""
+        with suppress(DriverError):  # it was raised in the run that met it
             self.staging.give_up()
         self._flags.close()
         if self._workspace is not None:

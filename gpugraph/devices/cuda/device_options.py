@@ -1,13 +1,13 @@
-"""The CUDA devices of a session by its options: which GPUs, which parts of them, their memory.
+"""The CUDA devices of a session by its options: the GPUs, their parts, and their memory.
 
 As in TensorFlow (`gpu_device.cc`), `visible_device_list` selects and orders the GPUs,
-`device_count["GPU"]` is how many of these are used, `experimental.virtual_devices` divides them,
-and `per_process_gpu_memory_fraction` limits those that are not divided; without it a device may
-use the free memory but for a reserve. Devices are numbered over all GPUs.
+`device_count["GPU"]` limits their number, `experimental.virtual_devices` splits them, and
+`per_process_gpu_memory_fraction` limits the memory of unsplit GPUs. Without it a device may
+use the free memory except for a reserve. Devices are numbered over all GPUs.
 
 Two things differ. In TensorFlow, a fraction above 1 means unified memory; here it is refused. And
-memory is allocated as it is needed, with or without `allow_growth`: TensorFlow's sessions share the
-memory that the first of them allocates at once; sessions here have memory of their own, and the
+memory is allocated as it is needed, with or without `allow_growth`. TensorFlow's sessions share the
+memory that the first of them allocates at once; here each session has separate memory, and the
 first would leave none to the others.
 """
 
@@ -25,7 +25,7 @@ from gpugraph.devices.cuda.driver.driver_opening import open_driver
 
 _SMALL_GPU = 2 << 30
 _SMALL_RESERVE = 225 << 20
-_LEAST_RESERVE = 300 << 20
+_MIN_RESERVE = 300 << 20
 _RESERVED_PART = 0.05
 
 
@@ -38,9 +38,9 @@ class Split(NamedTuple):
 
 
 def create_cuda_devices(options: SessionOptions, name_prefix: str) -> list[CudaDevice]:
-    """The CUDA devices of a session; none without GPUs (`detect` has the reason).
+    """Create the CUDA devices of a session; none without GPUs (`detect` has the reason).
 
-    Each has a driver of its own, so that each can be closed by itself. InternalError for a GPU
+    Each has a separate driver, so that each can be closed by itself. InternalError for a GPU
     that was detected but can't be used; drivers opened before it are closed.
     """
     if options.config.device_count.get("GPU", 1) <= 0:
@@ -80,16 +80,16 @@ def _close(devices: Sequence[CudaDevice], drivers: Sequence[Driver]) -> None:
     for device in devices:
         device.close()
     for driver in drivers:
-        driver.close()  # a device's driver a second time, which does nothing
+        driver.close()  # closes a device's driver a second time, which has no effect
 
 
 def splits(
     options: SessionOptions, ordinals: Sequence[int], memory: Callable[[int], tuple[int, int]]
 ) -> list[Split]:
-    """The devices for these options. `memory` returns a GPU's free and total bytes.
+    """Return the devices for these options. `memory` returns a GPU's free and total bytes.
 
-    InvalidArgumentError for options that are invalid or contradict each other, UnknownError if
-    more GPUs, or other GPUs, are to be divided than there are: TensorFlow's classes.
+    InvalidArgumentError for options that are invalid or contradict each other; UnknownError if
+    the number of GPUs to be split is not that of the usable GPUs: TensorFlow's classes.
     """
     gpu_options = options.config.gpu_options
     most = options.config.device_count.get("GPU", len(ordinals))
@@ -126,7 +126,7 @@ def _check(options: GPUOptions) -> None:
 
 
 def _visible(text: str, ordinals: Sequence[int]) -> list[int]:
-    """The GPUs of `visible_device_list`, in its order; all GPUs if it is empty."""
+    """Return the GPUs of `visible_device_list`, in its order; all GPUs if it is empty."""
     if not text:
         return list(ordinals)
     chosen: list[int] = []
@@ -134,7 +134,7 @@ def _visible(text: str, ordinals: Sequence[int]) -> list[int]:
         try:
             ordinal = int(entry)
         except ValueError:
-            raise _bad_list(text, f"could not parse entry {entry!r}: it is no number") from None
+            raise _bad_list(text, f"could not parse entry {entry!r}: it is not a number") from None
         if ordinal not in ordinals:
             usable = ", ".join(map(str, ordinals)) or "none"
             raise _bad_list(text, f"there is no GPU {ordinal} that can be used, only: {usable}")
@@ -149,22 +149,22 @@ def _bad_list(text: str, reason: str) -> InvalidArgumentError:
 
 
 def _check_parts(options: GPUOptions, divided: int, used: int, visible: int) -> None:
-    """Raises an error if `divided` GPUs can't be divided. used: how many of `visible` are used."""
-    what = f"GPUOptions.experimental.virtual_devices divides {divided} GPUs"
+    """Raise an error if `divided` GPUs can't be split; `used` of the `visible` GPUs are used."""
+    what = f"GPUOptions.experimental.virtual_devices splits {divided} GPUs"
     if options.per_process_gpu_memory_fraction > 0:
         raise invalid_argument(
-            f"{what} and says how much memory each part has; per_process_gpu_memory_fraction "
-            f"({options.per_process_gpu_memory_fraction}) has no meaning beside it"
+            f"{what} and sets the memory of each part; it can't be combined with "
+            f"per_process_gpu_memory_fraction ({options.per_process_gpu_memory_fraction})"
         )
     if used < divided:
         raise UnknownError.of_no_node(f"{what}, but only {used} can be used")
     if options.visible_device_list and visible != divided:
         raise invalid_argument(
-            f"{what}, but visible_device_list ({options.visible_device_list!r}) names {visible}"
+            f"{what}, but visible_device_list ({options.visible_device_list!r}) has {visible}"
         )
     if visible != divided:
         raise UnknownError.of_no_node(
-            f"{what}, but {visible} are there: name those that are meant in visible_device_list"
+            f"{what}, but there are {visible}: select them with visible_device_list"
         )
 
 
@@ -178,10 +178,8 @@ def _part_bytes(mebibytes: float) -> int:
 
 
 def _limit(fraction: float, free: int, total: int) -> int:
-    """The memory limit of a device that is a whole GPU."""
+    """Return the memory limit of a device that is a whole GPU."""
     if fraction > 0:
         return int(total * fraction)
-    reserve = (
-        _SMALL_RESERVE if free < _SMALL_GPU else max(_LEAST_RESERVE, int(free * _RESERVED_PART))
-    )
+    reserve = _SMALL_RESERVE if free < _SMALL_GPU else max(_MIN_RESERVE, int(free * _RESERVED_PART))
     return free - reserve if reserve < free else free

@@ -2,7 +2,7 @@
 
 A small array has pinned memory as long as its plan lives, and its copy is enqueued on the compute
 stream: one more command, captured with the others, and a run allocates nothing for it. A large
-array takes pinned memory from `begin` to `read`, and is copied on a stream of its own.
+array has pinned memory from `begin` to `read`, and is copied on a separate stream.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ if TYPE_CHECKING:
 
 
 def fetching(staging: Staging, array: Array, lock: Any, owner: str) -> Fetch | None:
-    """The fetch of an array in each run; None if there is no pinned memory for it.
+    """Return the fetch of an array in each run; None if there is no pinned memory for it.
 
-    lock: to be held to enqueue work on the GPU, or to wait for it. owner: the device, for messages.
+    lock: must be held to enqueue work on the GPU, or to wait for it. owner: the device, for
+    messages.
     """
     if array.nbytes >= LARGE:
         return LargeFetch(staging, array, lock, owner)
@@ -43,7 +44,7 @@ class Fetch(ABC):
         self._staging, self._array, self._lock, self._owner = staging, array, lock, owner
 
     def read(self) -> NDArray[Any]:
-        """Waits for the copy that `begin` enqueued. DriverError if an earlier launch failed."""
+        """Wait for the copy that `begin` enqueued. DriverError if an earlier launch failed."""
         with self._lock:
             try:
                 return self._read()
@@ -51,14 +52,14 @@ class Fetch(ABC):
                 raise late(error, self._owner) from error
 
     def release(self) -> None:
-        """Frees the pinned memory, after a copy in progress."""
+        """Free the pinned memory, after a copy in progress."""
         with self._lock, suppress(DriverError):
             self._release()
 
     @property
     @abstractmethod
     def begin(self) -> Callable[[], None]:
-        """The step that enqueues the copy, after all work enqueued before."""
+        """Return the step that enqueues the copy, after all work enqueued before."""
 
     @abstractmethod
     def _read(self) -> NDArray[Any]: ...
@@ -68,7 +69,7 @@ class Fetch(ABC):
 
 
 class SmallFetch(Fetch):
-    """The fetch of an array by way of pinned memory of its own."""
+    """The fetch of an array through permanent pinned memory."""
 
     def __init__(self, staging: Staging, array: Array, lock: Any, owner: str, address: int) -> None:
         super().__init__(staging, array, lock, owner)
@@ -81,7 +82,7 @@ class SmallFetch(Fetch):
 
     @property
     def begin(self) -> Callable[[], None]:
-        """The step that enqueues the copy, on the compute stream."""
+        """Return the step that enqueues the copy, on the compute stream."""
         return self._begin
 
     def _read(self) -> NDArray[Any]:
@@ -98,7 +99,7 @@ class SmallFetch(Fetch):
 
 
 class LargeFetch(Fetch):
-    """The fetch of an array by way of pinned memory that it has from `begin` to `read`."""
+    """The fetch of an array through pinned memory that it has from `begin` to `read`."""
 
     def __init__(self, staging: Staging, array: Array, lock: Any, owner: str) -> None:
         super().__init__(staging, array, lock, owner)
@@ -106,12 +107,12 @@ class LargeFetch(Fetch):
 
     @property
     def begin(self) -> Callable[[], None]:
-        """The step that enqueues the copy, on a stream of its own."""
+        """Return the step that enqueues the copy, on a separate stream."""
         return self._begin
 
     def _begin(self) -> None:
-        self.release()  # of a run that failed
-        with self._lock, suppress(ResourceExhaustedError):  # `read` copies it then
+        self.release()  # memory left by a run that failed
+        with self._lock, suppress(ResourceExhaustedError):  # without memory, `read` copies
             self._address = self._staging.begin(self._array)
 
     def _read(self) -> NDArray[Any]:

@@ -1,8 +1,8 @@
 """Error flags: words of pinned memory in which kernels report bad input.
 
 A GPU can't raise. Kernels that may fail (an index out of range, a value that is not finite) set
-their flag to 1. Flags belong to a plan, so that a run checks those of its own kernels when it is
-over. The next run raises the error of a run that nothing waited for, or it is logged when the plan
+their flag to 1. Flags belong to a plan, so that a run checks the flags of its own kernels when it
+is over. If nothing waited for a run, its error is raised by the next run, or logged when the plan
 is released. Errors of CUDA itself are raised when the GPU is waited for (`late`).
 """
 
@@ -23,8 +23,8 @@ from gpugraph.devices.out_of_memory import PlainSpace, out_of_memory
 from gpugraph.kernel import note_op
 from gpugraph.memory import Allocator
 
-MOST = 16384
-"""The error flags of all plans of one GPU in one session."""
+MAX_FLAGS = 16384
+"""The number of error flags for all plans of one GPU in one session."""
 
 _logger = logging.getLogger(__name__)
 
@@ -42,39 +42,39 @@ class FlagMemory:
         self._lock = new_lock()
 
     def take(self) -> int:
-        """The number of a free flag, which is set to 0."""
+        """Return the number of a free flag, set to 0."""
         with self._lock:
             if self.values is None:
                 self._allocate()
             if not self._free:
                 raise ResourceExhaustedError.of_no_node(
-                    f"More than {MOST} kernels of a session that may fail"
+                    f"A session has more than {MAX_FLAGS} kernels that may fail"
                 )
             number = self._free.pop()
             self.values[number] = 0
             return number
 
     def address(self, number: int) -> int:
-        """The address of a flag."""
+        """Return the address of a flag."""
         return self._address + 4 * number
 
     def give_back(self, number: int) -> None:
-        """Frees a flag."""
+        """Free a flag."""
         with self._lock:
             self._free.append(number)
 
     def _allocate(self) -> None:
-        address = self._pinned.allocate_raw(4 * MOST)
+        address = self._pinned.allocate_raw(4 * MAX_FLAGS)
         if address is None:
             space = PlainSpace("pinned host memory", self._pinned)
-            raise out_of_memory(space, 4 * MOST, "kernels' error flags", "a session")
+            raise out_of_memory(space, 4 * MAX_FLAGS, "kernels' error flags", "a session")
         region = self._pinned.host_region(address)
-        self.values = np.ndarray(MOST, np.int32, region.buffer, address - region.base)
-        self._free = list(range(MOST - 1, -1, -1))
+        self.values = np.ndarray(MAX_FLAGS, np.int32, region.buffer, address - region.base)
+        self._free = list(range(MAX_FLAGS - 1, -1, -1))
         self._address = address
 
     def close(self) -> None:
-        """Frees the memory."""
+        """Free the memory."""
         with self._lock:
             if self.values is not None:
                 self.values = None
@@ -95,9 +95,9 @@ class Refusals:
         self._flags: dict[tuple[str, int], _Flag] = {}
 
     def of(self, name: str, origin: Any) -> Callable[[str], int]:
-        """A function from the messages of an op's error flags, one by one, to their addresses.
+        """Return a function from the messages of an op's error flags, one by one, to addresses.
 
-        A step that is bound anew in each run gets the same flags again.
+        A step that is bound again in each run gets the same flags again.
         """
         count = 0
 
@@ -113,19 +113,19 @@ class Refusals:
         return address
 
     def wait(self) -> None:
-        """As `check`, when all kernels are done."""
+        """Wait until all kernels are done, then `check`."""
         if self._flags:
             self._memory.wait()
             self.check()
 
     def check(self) -> None:
-        """InvalidArgumentError, which names the op, if a kernel that is done set a flag."""
+        """Raise InvalidArgumentError, with the op's name, if a finished kernel has set a flag."""
         error = self._error()
         if error is not None:
             raise error
 
     def _error(self) -> InvalidArgumentError | None:
-        """The error of the first flag that is set, with all messages. Resets the flags."""
+        """Return the error of the first set flag, with all messages, and reset the flags."""
         values, failed = self._memory.values, []
         if values is None:
             return None
@@ -145,17 +145,17 @@ class Refusals:
 
     @uninterrupted
     def release(self) -> None:
-        """Frees the flags; logs an error that no run raised."""
+        """Free the flags; log an error that no run raised."""
         if self._memory.values is not None and self._flags:
             try:
                 self._memory.wait()
             except Exception as error:
-                _logger.warning("A GPU was waited for in vain: %s", error)
+                _logger.warning("Waiting for a GPU failed: %s", error)
             unraised = self._error()
             if unraised is not None:
                 names = ", ".join(sorted({name for name, _ in self._flags}))
                 _logger.error(
-                    "A run that nobody waited for failed: %s (one of: %s)", unraised, names
+                    "A run failed that was not waited for: %s (one of: %s)", unraised, names
                 )
         for flag in self._flags.values():
             self._memory.give_back(flag.number)
@@ -163,8 +163,8 @@ class Refusals:
 
 
 def late(error: DriverError, name: str) -> DriverError:
-    """An error that was raised when the GPU was waited for, with advice in its message."""
-    message = f"{error.message} (it came out when {name} was waited for"
+    """Return an error that was raised when the GPU was waited for, with advice in its message."""
+    message = f"{error.message} (raised while waiting for {name}"
     if not is_blocking():
         message += "; with CUDA_LAUNCH_BLOCKING=1 in the environment, the step itself fails"
     if error.fatal:

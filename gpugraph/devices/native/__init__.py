@@ -11,7 +11,7 @@
     Loop        variables, a condition, next values: a whole while loop    c_while_loop_source
     Iterations  calls, jumps, accesses to stacks: any other while loop     iterations
 
-`codegen/loop_schedule` decides which pass computes what, `codegen/c_value_expressions` writes
+`codegen/loop_schedule` divides the values among passes, `codegen/c_value_expressions` writes
 single values, `c_pass_source` one loop, and `c_kernel_source` the function.
 """
 
@@ -72,33 +72,33 @@ from gpugraph.devices.native.verdicts import FINDINGS as FINDINGS
 
 
 def failed_at(call: Callable[[], int]) -> int:
-    """The number of the call that ended a `sequence`, once that has returned something true."""
+    """Return the number of the call that ended a `sequence` that has returned a true value."""
     runtime = RUNTIME.get(True)
     assert runtime is not None, "there are calls, so there is a runtime"
     return runtime.failed_at(call)
 
 
 def shared_code_key() -> str:
-    """Names what copies arrays and calls NumPy's BLAS, as the key of a library does; empty while
-    it is compiled."""
+    """Return a key for the code that copies arrays and calls NumPy's BLAS; empty while it is
+    compiled."""
     key = RUNTIME.start().key
     return key and key_of(key, np.__version__)
 
 
 def runtime_reason(wait: bool) -> str | None:
-    """Why there is no runtime of native code; empty where there is, None while it is compiled."""
+    """Return why there is no native runtime; empty if there is one, None while it is compiled."""
     if RUNTIME.get(wait) is not None:
         return ""
     return RUNTIME.reason or None
 
 
 def runtime_failure() -> str:
-    """Why there is no runtime, where that is known without compiling it; else empty."""
+    """Return why there is no runtime, if that is clear without compiling it; else empty."""
     return RUNTIME.failure
 
 
 def sequence(calls: Sequence[Callable[[], int]]) -> Callable[[], int]:
-    """Calls as one: of `Function.bind` (kernels that can't fail), `products`, `move` and this."""
+    """Join calls of `Function.bind` (kernels that can't fail), `products`, `move` and this."""
     runtime = RUNTIME.get(True)
     assert runtime is not None, "there are calls, so there is a runtime"
     return runtime.sequence(calls)

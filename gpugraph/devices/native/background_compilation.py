@@ -17,7 +17,7 @@ from gpugraph.devices.native.compiled_functions import Function, LoopFunction
 from gpugraph.devices.native.native_runtime import RUNTIME, Runtime, kernel_file
 
 UNIT = 16
-"""Functions of one source: enough to share what each compilation costs, and soon done."""
+"""The number of functions in one source: enough to share a compilation's cost, and soon done."""
 
 Compiled = TypeVar("Compiled")
 
@@ -34,19 +34,20 @@ class Prepared(Generic[Compiled]):
 
     @property
     def reason(self) -> str:
-        """Why there is no function and will be none; empty otherwise."""
+        """Why there is no function and never will be; empty otherwise."""
         return self._compilation.reason or RUNTIME.reason
 
     @property
     def key(self) -> str:
-        """Names all that decides the code, for what is kept about it; empty while it is not done.
+        """A name for everything that decides the code, for facts kept about it; empty before the
+        end.
 
         It is the key of the library, whose other functions are of the same source.
         """
         return self._compilation.key
 
     def get(self, wait: bool = False) -> Compiled | None:
-        """The function; None while it is not done (unless asked to wait), and if it failed."""
+        """Return the function; None if it failed or, unless `wait`, while it is compiled."""
         if self._function is None and (wait or self._compilation.done):
             library, runtime = self._compilation.wait(), RUNTIME.get(wait)
             if library is not None and runtime is not None:
@@ -54,7 +55,7 @@ class Prepared(Generic[Compiled]):
         return self._function
 
     def get_within(self, seconds: float) -> Compiled | None:
-        """The function, for which this thread waits so long at most, and which it may compile."""
+        """Return the function after waiting up to `seconds`, or compiling it in this thread."""
         if self._function is None and seconds > 0:
             end = perf_counter() + seconds
             self._compilation.wait(seconds)
@@ -67,7 +68,7 @@ _LOOPS: dict[Loop, Prepared[LoopFunction]] = {}
 
 
 def prepare(programs: Sequence[Program]) -> list[Prepared[Function]]:
-    """Begins to compile programs, those that are new, several as one source; each once.
+    """Begin to compile the programs that are new, each once, with several in one source.
 
     In the background, unless GPUGRAPH_NATIVE is "wait".
     """
@@ -75,13 +76,13 @@ def prepare(programs: Sequence[Program]) -> list[Prepared[Function]]:
 
 
 def prepare_loops(loops: Sequence[Loop]) -> list[Prepared[LoopFunction]]:
-    """The same for loops. NotNativeError for one that can't be a function."""
+    """Prepare loops in the same way. NotNativeError for one that can't be a function."""
     return _prepare(loops, _LOOPS, LoopSource, LoopFunction)
 
 
 def _prepare(keys: Sequence[Any], known: dict[Any, Any], write: Any, function: Any) -> list[Any]:
     if compiler().reason:
-        known = {}  # nothing is remembered of a compiler that is switched off for now
+        known = {}  # nothing is remembered while the compiler is switched off
     sources = {key: write(key) for key in dict.fromkeys(keys) if key not in known}
     new = list(sources)
     if new:
@@ -101,7 +102,7 @@ def _loader(function: Any, source: Any) -> Callable[[ctypes.CDLL, Runtime], Any]
 
 
 def unit_source(bodies: Sequence[str]) -> str:
-    """The C source of several functions."""
+    """Return the C source of several functions."""
     shared = [kernel_file("host_math.h"), kernel_file("float_to_integer.h")]
     if any(TRIGONOMETRY.search(body) for body in bodies):
         shared.append(kernel_file("host_trigonometry.h"))

@@ -1,7 +1,7 @@
-"""How many threads NumPy's BLAS computes a matrix product in.
+"""The number of threads that NumPy's BLAS uses for a matrix product.
 
-The library that NumPy is linked to is asked. One that has no such function is taken to use all
-processors.
+It comes from a function of the library that NumPy is linked to. A library without such a function
+is assumed to use all processors.
 """
 
 from __future__ import annotations
@@ -28,19 +28,22 @@ _LINKED = ("numpy._core._multiarray_umath", "numpy.core._multiarray_umath")
 
 
 def blas_threads() -> int:
-    """The threads of one product, at least 1; where runs need one thread now, those of before."""
+    """Return the threads of one product, at least 1.
+
+    While runs need a single thread, this is the number from before.
+    """
     ask = _asked()
     return processor_count() if ask is None else max(1, ask(), threads_to_restore())
 
 
 def is_told() -> bool:
-    """Whether the library says how many there are."""
+    """Return whether the library reports its number of threads."""
     return _asked() is not None
 
 
 @cache
 def _asked() -> Callable[[], int] | None:
-    """What asks the library that a module of NumPy's is linked to."""
+    """Return the function that reports the threads, from the library of a module of NumPy's."""
     for module in filter(None, map(sys.modules.get, _LINKED)):
         try:
             library = ctypes.CDLL(str(module.__file__))

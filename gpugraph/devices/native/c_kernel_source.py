@@ -2,7 +2,7 @@
 
 elements   no reductions: parts of rows and columns, one loop
 rows       reductions along rows, or over them: parts of whole rows, pass after pass
-whole      reductions of the one axis there is: each pass in parts, numbers in between
+whole      reductions of a single axis: each pass in parts, numbers in between
 
 A part is a function `void name_part(void *block, int64_t which)`.
 """
@@ -15,7 +15,7 @@ from gpugraph.devices.native.c_pass_source import CSource
 
 
 class KernelSource(CSource):
-    """The source of one program's kernel, `source`, and what its block needs.
+    """The source of one program's kernel, `source`, and the layout of its block.
 
     splits_rows: whether a part may be a piece of a row.
     """
@@ -30,7 +30,7 @@ class KernelSource(CSource):
     # -- parts of functions
 
     def _addresses(self) -> list[str]:
-        """Declares the block, and what it holds."""
+        """Declare the block and its contents."""
         lines = [
             "gg_block *b = block;",
             self.declaration("rows", "b->rows"),
@@ -55,7 +55,7 @@ class KernelSource(CSource):
         return function_source(f"int {self.name}(void *block)", [*lines, result])
 
     def _run(self, part: str) -> list[str]:
-        """Runs all parts."""
+        """Run all parts."""
         return [
             f"if (b->threads > 1) b->parallel({part}, b, b->parts, b->threads);",
             f"else for (int64_t which = 0; which < b->parts; which++) {part}(b, which);",
@@ -93,7 +93,7 @@ class KernelSource(CSource):
         return self._part(part, lines) + self._entry([*self._run(part), *self._late()])
 
     def _share(self) -> list[str]:
-        """Declares which elements of a row the part has."""
+        """Declare the part's elements of a row."""
         if self.program.narrow:
             return ["const int64_t start = 0, stop = inner;"]
         return [
@@ -109,7 +109,7 @@ class KernelSource(CSource):
         return [self.values.finish(index, total, "rows")]
 
     def _late(self) -> list[str]:
-        """What follows when all rows are done."""
+        """Return the code after all rows."""
         if not self.scratch:
             return []
         scalars, elements, stores = self.after_rows()
@@ -122,7 +122,7 @@ class KernelSource(CSource):
     # -- whole
 
     def _whole(self) -> str:
-        """Each pass over the one axis in parts; between them the parts' results become one."""
+        """Return each pass over the axis, in parts, and the code that combines their results."""
         order, values = self.schedule, self.values
         source, runs, scalars = "", [], set(order.once)
         known: list[int] = []
@@ -148,5 +148,5 @@ class KernelSource(CSource):
         return source + self._entry([*runs, *last, *self.scalar_stores()])
 
     def _totals(self, known: list[int]) -> list[str]:
-        """Declares what earlier passes have left."""
+        """Declare the results of earlier passes."""
         return [f"const {self.values.kind(index)} v{index} = scratch{index}[0];" for index in known]

@@ -1,11 +1,11 @@
-"""C source of one pass over a row: what the sources of kernels and of loops have in common.
+"""C source of one pass over a row: the code that the sources of kernels and of loops share.
 
 Names in the generated code, beside those of `ProgramSource`:
 
     b                      the kernel's block (kernels/host/host_kernel.h)
     start, stop            the elements of a row that a pass has
     begin, end, i, lane    those of a block of a reduction; where its next lanes begin; one of them
-    lanes<n>, tail<n>      a reduction's total in each lane; what is left of a row for each
+    lanes<n>, tail<n>      a reduction's total in each lane; the rest of a row for each
     total<n>               a tree: the totals of a reduction's blocks, combined two by two
 """
 
@@ -70,7 +70,7 @@ class CSource(ProgramSource):
         return f"{self.values.reduction(index)}_push(&total{index}, {value});"
 
     def _row_elements(self, row_pass: Pass) -> list[str]:
-        """The pass over elements `start` to `stop`; blocks' totals are pushed to trees."""
+        """Return the pass over elements `start` to `stop`; blocks' totals are pushed to trees."""
         statements = [*self.element(row_pass), *self.column_sums(row_pass)]
         if not row_pass.lanes:
             return brace("GG_LOOP for (int64_t e = start; e < stop; e++)", statements)

@@ -14,14 +14,14 @@ from gpugraph.devices.codegen.program_source import brace, function_source, inde
 from gpugraph.devices.native.c_pass_source import CSource
 
 SLICE = 20_000_000
-"""Nanoseconds after which a loop comes back for Python's sake."""
+"""The time in nanoseconds after which a loop returns to Python."""
 
 LONG = 1024
-"""Elements from which on the time is looked at in each iteration; below it in each 1,024th."""
+"""The number of elements from which each iteration checks the time; below it each 1,024th does."""
 
 
 class LoopSource(CSource):
-    """The source of a loop's function `name`. NotNativeError where it can't have one.
+    """The source of a loop's function `name`. NotNativeError if it can't have one.
 
     Beside the names of `CSource`, `number<n>` holds a variable that is a number.
     """
@@ -63,7 +63,7 @@ class LoopSource(CSource):
         return function_source(f"int {self.name}(void *block)", lines)
 
     def _addresses(self) -> list[str]:
-        """Declares the arrays; a variable's is also that of its next value."""
+        """Declare the arrays; a variable's array also receives its next value."""
         lines = []
         for slot, index in enumerate(self.inputs):
             kind = f"{self.values.memory(index)} *"
@@ -95,12 +95,12 @@ class LoopSource(CSource):
         ]
 
     def _computed(self, order: Schedule, known: set[int]) -> list[str]:
-        """All that a schedule computes but what is known, its vectors written."""
+        """Compute a schedule except for the known values, and write its vectors."""
         return [*self.scalars(order.once, known=known), *self.passes(order, known)]
 
 
 def _check(loop: Loop, program: Program) -> None:
-    """NotNativeError where a loop can't be one function."""
+    """Raise NotNativeError if a loop can't be one function."""
     spans = program.spans()
     if program.inputs != loop.inputs:
         raise NotNativeError("a loop's arrays run along one axis")

@@ -28,30 +28,30 @@ from gpugraph.devices.native.c_while_loop_source import LoopSource
 from gpugraph.devices.native.native_runtime import Block, Runtime, address_of, internal_error
 
 PART = 16384
-"""Elements of a part at most: a multiple of the block of a reduction (1,024)."""
+"""The maximum number of elements of a part: a multiple of the block of a reduction (1,024)."""
 
 LEAST_PART = 4096
-"""Elements of a part at least, where it leaves nothing that another one sums."""
+"""The minimum number of elements of a part without partial sums."""
 
 _PARTS = 16
-"""So many parts are enough for threads that begin at different times."""
+"""The number of parts that is enough for threads that begin at different times."""
 
 PART_ROWS = 16
-"""Rows of a part, at least, where they are summed: each part leaves a row."""
+"""The minimum number of rows of a part, if rows are summed: each part leaves a row."""
 
 THREAD_NANOSECONDS = 8_000
-"""Estimated work that is worth another thread. To wake one takes 5 to 50 us; the caller does not
+"""Estimated work that is worth another thread. Waking one takes 5 to 50 us; the caller does not
 wait for it."""
 
 RELEASE_NANOSECONDS = 50_000
-"""Estimated work during which other threads may run Python."""
+"""Estimated work from which the GIL is released."""
 
 MORE, STOPPED, FAILED = 1, 2, 3
-"""What a kernel returns, but 0: done."""
+"""The status codes of a kernel besides 0: done."""
 
 
 def estimate(program: Program, elements: int) -> float:
-    """Nanoseconds that so many elements take on one core, roughly."""
+    """Estimate the nanoseconds that a number of elements take on one core."""
     nanoseconds = 0.0
     for value in program.values:
         wide = value.dtype.itemsize / 4
@@ -77,13 +77,13 @@ class Function:
     def bind(
         self, inputs: Sequence[Any], outputs: Sequence[Any], sizes: Sequence[int]
     ) -> Callable[[], Any]:
-        """What computes the outputs of the inputs when called.
+        """Return a callable that computes the outputs from the inputs.
 
-        C-ordered NumPy arrays, in the order of `Fusion.input` and `Fusion.output`, each
-        with as many elements as the axes (of these sizes) have that it runs along. An output may
-        be an input's memory if it is the whole of it. One call at a time. It returns something
-        false. InternalError when an array does not fit, InvalidArgumentError (at the call) where
-        integers are divided by zero or an expression fails.
+        C-ordered NumPy arrays, in the order of `Fusion.input` and `Fusion.output`, each with as
+        many elements as its axes have at these sizes. An output may use an input's memory if it
+        covers the whole of it. One call at a time. The callable returns a false value.
+        InternalError if an array does not fit, InvalidArgumentError (at the call) if integers are
+        divided by zero or an expression fails.
         """
         call = self.call(inputs, outputs, sizes)
         if not self.can_fail:
@@ -97,13 +97,13 @@ class Function:
 
     @property
     def can_fail(self) -> bool:
-        """Whether it may refuse what is in its inputs."""
+        """Whether it may refuse the values of its inputs."""
         return self._source.values.can_fail
 
     def call(
         self, inputs: Sequence[Any], outputs: Sequence[Any], sizes: Sequence[int]
     ) -> Callable[[], int]:
-        """As `bind`, for a `sequence`: what returns something true where it fails."""
+        """Return a callable for a `sequence`, as `bind`, that returns a true value if it fails."""
         program = self.program
         spans = program.spans()
         wanted = [(index, spans[index]) for index in program.inputs]
@@ -118,7 +118,7 @@ class Function:
     def _block(
         self, inputs: Sequence[Any], outputs: Sequence[Any], sizes: Sequence[int]
     ) -> tuple[Block, tuple[Any, ...], float]:
-        """The block, what must live with it, and the estimated work."""
+        """Return the block, the objects that must live as long, and the estimated work."""
         rows, inner = (prod(sizes[:-1]), sizes[-1]) if sizes else (1, 1)
         work = estimate(self.program, rows * inner)
         threads = max(1, min(thread_count(), int(work / THREAD_NANOSECONDS)))
@@ -130,7 +130,7 @@ class Function:
         return block, _place(block, [*inputs, *outputs, *scratch], sizes), work
 
     def _cut(self, block: Block) -> None:
-        """Cuts the work into parts."""
+        """Split the work into parts."""
         rows, inner = block.rows, block.inner
         block.rows_each, block.inner_each, block.across = max(rows, 1), inner, 1
         if self._source.scratch or block.threads > 1:
@@ -143,7 +143,7 @@ class Function:
         block.parts = ceil(rows / block.rows_each) * block.across
 
     def _scratch(self, block: Block, index: int, kind: str) -> Any:
-        """What parts leave of a reduction."""
+        """Allocate memory for the parts' results of a reduction."""
         lengths = {
             "parts": block.parts,
             "whole": 1 + block.parts,
@@ -155,7 +155,7 @@ class Function:
 
 
 def _part(elements: int) -> int:
-    """How many of the elements are a part of a kernel that leaves nothing to sum."""
+    """Return the number of elements in a part of a kernel without partial sums."""
     return min(max(ceil(elements / _PARTS / LEAST_PART), 1) * LEAST_PART, PART)
 
 
@@ -173,12 +173,12 @@ class LoopFunction:
     def bind(
         self, arrays: Sequence[Any], sizes: Sequence[int], limit: int = -1, stop: Any = None
     ) -> Callable[[], int]:
-        """What runs the loop when called, and returns the number of iterations.
+        """Return a callable that runs the loop and returns the number of iterations.
 
-        arrays: the inputs in the order of `Fusion.input`; variables begin with what is in theirs
-        and leave there what they end with. No two overlap. limit: iterations at most; negative: any
-        number. stop: an int64 array of one element; where it is not 0 the loop ends
-        early, and so does a later call unless it is 0 again. InternalError when an array does not
+        arrays: the inputs in the order of `Fusion.input`; those of variables hold the initial
+        values and receive the final ones. No two overlap. limit: the maximum number of iterations;
+        negative: any number. stop: an int64 array of one element; if it is not 0 the loop ends
+        early, and so does a later call unless it is 0 again. InternalError if an array does not
         fit, InvalidArgumentError (at the call) for integers divided by zero.
         """
         _check(self.loop.values, self.loop.axes, self._wanted, arrays, sizes)
@@ -192,7 +192,7 @@ class LoopFunction:
         def run() -> int:
             block.count = 0
             while (status := call()) == MORE:
-                pass  # here Python handles signals
+                pass  # Python handles signals here
             if status == FAILED:
                 raise invalid_argument(self._failure)
             return int(block.count)
@@ -201,7 +201,7 @@ class LoopFunction:
 
 
 def _place(block: Block, arrays: Sequence[Any], sizes: Sequence[int]) -> tuple[Any, ...]:
-    """Writes addresses and sizes into the block; what must live with it."""
+    """Write addresses and sizes into the block; return the objects that must live as long."""
     addresses = (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays))
     lengths = (ctypes.c_int64 * len(sizes))(*sizes)
     block.at, block.sizes = ctypes.addressof(addresses), ctypes.addressof(lengths)
@@ -215,7 +215,7 @@ def _check(
     arrays: Sequence[Any],
     sizes: Sequence[int],
 ) -> None:
-    """InternalError unless the arrays hold the wanted values, by the axes they run along."""
+    """Raise InternalError unless the arrays have the dtypes and sizes of the values' axes."""
     if len(arrays) != len(wanted) or len(sizes) != axes:
         raise internal_error(
             f"A native kernel of {len(wanted)} arrays over {axes} axes was given {len(arrays)} "

@@ -5,7 +5,7 @@
     run()
 
 A file is compiled for float32, for float64, or for both: then the arrays decide which one runs.
-kernels/host/host_source.h has what a function gets.
+kernels/host/host_source.h declares the arguments of a function.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from gpugraph.devices.native.native_runtime import (
 )
 
 BYTES = "bytes"
-"""In place of a dtype: of functions that only move elements."""
+"""Stands for a dtype in functions that only move elements."""
 
 _REALS = {"float32": ("float", "f32"), "float64": ("double", "f64")}
 _TYPES = {
@@ -40,16 +40,16 @@ _TYPES = {
     "int64": ("int64_t", "i64"),
     BYTES: ("uint8_t", "u8"),
 }
-"""By dtype: the C type, and the ending of its functions' names."""
+"""By dtype: the C type, and the suffix of its functions' names."""
 
 ROW_TYPES = tuple(_TYPES)
-"""What the files of functions over rows are compiled for."""
+"""The types for which files of functions over rows are compiled."""
 
 _INCLUDE = re.compile(r'^#include "(\w+\.h)"$', re.MULTILINE)
 
 _MOST_ARRAYS = 12
 _LINE = 64
-"""Of kernels/host/host_source.h."""
+"""The same constant as in kernels/host/host_source.h."""
 
 
 class _Source(ctypes.Structure):
@@ -65,7 +65,7 @@ class _Source(ctypes.Structure):
 
 
 def _new_bytes(size: int) -> Any:
-    """Memory that holds anything."""
+    """Return uninitialized memory."""
     return np.full(size, 255, np.uint8)
 
 
@@ -85,14 +85,15 @@ class SourceFile:
         new_scratch: Callable[[int], Any] = _new_bytes,
         dtype: str = "",
     ) -> Call:
-        """A call that computes the outputs of the inputs: `arrays` has both, in this order.
+        """Return a call that computes outputs from inputs: `arrays` has the inputs, then the
+        outputs.
 
-        new_scratch: gives so many bytes, which calls that never run at once may share. dtype: that
-        of the function, where arrays have several.
+        new_scratch: allocates a number of bytes, which calls that never run at once may share.
+        dtype: that of the function, if arrays have several.
 
         C-ordered NumPy arrays, by default all float32 or all float64; no output overlaps another
-        array. One call at a time. It returns 0, or where it refuses its input another number.
-        InternalError when an array does not fit the parameters.
+        array. One call at a time. It returns 0, or another number if it refuses its input.
+        InternalError if an array does not fit the parameters.
         """
         name = dtype or _common_dtype(function, arrays)
         addresses = [array.ctypes.data for array in arrays]
@@ -109,14 +110,14 @@ class SourceFile:
         keep: Sequence[Any],
         new_scratch: Callable[[int], Any] = _new_bytes,
     ) -> Call:
-        """The same of memory that the caller has checked, and that `keep` holds."""
+        """Bind memory that the caller has checked and that `keep` holds."""
         block, more = self._plan(function, dtype, parameters, addresses)
         return self._call(block, (*more, *keep), new_scratch)
 
     def _plan(
         self, function: str, dtype: str, parameters: Sequence[int], addresses: Sequence[int]
     ) -> tuple[_Source, tuple[Any, ...]]:
-        """The block of a call, and what must live with it."""
+        """Return the block of a call, and the objects that must live as long."""
         ending = _TYPES[dtype][1]
         if not hasattr(self._library, f"{function}_{ending}"):
             raise internal_error(f"{function} is not compiled for {dtype}")
@@ -137,7 +138,7 @@ class SourceFile:
 
 
 def _common_dtype(function: str, arrays: Sequence[Any]) -> str:
-    """The floating-point dtype of all arrays."""
+    """Return the floating-point dtype of all arrays."""
     dtypes = [str(array.dtype) for array in arrays]
     if dtypes[0] not in _REALS or len(set(dtypes)) > 1:
         raise internal_error(f"{function} has no version for {', '.join(dtypes)}")
@@ -145,12 +146,12 @@ def _common_dtype(function: str, arrays: Sequence[Any]) -> str:
 
 
 def _aligned(buffer: Any) -> Any:
-    """The bytes from the beginning of a cache line on."""
+    """Return the bytes from the first start of a cache line on."""
     return buffer[-buffer.ctypes.data % _LINE :]
 
 
 def _check(function: str, block: _Source, arrays: Sequence[Any]) -> None:
-    """InternalError unless the arrays have the sizes of the function's plan."""
+    """Raise InternalError unless the arrays have the sizes of the function's plan."""
     wanted = list(block.count)
     sizes = [array.size for array in arrays] + [0] * (_MOST_ARRAYS - len(arrays))
     is_plain = all(array.flags.c_contiguous and array.flags.aligned for array in arrays)
@@ -169,7 +170,7 @@ _FILES: dict[tuple[str, str, Macros], Prepared[SourceFile]] = {}
 
 
 def prepare_source(file: str, dtype: str = "", macros: Macros = ()) -> Prepared[SourceFile]:
-    """Begins to compile `kernels/<file>`, once: for a dtype, or by default for float32 and float64.
+    """Begin to compile `kernels/<file>`, once: for a dtype, or for float32 and float64.
 
     In the background, unless GPUGRAPH_NATIVE is "wait".
     """
@@ -179,13 +180,13 @@ def prepare_source(file: str, dtype: str = "", macros: Macros = ()) -> Prepared[
     RUNTIME.start()
     compilation = compiler().start(whole_source(file, dtype, macros), f"kernels/{file}")
     prepared = Prepared(compilation, lambda library, runtime: SourceFile(file, library, runtime))
-    if not compiler().reason:  # nothing is remembered of one that is switched off
+    if not compiler().reason:  # nothing is remembered while it is switched off
         _FILES[key] = prepared
     return prepared
 
 
 def whole_source(file: str, dtype: str = "", macros: Macros = ()) -> str:
-    """The whole C source of a file, for a dtype or for float32 and float64."""
+    """Return the whole C source of a file, for a dtype or for float32 and float64."""
     parts = [kernel_file("host_kernel.h"), kernel_file("host_source.h")]
     parts += [f"#define {name} {text}\n" for name, text in macros]
     for real, ending in [_TYPES[dtype]] if dtype in _TYPES else _REALS.values():
@@ -198,5 +199,5 @@ def whole_source(file: str, dtype: str = "", macros: Macros = ()) -> str:
 
 
 def _expand(file: str) -> str:
-    """The source of a file of `kernels/`, with the files there that it includes."""
+    """Return the source of a file of `kernels/`, with its includes from there inlined."""
     return _INCLUDE.sub(lambda include: _expand(include[1]), kernel_file(file))

@@ -1,4 +1,4 @@
-"""Loops as native calls: what an iteration does, as instructions that one call follows.
+"""Loops as native calls: an iteration as instructions that one call executes.
 
     program = Iterations(
         [
@@ -12,11 +12,11 @@
     )
     program.start()
     while (left := program.run()) is not None:
-        ...                                       what instruction `left` has no native code for
+        ...                                       Python does instruction `left` itself
 
-Instructions call kernels, or go on elsewhere where a bool in memory is true or false. What has no
-native code, and a call that refuses its input, comes back to Python, which does it in its place.
-Accesses to stacks and TensorArrays are calls too, by the records of those (`ops/tensor_arrays`).
+Instructions call kernels, or jump if a bool in memory is true or false. An instruction without
+native code, and a call that refuses its input, returns to Python, which does it instead.
+Accesses to stacks and TensorArrays are calls too, by their records (`ops/tensor_arrays`).
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from gpugraph.devices.native.compiled_functions import FAILED
 from gpugraph.devices.native.native_runtime import RUNTIME, Call, Runtime, address_of, call_of
 
 BRIEF_NS, SLICE_NS = 100_000, 20_000_000
-"""Nanoseconds after which a loop comes back: the first time, until when no other thread runs Python
-(to get on with it again may take a while), and later on, so that Python handles signals."""
+"""Nanoseconds after which a loop returns to Python: at first briefly, until no other thread runs
+Python (to get the GIL back may take a while), and later on so that Python handles signals."""
 
 InstructionKind = Literal["call", "python", "if", "unless", "jump", "again", "set", "clear"]
 _KINDS: dict[InstructionKind, int] = {
@@ -40,18 +40,18 @@ _END = len(_KINDS)
 
 
 class Instruction(NamedTuple):
-    """One thing that an iteration does.
+    """One instruction of an iteration.
 
     call      calls `call`
-    python    comes back to Python
+    python    returns to Python
     if        goes to `target` if the bool at `address` is true
     unless    goes there if it is false
     jump      goes there
-    again     goes there, and looks whether the run goes on
+    again     goes there, and checks whether the run goes on
     set       makes the bool at `address` true
     clear     makes it false
 
-    The number behind the last instruction, as a target, is the end.
+    As a target, the number after the last instruction is the end.
     """
 
     kind: InstructionKind
@@ -92,8 +92,8 @@ class Iterations:
     """Instructions bound to memory: a loop, from its start to its end."""
 
     def __init__(self, instructions: Sequence[Instruction], stop: Any, *keep: Any) -> None:
-        """stop: an int64 array of one element; the loop comes back where it is not 0. keep: lives
-        as long as the program."""
+        """stop: an int64 array of one element; if it is not 0 the loop returns to Python. keep:
+        lives as long as the program."""
         runtime = _runtime()
         table = (_Instruction * (len(instructions) + 1))()
         for row, instruction in zip(table, instructions):
@@ -114,14 +114,15 @@ class Iterations:
         self._released = runtime.call(block, lasting, True)
 
     def start(self, instruction: int = 0) -> None:
-        """The next `run` begins with this instruction."""
+        """Make the next `run` begin with this instruction."""
         self._block.next = instruction
 
     def run(self, check: Callable[[], None]) -> int | None:
-        """Goes on from where it is. None at the end, else the instruction that is left to Python;
-        a run that goes on behind it begins with `start`.
+        """Continue from the current instruction, up to the end or one that is left to Python.
 
-        `check` is called now and then, and raises what ends the run.
+        Returns None at the end, else that instruction; to continue after it, call `start`.
+
+        `check` is called now and then, and raises to end the run.
         """
         block, call = self._block, self._held
         block.slice = BRIEF_NS
@@ -139,8 +140,8 @@ class ElementAccess:
     """A push, pop, write (`put`) or read (`take`) of one element of a container; or a handle of an
     array's gradients (`find`).
 
-    `call` does it where it is the common case, once the container that the handle holds in this run
-    is known: `bind`.
+    `call` handles the common case, once `bind` has looked up the container of the handle in this
+    run.
     """
 
     def __init__(
@@ -165,12 +166,12 @@ class ElementAccess:
         self.call = runtime.call(self._block, (handle, value, index, copy), False)
 
     def forget(self) -> None:
-        """A run begins, in which the handle will hold another container."""
+        """Drop the container at the start of a run, in which the handle will hold another one."""
         self._block.object = None
         self._record = None
 
     def bind(self) -> None:
-        """Takes the container that the handle holds now; it lives until `forget`, or the end of
+        """Look up the container that the handle holds now; it lives until `forget`, or the end of
         the run."""
         container = self._handle.item(0)
         self._record = container.record

@@ -1,11 +1,11 @@
-"""The C runtime that all native kernels share (host_runtime.c and what `_FILES` names beside it).
+"""The C runtime that all native kernels share (host_runtime.c and the other `_FILES`).
 
-It is loaded once. Files have their checksums from it too (host_crc32c.c).
+It is loaded once. Checksums of files come from it too (host_crc32c.c).
 
 A kernel is called through a builtin function without arguments whose `self` holds the address of
 the kernel's block: 45 ns, where a call by ctypes takes 200.
 
-    GPUGRAPH_THREADS   how many threads kernels may use; unset: one a processor it may run on
+    GPUGRAPH_THREADS   the number of threads of kernels; unset: one per usable processor
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ _PACKAGE = Path(__file__).resolve().parents[2]
 
 @cache
 def kernel_file(name: str) -> str:
-    """The source in the file of `kernels/` that has this name, in whichever folder."""
+    """Return the contents of the file of `kernels/` with this name, in any folder."""
     return _kernel_paths()[name].read_text("utf-8")
 
 
 @cache
 def _kernel_paths() -> dict[str, Path]:
-    """Files of `kernels/` by name, which are unique. In a wheel they lie in the package."""
+    """Return the files of `kernels/` by their unique names. In a wheel they are in the package."""
     for home in (_PACKAGE / "_kernels", _PACKAGE.parent / "kernels"):
         if home.is_dir():
             return {path.name: path for path in home.rglob("*.*") if path.is_file()}
@@ -40,7 +40,7 @@ def _kernel_paths() -> dict[str, Path]:
 
 
 class Block(ctypes.Structure):
-    """`gg_block` of kernels/host/host_kernel.h: what a kernel works on."""
+    """`gg_block` of kernels/host/host_kernel.h: the arrays and sizes of a kernel."""
 
     _fields_ = (
         *((name, ctypes.c_void_p) for name in ("entry", "parallel")),
@@ -68,7 +68,7 @@ _PYTHON = (
 )  # fmt: skip
 
 _LONG = 256 << 10
-"""Bytes whose checksum takes longer than to let another thread run Python and to wait for it."""
+"""The size in bytes from which a checksum takes longer than releasing and regaining the GIL."""
 
 _FILES = (
     "host_kernel.h", "host_runtime.c", "host_strided_copy.c", "host_iterations.c", "host_crc32c.c",
@@ -96,7 +96,7 @@ class Runtime:
         self._new.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
 
     def call(self, block: ctypes.Structure, keep: Sequence[Any], release: bool) -> Call:
-        """A call that runs a block's kernel and returns its status.
+        """Return a call that runs a block's kernel and returns its status.
 
         `keep` lives as long as it does. With `release` other threads may run Python meanwhile.
         """
@@ -104,18 +104,18 @@ class Runtime:
         return self._new(self._released if release else self._held, state, None)
 
     def sequence(self, calls: Sequence[Call]) -> Call:
-        """Calls of this runtime, one after the other, as one; the first status that isn't 0."""
+        """Join calls of this runtime into one, which returns the first status that isn't 0."""
         parts = [call_of(part) for part in calls]
         blocks = (ctypes.c_void_p * len(parts))(*(part[0] for part in parts))
         several = _Several(self._sequence, len(parts), 0, ctypes.addressof(blocks))
         return self.call(several, (blocks, *calls), any(part[1] for part in parts))
 
     def failed_at(self, call: Call) -> int:
-        """Which of the calls of a `sequence` ended it."""
+        """Return which of the calls of a `sequence` ended it."""
         return int(call_of(call)[2].failed)
 
     def threads(self) -> int:
-        """How many threads have been started."""
+        """Return the number of threads that have been started."""
         return int(self.library.gg_thread_count())
 
     @property
@@ -131,24 +131,24 @@ class Runtime:
 
 
 def call_of(call: Call) -> tuple[Any, ...]:
-    """The address of a call's block, whether Python runs meanwhile, and the objects it keeps."""
+    """Return the address of a call's block, whether it releases the GIL, and the kept objects."""
     return call.__self__  # type: ignore[attr-defined]
 
 
 def address_of(function: Any) -> int:
-    """The address of a C function that ctypes knows."""
+    """Return the address of a C function of ctypes."""
     address = ctypes.cast(function, ctypes.c_void_p).value
     assert address is not None
     return address
 
 
 def internal_error(message: str) -> InternalError:
-    """An error of no node."""
+    """Return an error without a node."""
     return InternalError.of_no_node(message)
 
 
 class _Shared:
-    """The runtime of this process, compiled at first need."""
+    """The runtime of this process, compiled when it is first needed."""
 
     def __init__(self) -> None:
         self._compilation: Compilation | None = None
@@ -156,7 +156,7 @@ class _Shared:
         self._runtime: Runtime | None = None
 
     def start(self) -> Compilation:
-        """Begins to compile it, once; anew if there was no compiler before."""
+        """Begin to compile it, once; again if there was no compiler before."""
         if self._compilation is None or (self._was_refused and not compiler().reason):
             self._was_refused = bool(compiler().reason)
             source = "".join(map(kernel_file, _FILES))
@@ -170,16 +170,16 @@ class _Shared:
 
     @property
     def failure(self) -> str:
-        """The same, where that is known by now: compiles nothing."""
+        """The same, if it can be determined without compiling anything."""
         return "" if self._compilation is None else self._compilation.reason
 
     @property
     def loaded(self) -> Runtime | None:
-        """The runtime, if it is in use by now."""
+        """The runtime, if it is in use already."""
         return self._runtime
 
     def get(self, wait: bool) -> Runtime | None:
-        """The runtime; None while it is not there, or where it can't be."""
+        """Return the runtime; None while it is compiled, or if it can't be."""
         if self._runtime is None:
             compilation = self.start()
             library = compilation.wait() if wait or compilation.done else None
@@ -192,7 +192,7 @@ RUNTIME = _Shared()
 
 
 def _crc32c() -> tuple[NativeCrc | None, bool]:
-    """The native checksum, if there is one, and whether there may be one later."""
+    """Return the native checksum, if there is one, and whether there may be one later."""
     runtime = None if RUNTIME.reason else RUNTIME.get(False)
     return (None if runtime is None else runtime.crc32c), runtime is None and not RUNTIME.reason
 

@@ -1,13 +1,12 @@
 """Matrix products as native calls, by the BLAS that NumPy has loaded.
 
-They can be members of a `sequence`, between kernels. Which BLAS there is is NumPy's business: its
-own wheels carry OpenBLAS under names of its own; where none of the names below is known, there is a
-reason instead.
+They can be members of a `sequence`, between kernels. NumPy chooses the BLAS: its own wheels carry
+OpenBLAS under special names. If the BLAS has none of the names below, there is a reason instead.
 
     products    views -> the layout of each matrix, batch axes that are rows -> blocks, by sizes
 
 While native products run the BLAS has one thread, and blocks are for the threads of the runtime:
-it would take two from a million multiplications on, which pays from 30 million.
+it would use two from a million multiplications on, which pays from 30 million.
 """
 
 from __future__ import annotations
@@ -51,23 +50,23 @@ _THREADS = (
 """The functions that get and set the number of its threads, if it is OpenBLAS."""
 
 _BLOCK = 3_000_000
-"""Work of half a product, from which on it is two blocks: each packs the matrix they share again,
-which costs 5 to 10 % of it. Each eightfold halves once more."""
+"""The work of half a product from which it is split into two blocks. Each packs the shared matrix
+again, which costs 5 to 10 % of it. Eight times the work halves the blocks once more."""
 
 _LINE = 32
-"""Rows and columns of a block are a multiple of it: the tile of the BLAS's kernels."""
+"""The unit of a block's rows and columns: the tile of the BLAS's kernels."""
 
 _MANY = 8
-"""So many products in a batch are enough for threads without being cut."""
+"""The number of products in a batch that are enough for threads without being split."""
 
 _THREAD_WORK = 750_000
 """Work that is worth another thread: 12 us."""
 
 _VECTOR_WORK = 8
-"""How much longer a multiplication takes where the matrix is read for one vector alone."""
+"""The factor by which a multiplication takes longer if the matrix is read for one vector alone."""
 
 _RELEASE_WORK = 1_000_000
-"""Work during which other threads may run Python; work is counted in multiplications of float32."""
+"""Work from which the GIL is released; work is counted in multiplications of float32."""
 
 _MATRICES, _COLUMN, _ROW = range(3)
 
@@ -87,7 +86,7 @@ class _Products(ctypes.Structure):
 
 
 class _Blas(NamedTuple):
-    """Addresses of gemm and gemv by the bytes of an element; of get and set, if they are there."""
+    """Addresses of gemm and gemv by the bytes of an element; of get and set, if there are any."""
 
     functions: dict[int, tuple[int, int]]
     is_wide: bool
@@ -96,7 +95,7 @@ class _Blas(NamedTuple):
 
 @cache
 def _blas() -> _Blas | None:
-    """The functions of NumPy's BLAS: what its module is linked with."""
+    """Return the functions of NumPy's BLAS, from the library that its module is linked with."""
     module = getattr(np, "_core", None)
     path = getattr(getattr(module, "_multiarray_umath", None), "__file__", None)
     if path is None:
@@ -112,7 +111,7 @@ def _blas() -> _Blas | None:
 
 
 def _all(library: ctypes.CDLL, name: str, parts: Sequence[str]) -> list[int]:
-    """Addresses of functions whose names have these parts; none unless all are there."""
+    """Return addresses of functions whose names have these parts; none unless all exist."""
     try:
         return [address_of(getattr(library, name.format(part))) for part in parts]
     except AttributeError:
@@ -120,19 +119,19 @@ def _all(library: ctypes.CDLL, name: str, parts: Sequence[str]) -> list[int]:
 
 
 def has_blas() -> bool:
-    """Whether NumPy's BLAS has functions that are known here."""
+    """Return whether NumPy's BLAS has the functions that are needed here."""
     return _blas() is not None
 
 
 def blas_reason() -> str:
-    """Why there are no native products; empty if there are."""
+    """Return why there are no native products; empty if there are."""
     if _blas() is None:
         return "NumPy's BLAS has none of the known names: its products are called through NumPy"
     return "" if RUNTIME.get(False) is not None else RUNTIME.reason or "the runtime is compiled"
 
 
 def blas_threads_reason() -> str:
-    """Why native products leave their threads to the BLAS; empty if they don't."""
+    """Return why native products leave their threads to the BLAS; empty if they don't."""
     blas = _blas()
     return (
         "" if blas and blas.threads else "NumPy's BLAS has no known function that sets its threads"
@@ -141,9 +140,11 @@ def blas_threads_reason() -> str:
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """NumPy's products take one thread, where that can be set. Threads of a BLAS wait busily for
-    each other, and for the next product: where a core is needed elsewhere, small products take
-    many times as long by two, and native code after a product has to share its cores."""
+    """Limit NumPy's products to one thread, where possible.
+
+    Threads of a BLAS spin while they wait for each other, and for the next product. If a core is
+    needed elsewhere, small products take many times as long with two threads, and native code after
+    a product has to share its cores."""
     blas = _blas()
     if blas is None or blas.threads is None:
         yield
@@ -160,8 +161,8 @@ def one_blas_thread() -> Iterator[None]:
 def _one_thread(
     runtime: Runtime | None, threads: tuple[int, int]
 ) -> tuple[Callable[[], Any], Callable[[], Any]]:
-    """What a user of one thread calls before and after: the last one restores the number. The
-    runtime, once it is there, counts them with those of its own products."""
+    """Return the calls before and after a use of one thread; the last one restores the number. A
+    loaded runtime counts these uses together with those of its products."""
     if runtime is None:
         users = _users(threads)
         return users.enter, users.leave
@@ -170,7 +171,7 @@ def _one_thread(
 
 
 def threads_to_restore() -> int:
-    """How many threads the BLAS has again once nobody needs one alone; 0 where nobody does."""
+    """Return the BLAS's number of threads once no user needs a single one; 0 without a user."""
     blas, runtime = _blas(), RUNTIME.loaded
     if blas is None or blas.threads is None:
         return 0
@@ -179,7 +180,7 @@ def threads_to_restore() -> int:
 
 
 class _Users:
-    """Those who need a BLAS of one thread at the same time, as `gg_blas` of host_runtime.c."""
+    """Counts the concurrent users of a BLAS with one thread, as `gg_blas` of host_runtime.c."""
 
     def __init__(self, threads: tuple[int, int]) -> None:
         get, put = threads
@@ -192,7 +193,7 @@ class _Users:
             os.register_at_fork(after_in_child=self._forget)
 
     def enter(self) -> None:
-        """One thread from now on."""
+        """Set the number to 1."""
         with self._lock:
             if not self._count:
                 self._restored = self._restored or self._get()
@@ -200,7 +201,7 @@ class _Users:
             self._count += 1
 
     def leave(self) -> None:
-        """The number of before, if that was the last user."""
+        """Restore the number, if that was the last user."""
         with self._lock:
             if self._count == 1:
                 self._set(self._restored)
@@ -209,11 +210,11 @@ class _Users:
 
     @property
     def before(self) -> int:
-        """The number to restore; 0 where there is no user."""
+        """The number to restore; 0 without a user."""
         return self._restored if self._count else 0
 
     def _forget(self) -> None:
-        """A forked process has none of them; the number to restore is kept."""
+        """Drop the users, of which a forked child has none; keep the number to restore."""
         self._count = 0
 
 
@@ -223,20 +224,20 @@ def _users(threads: tuple[int, int]) -> _Users:
 
 
 def product(a: Any, b: Any, out: Any, transpose_a: bool = False, transpose_b: bool = False) -> Call:
-    """`products` of one triple; with `transpose_a` a is used transposed, and b likewise."""
+    """Call `products` for one triple; with `transpose_a` a is used transposed, and b likewise."""
     return products([(a.T if transpose_a else a, b.T if transpose_b else b, out)])
 
 
 def products(triples: Sequence[tuple[Any, Any, Any]]) -> Call:
-    """A call that computes out = a @ b for each triple (a, b, out), one after the other.
+    """Return a call that computes out = a @ b for each triple (a, b, out), one after the other.
 
     a: (..., m, k), b: (..., k, n), out: (..., m, n), with equal leading axes, all float32 or all
     float64. Of the last two axes of a and b either may be the contiguous one, of out it is the
-    last; the other has a positive stride of whole elements, at least what it runs over. Leading
-    axes of a and b have any strides (0 too). One call at a time.
+    last; the other has a positive stride of whole elements, at least as long as a row or column.
+    Leading axes of a and b have any strides (0 too). One call at a time.
 
     NotNativeError for other dtypes and strides, or an `out` that overlaps itself or an
-    input; InternalError for shapes that don't fit, a read-only `out`, or where there is a
+    input; InternalError for shapes that don't fit, a read-only `out`, or if there is a
     `blas_reason`.
     """
     blas, runtime = _blas(), RUNTIME.get(True)
@@ -272,14 +273,14 @@ def _product(blas: _Blas, runtime: Runtime, a: Any, b: Any, out: Any) -> Call:
 
 
 def _kind(m: int, n: int, k: int) -> int:
-    """Which function: gemm where there is nothing to multiply, since gemv then writes nothing."""
+    """Return the kind of function: gemm if there is nothing to multiply, as gemv writes nothing."""
     if k == 0:
         return _MATRICES
     return _COLUMN if n == 1 else _ROW if m == 1 else _MATRICES
 
 
 def _cut(block: _Products) -> int:
-    """Cuts products into blocks by their sizes alone, and blocks into parts; returns the work."""
+    """Split products into blocks by their sizes alone, and blocks into parts; return the work."""
     work: int = block.m * block.n * block.k * block.item // 4
     if block.kind != _MATRICES:
         work *= _VECTOR_WORK
@@ -297,7 +298,7 @@ def _cut(block: _Products) -> int:
 
 
 def _edges(m: int, n: int, work: int) -> tuple[int, int]:
-    """Rows and columns of a block."""
+    """Return the rows and columns of a block."""
     limit = 2 * _BLOCK
     while work >= limit and max(m, n) > _LINE:
         limit *= 8

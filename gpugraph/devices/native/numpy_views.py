@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 
 _MOST_WORK: Any = 10_000
-"""Candidates that NumPy tries: a few microseconds."""
+"""The number of candidates that NumPy tries: a few microseconds."""
 
 
 def show(array: Any) -> str:
-    """The dtype, shape and strides of a view, for messages."""
+    """Return the dtype, shape and strides of a view, for messages."""
     return f"{array.dtype}{list(array.shape)} with strides {list(array.strides)}"
 
 
 def overlap(a: Any, b: Any) -> bool:
-    """Whether two views share memory, or it takes long to know."""
+    """Return whether two views share memory, or may do so as far as a quick check can tell."""
     try:
         return bool(np.shares_memory(a, b, _MOST_WORK))
     except np.exceptions.TooHardError:
@@ -25,7 +25,7 @@ def overlap(a: Any, b: Any) -> bool:
 
 
 def are_apart(sizes: Sequence[int], strides: Sequence[int], item: int) -> bool:
-    """Whether no two indices share memory: true only where axes are nested in each other."""
+    """Return whether no two indices share memory: true only if axes are nested in each other."""
     if 0 in sizes:
         return True
     extent = item
@@ -38,7 +38,7 @@ def are_apart(sizes: Sequence[int], strides: Sequence[int], item: int) -> bool:
 
 
 def addresses(array: Any, axes: int) -> Any:
-    """The address of each index of the first axes, in C order, as an array."""
+    """Return the address of each index of the first axes, in C order, as an array."""
     starts = np.full((1,), array.ctypes.data, np.uintp)
     for size, stride in zip(array.shape[:axes], array.strides[:axes]):
         steps = (np.arange(size) * stride).astype(np.uintp)

@@ -1,4 +1,4 @@
-"""The factors and the result of a matrix product, as views of any strides that native code takes.
+"""The operands and the result of a matrix product, as views of any strides that native code takes.
 
 out = a @ b    shapes that fit -> the layout of each matrix -> leading axes that are rows
 """
@@ -26,13 +26,13 @@ class Layout(NamedTuple):
 
     @property
     def steps(self) -> tuple[int, int]:
-        """From row to row, and from column to column."""
+        """Return the steps from row to row, and from column to column."""
         return (1, self.leading) if self.is_transposed else (self.leading, 1)
 
 
 class ProductViews(NamedTuple):
     """m x n results of k products each, of every matrix of the batch; layouts and addresses of a, b
-    and out. Where one b serves a whole batch, the batch's rows are rows of one product."""
+    and out. If one b is used for a whole batch, the batch's rows are rows of one product."""
 
     m: int
     n: int
@@ -42,7 +42,7 @@ class ProductViews(NamedTuple):
 
     @classmethod
     def of(cls, a: Any, b: Any, out: Any) -> ProductViews:
-        """The errors are those of `products`. An empty `out` has no addresses."""
+        """Build the views, or raise the errors of `products`. An empty `out` has no addresses."""
         _check(a, b, out)
         n, k = b.shape[-1], a.shape[-1]
         if not out.size:
@@ -59,7 +59,7 @@ class ProductViews(NamedTuple):
 
 
 def _check(a: Any, b: Any, out: Any) -> None:
-    """Raises the errors of `products`, but for strides."""
+    """Raise the errors of `products`, except for strides."""
     if min(a.ndim, b.ndim, out.ndim) < 2 or not (
         a.shape[:-2] == b.shape[:-2] == out.shape[:-2]
         and (a.shape[-2], b.shape[-1]) == out.shape[-2:]
@@ -82,7 +82,7 @@ def _show(*arrays: Any) -> str:
 
 
 def _layout(x: Any) -> Layout:
-    """NotNativeError unless an axis is contiguous; an axis of one index has any stride."""
+    """Return a layout. NotNativeError unless an axis is contiguous; any stride if it has size 1."""
     rows, columns = x.shape[-2:]
     by_row, by_column = x.strides[-2:]
     for is_transposed, outer, inner, step, inner_step in (
@@ -96,9 +96,9 @@ def _layout(x: Any) -> Layout:
 
 
 def _fold(a: Any, b: Any, out: Any, layouts: list[Layout]) -> int:
-    """How many leading axes remain when those along which b is the same are rows of a and out.
+    """Return the number of leading axes after those with the same b become rows of a and out.
 
-    Where there was one row, its matrix takes the stride of the axis whose indices are the rows now.
+    If there was one row, its matrix takes the stride of the axis whose indices become the rows.
     """
     axes: int = out.ndim - 2
     rows = out.shape[-2]
@@ -117,7 +117,7 @@ def _fold(a: Any, b: Any, out: Any, layouts: list[Layout]) -> int:
 
 
 def _folded(x: Any, axis: int, rows: int, layout: Layout) -> Layout | None:
-    """The layout of x with an axis's indices as further rows; None if not evenly spaced."""
+    """Return the layout of x with an axis's indices as further rows; None if not evenly spaced."""
     leading, rest = divmod(x.strides[axis], rows * x.itemsize)
     if rest or leading < layout.leading or (rows > 1 and leading != layout.leading):
         return None

@@ -2,8 +2,8 @@
 
     sorted     axes by the target's strides, all of them positive in the target
     collapsed  axes that are one in both become one
-    a plane    two axes that C loops over (copies of rows, repeats, tiles of a transposition), and
-               those outside of it
+    a plane    two axes that C loops over (copies of rows, repeats, tiles of a transpose), and
+               the axes outside of it
 
 They can be members of a `sequence`. Everything is decided when arrays are bound.
 """
@@ -28,22 +28,24 @@ from gpugraph.devices.native.native_runtime import (
 from gpugraph.devices.native.numpy_views import are_apart, overlap, show
 
 MOST_AXES = 8
-"""Axes after collapsing: two of the plane and `GG_OUTSIDE` of kernels/host/host_strided_copy.c."""
+"""The maximum number of axes after collapsing: two of the plane, and `GG_OUTSIDE` of
+kernels/host/host_strided_copy.c.
+"""
 
 PART_BYTES = 65_536
-"""Bytes written by a part, where there are several."""
+"""The bytes written by a part, if there are several."""
 
 THREAD_BYTES = 262_144
-"""Bytes written, from which on another thread may help."""
+"""The bytes written from which another thread may help."""
 
 RELEASE_BYTES = 524_288
-"""Bytes written during which other threads may run Python."""
+"""The bytes written from which the GIL is released."""
 
 _SHORT = 4
-"""Where an axis has fewer indices than this, another one is looped over inside."""
+"""The size of an axis below which another axis becomes the inner loop."""
 
 _SIDE = 128
-"""Columns of a block of a transposition, where there are several: tiles of 4 to 16 fit."""
+"""The columns of a block of a transpose, if there are several: tiles of 4 to 16 fit."""
 
 _COPY, _FILL, _TRANSPOSE, _STRIDED = range(4)
 _SIZES = (1, 2, 4, 8, 16)
@@ -74,14 +76,13 @@ class _Move(ctypes.Structure):
 
 
 def move(source: Any, target: Any) -> Call:
-    """A call that copies `source` to the array `target`.
+    """Return a call that copies `source` to the array `target`.
 
     source: an array of target's dtype that broadcasts to its shape, read at each call, or a number.
     Elements have 1, 2, 4, 8 or 16 bytes; strides may be anything, but no two elements of `target`
-    may share memory. Nothing is done where both are the same view. NotNativeError for what this
-    can't copy: other element sizes, objects, memory that overlaps, more than 8 axes where none can
-    be one with its neighbour. InternalError if dtypes or shapes don't fit, for a read-only target,
-    and where there is no compiler.
+    may share memory. Nothing is done if both are the same view. NotNativeError for unsupported
+    copies: other element sizes, objects, memory that overlaps, more than 8 axes after collapsing.
+    InternalError if dtypes or shapes don't fit, for a read-only target, and without a compiler.
     """
     runtime = RUNTIME.get(True)
     if runtime is None:
@@ -98,7 +99,7 @@ def move(source: Any, target: Any) -> Call:
 
 
 def _as_array(source: Any, target: Any) -> Any:
-    """The source as an array: a number is one of target's dtype."""
+    """Return the source as an array: a number becomes one of target's dtype."""
     if isinstance(source, np.ndarray):
         return source
     if isinstance(source, np.generic):
@@ -110,7 +111,7 @@ def _as_array(source: Any, target: Any) -> Any:
 
 
 def _check(source: Any, target: Any) -> None:
-    """Raises the errors of `move`."""
+    """Raise the errors of `move`."""
     if source.dtype != target.dtype or not _broadcasts(source.shape, target.shape):
         views = f"{show(source)} to {show(target)}"
         raise internal_error(f"No move of {views}: dtypes or shapes don't fit")
@@ -135,14 +136,14 @@ def _broadcasts(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
 
 
 def axes_of(source: Any, target: Any) -> tuple[list[Axis], int, int]:
-    """The axes of a copy of one array to another (which the first broadcasts to), as few as can be,
-    the target's smallest stride last; the addresses where both begin."""
+    """Return the axes of a copy of one array to another (which the first broadcasts to), as few as
+    possible, the target's smallest stride last, and the start addresses of both."""
     axes, start, to = _sort_axes(np.broadcast_to(source, target.shape), target)
     return _collapse(axes), start, to
 
 
 def _sort_axes(source: Any, target: Any) -> tuple[list[Axis], int, int]:
-    """Axes of more than one index, the target's smallest stride last; where both begin."""
+    """Return axes of more than one index, the target's smallest stride last, and both starts."""
     start, to = source.ctypes.data, target.ctypes.data
     axes = []
     for size, step, to_step in zip(target.shape, source.strides, target.strides):
@@ -156,7 +157,7 @@ def _sort_axes(source: Any, target: Any) -> tuple[list[Axis], int, int]:
 
 
 def _collapse(axes: list[Axis]) -> list[Axis]:
-    """The axes, with neighbours joined that are one axis in both arrays."""
+    """Join neighbouring axes that are one axis in both arrays."""
     collapsed: list[Axis] = []
     for axis in axes:
         if collapsed and all(collapsed[-1][i] == axis.size * axis[i] for i in (1, 2)):
@@ -168,7 +169,7 @@ def _collapse(axes: list[Axis]) -> list[Axis]:
 def _bind(
     runtime: Runtime, axes: list[Axis], starts: tuple[int, int], arrays: tuple[Any, Any]
 ) -> Call:
-    """The call for collapsed axes, from and to these addresses."""
+    """Return the call for collapsed axes, from and to these addresses."""
     item = arrays[1].itemsize
     total = item * prod(axis.size for axis in axes)
     axes, item = _widen(axes, item, starts)
@@ -188,7 +189,7 @@ def _bind(
 
 
 def _widen(axes: list[Axis], item: int, starts: tuple[int, int]) -> tuple[list[Axis], int]:
-    """Short runs of elements that are contiguous in both as one longer element."""
+    """Merge short runs of elements that are contiguous in both into longer elements."""
     if axes and axes[-1].source == axes[-1].target == item:
         wide = item * axes[-1].size
         steps = [step for axis in axes[:-1] for step in axis[1:]]
@@ -198,7 +199,7 @@ def _widen(axes: list[Axis], item: int, starts: tuple[int, int]) -> tuple[list[A
 
 
 def _plane(axes: list[Axis], item: int) -> tuple[int, Axis, Axis, list[Axis]]:
-    """The kind of copy, its two axes, and those outside of them."""
+    """Return the kind of copy, its two axes, and the axes outside of them."""
     outside = list(axes)
     column = outside.pop() if outside else Axis(1, item, item)
     kind, inner = _STRIDED, len(outside) - 1
@@ -219,7 +220,7 @@ def _plane(axes: list[Axis], item: int) -> tuple[int, Axis, Axis, list[Axis]]:
 
 
 def _cut(block: _Move, total: int) -> None:
-    """Cuts the planes into blocks, and blocks into parts."""
+    """Split the planes into blocks, and blocks into parts."""
     block.rows_each, block.columns_each = block.rows, block.columns
     threads = min(thread_count(), total // (THREAD_BYTES // 2)) if total > THREAD_BYTES else 1
     block.threads = threads

@@ -1,8 +1,8 @@
 """Matrix products by tiles of our own: kernels/host/host_matmul.h.
 
-They take what `products` takes, and do in the store what follows the product: a bias, an addition,
-Relu. Threads share one packed factor. Which products go this way depends on their sizes alone; the
-others, for whose packing there is too little to multiply, are the BLAS's.
+They accept the same views as `products`, and fuse a bias, an addition and Relu into the store.
+Threads share one packed operand. Sizes alone decide which products use tiles. The others have too
+few multiplications for the cost of packing, and are left to the BLAS.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from gpugraph.kernel import SUMMED_AT_ONCE
 TILED_PRODUCTS = "host_matmul.h"
 
 _LEAST = (8, 48, 16)
-"""Rows, columns and numbers to be summed of the smallest product where there is a BLAS."""
+"""The minimum rows, columns and summed numbers of a product, if there is a BLAS."""
 
 _LEAST_WORK = 1 << 19
-"""Multiplications of the smallest one: 10 us, of which packing takes one or two."""
+"""The minimum number of multiplications: 10 us, of which packing takes one or two."""
 
 _BIAS, _ADDEND, _RELU = 1, 2, 4
-"""Of kernels/host/host_matmul_tile.h."""
+"""The same constants as in kernels/host/host_matmul_tile.h."""
 
 
 def is_tiled(triples: Sequence[tuple[Any, Any, Any]]) -> bool:
-    """Whether products go by tiles."""
+    """Return whether products use tiles."""
     views = [ProductViews.of(*triple) for triple in triples]
     return all(pays_by_tiles(v.m, v.n, v.k) for v in views)
 
 
 def pays_by_tiles(m: int, n: int, k: int) -> bool:
-    """Whether a product of m x n results, each of k products, goes by tiles."""
+    """Return whether a product of m x n results, each of k products, uses tiles."""
     sizes = m, n, k
     is_large = prod(sizes) >= _LEAST_WORK and all(s >= least for s, least in zip(sizes, _LEAST))
     return is_large or not has_blas()
@@ -52,11 +52,11 @@ def tiled_product(
     addend: Any = None,
     relu: bool = False,
 ) -> Call:
-    """A call that computes out = a @ b, then + bias, + addend, and with `relu` max(_, 0).
+    """Return a call that computes out = a @ b, then + bias, + addend, and with `relu` max(_, 0).
 
     The triple is as for `products`, with the same errors. bias: a contiguous vector,
-    one number a column. addend: of the shape and the strides of `out`, whose memory it may be if
-    no more than SUMMED_AT_ONCE products are summed.
+    one number per column. addend: of the shape and the strides of `out`, whose memory it may be if
+    at most SUMMED_AT_ONCE products are summed.
     """
     a, b, out = triple
     views = ProductViews.of(a, b, out)
@@ -77,7 +77,7 @@ def tiled_product(
 
 
 def _check_terms(out: Any, bias: Any, addend: Any, k: int) -> None:
-    """NotNativeError for what can't be added in the store."""
+    """Raise NotNativeError for terms that can't be added in the store."""
     for term in (bias, addend):
         if term is not None and (term.dtype != out.dtype or not term.flags.aligned):
             raise NotNativeError(f"A product to {show(out)} with {show(term)} added")

@@ -1,8 +1,9 @@
-"""What this machine has found out about compiled code, kept beside the libraries.
+"""Findings of this machine about compiled code, kept beside the libraries.
 
-A finding is a short text about a library: that a function of it gives the numbers of NumPy, or
+A finding is a short text about a library: that a function of it gives NumPy's numbers, or
 whether it is faster there than NumPy for certain shapes. It is kept under the library's key, which
-names all that decides the code: a library of another source, compiler or processor has none.
+covers everything that decides the code: a library of another source, compiler or processor has
+none.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from gpugraph.base.fork_safe_locks import new_lock
 from gpugraph.devices.codegen.c_compiler import compiler
 
 _MOST = 4000
-"""Findings about a library: some are forgotten beyond."""
+"""The maximum number of findings about a library; further ones are dropped."""
 
 
 class Findings:
@@ -23,7 +24,7 @@ class Findings:
         self._lock = new_lock()
 
     def has(self, key: str, finding: str) -> bool:
-        """Whether that is known of the library `key`; nothing is of an empty key."""
+        """Return whether a finding about the library `key` is recorded; never for an empty key."""
         if not key:
             return False
         with self._lock:
@@ -32,14 +33,14 @@ class Findings:
             return finding in self._known[key]
 
     def add(self, key: str, finding: str) -> None:
-        """Notes a finding; `keep` writes it."""
+        """Record a finding; `keep` writes it."""
         if key and not self.has(key, finding):
             with self._lock:
                 self._known[key].add(finding)
                 self._new.setdefault(key, set()).add(finding)
 
     def keep(self) -> None:
-        """Writes what is new, with what other processes have written meanwhile."""
+        """Write the new findings, with those that other processes have written meanwhile."""
         with self._lock:
             new, self._new = self._new, {}
         for key, findings in new.items():
@@ -53,4 +54,4 @@ def _load(key: str) -> set[str]:
 
 
 FINDINGS = Findings()
-"""Those of this process's compiler."""
+"""The findings of this process's compiler."""

@@ -1,1 +1,1 @@
-"""Best-fit with coalescing: TensorFlow's allocator, to the address."""
+"""Best-fit with coalescing: TensorFlow's allocator, address for address."""

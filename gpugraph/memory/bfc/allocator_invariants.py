@@ -1,4 +1,4 @@
-"""What holds for a BFC allocator between any two calls, beside the invariants of its chunks."""
+"""The invariants of a BFC allocator between any two calls, beside those of its chunks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gpugraph.memory.bfc.region_growth import RegionSource
 def check_agreement(
     name: str, store: ChunkStore, source: RegionSource, stats: AllocatorStats, last_id: int
 ) -> None:
-    """Raises InternalError with what chunks, regions and counters disagree on."""
+    """Raise InternalError with the differences between chunks, regions and counters, if any."""
     in_use = [chunk for chunk in store.all_chunks() if chunk.allocation_id >= 0]
     held = sum(region.size for region in store.regions)
     ids = {chunk.allocation_id for chunk in in_use}

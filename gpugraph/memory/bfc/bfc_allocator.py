@@ -1,4 +1,4 @@
-"""Best-fit with coalescing: TensorFlow's allocator, to the address.
+"""Best-fit with coalescing: TensorFlow's allocator, address for address.
 
 `chunk_store` has the chunks; this module has the policy. With the same requests and the same
 regions, every address is that of TensorFlow 1.15.
@@ -8,15 +8,15 @@ regions, every address is that of TensorFlow 1.15.
   to the sub-allocator, if that can help, and a new region is tried once more. Else it fails.
 - `region_growth` decides when a region is obtained and its size: with `allow_growth` 1, 2, 4, 8
   MiB and so on, otherwise the whole limit at the first request.
-- A failure logs the report of `out_of_memory_log` as a WARNING; an `optional` one a single line,
-  and only the first ten of the process.
+- A failure logs the report of `out_of_memory_log` as a WARNING. A failed `optional` request logs
+  a single line, and only the first ten of the process do.
 - With `retry`, a request that fails waits for other threads to free memory, and is tried again at
   each deallocation until the time is up. It does not wait if no other thread could free, if nothing
   is in use, or if the request exceeds the limit.
 
 One lock guards everything. It is reentrant for one reason: the garbage collector may run a
 finalizer that frees while this thread is inside. Such a free is deferred to the end of the call.
-No handler of a signal is called in the midst of a change (`base/interruptions/signal_handlers.py`).
+No signal handler is called in the middle of a change (`base/interruptions/signal_handlers.py`).
 
 Chunks have no timestamps: TensorFlow uses them only with a timing counter.
 """
@@ -40,8 +40,8 @@ from gpugraph.base.interruptions.signal_handlers import (
 )
 from gpugraph.memory.allocator import (
     MAX_ALLOCATION_BYTES,
+    AddressHolder,
     Allocator,
-    Holder,
     HostRegion,
     LiveAllocation,
     unknown_address,
@@ -113,12 +113,14 @@ class BFCAllocator(Allocator):
         """The limit of the bytes of all regions."""
         return self._source.memory_limit
 
-    def allocate_for(self, holder: Holder, num_bytes: int, *, optional: bool = False) -> bool:
-        """As the base's; the holder has the address as soon as it is in use."""
+    def allocate_for(
+        self, holder: AddressHolder, num_bytes: int, *, optional: bool = False
+    ) -> bool:
+        """Allocate as the base class does; the holder has the address as soon as it is in use."""
         return self.allocate_raw(num_bytes, optional=optional, holder=holder) is not None
 
-    def deallocate_for(self, holder: Holder) -> None:
-        """As the base's; the holder has the address as long as it is in use."""
+    def deallocate_for(self, holder: AddressHolder) -> None:
+        """Free as the base class does; the holder has the address as long as it is in use."""
         self.deallocate_raw(holder.address, holder)
 
     @uninterrupted
@@ -128,9 +130,9 @@ class BFCAllocator(Allocator):
         *,
         retry: bool = False,
         optional: bool = False,
-        holder: Holder | None = None,
+        holder: AddressHolder | None = None,
     ) -> int | None:
-        """The address of at least `num_bytes` free bytes, as aligned as the region up to 256."""
+        """Return the address of `num_bytes` free bytes or more, aligned to up to 256."""
         if not 0 < num_bytes <= MAX_ALLOCATION_BYTES:
             validate_num_bytes(self._name, num_bytes)
             return None
@@ -144,8 +146,8 @@ class BFCAllocator(Allocator):
         return address
 
     @uninterrupted
-    def deallocate_raw(self, address: int | None, holder: Holder | None = None) -> None:
-        """Frees a chunk; from inside another call of this thread, at the end of that call."""
+    def deallocate_raw(self, address: int | None, holder: AddressHolder | None = None) -> None:
+        """Free a chunk; within another call of this thread, at the end of that call."""
         if address is None:
             return
         with self._lock:
@@ -169,21 +171,21 @@ class BFCAllocator(Allocator):
 
     @property
     def tracks_allocation_sizes(self) -> bool:
-        """True: sizes and ids are known."""
+        """True: sizes and ids are tracked."""
         return True
 
     def requested_size(self, address: int) -> int:
-        """The bytes requested. Raises InvalidArgumentError for an address not in use."""
+        """Return the bytes requested. Raises InvalidArgumentError for an address not in use."""
         with self._lock:
             return self._in_use(address, "for the requested size of").requested
 
     def allocated_size(self, address: int) -> int:
-        """The bytes handed out. Raises InvalidArgumentError for an address not in use."""
+        """Return the bytes handed out. Raises InvalidArgumentError for an address not in use."""
         with self._lock:
             return self._in_use(address, "for the allocated size of").size
 
     def allocation_id(self, address: int) -> int:
-        """The number of the allocation, from 1 in order; -1 at the start of a free chunk.
+        """Return the number of the allocation, from 1 in order; -1 at the start of a free chunk.
 
         Raises InvalidArgumentError for any other address.
         """
@@ -194,21 +196,21 @@ class BFCAllocator(Allocator):
             return chunk.allocation_id
 
     def get_stats(self) -> AllocatorStats:
-        """A copy of the counters."""
+        """Return a copy of the counters."""
         with self._exclusive():
             return replace(self._stats)
 
     def clear_stats(self) -> None:
-        """Restarts the counts of allocations and peaks."""
+        """Restart the counts of allocations and peaks."""
         with self._exclusive():
             self._stats.clear()
 
     def host_region(self, address: int) -> HostRegion:
-        """The host buffer that holds `address`, from the sub-allocator."""
+        """Return the sub-allocator's host buffer that holds `address`."""
         return self._source.sub_allocator.region(address)
 
     def live_allocations(self) -> list[LiveAllocation]:
-        """The chunks in use, by address."""
+        """Return the chunks in use, by address."""
         with self._exclusive():
             return [
                 LiveAllocation(c.address, c.requested, c.size, c.allocation_id)
@@ -217,22 +219,22 @@ class BFCAllocator(Allocator):
             ]
 
     def largest_free_chunk(self) -> int:
-        """The largest free chunk, in bytes."""
+        """Return the size of the largest free chunk, in bytes."""
         with self._exclusive():
             return self._store.largest_free()
 
     def regions(self) -> list[Region]:
-        """The regions, by address."""
+        """Return the regions, by address."""
         with self._exclusive():
             return list(self._store.regions)
 
     def bin_debug_info(self) -> list[BinDebugInfo]:
-        """The counts of each of the 21 bins, including chunks in use."""
+        """Return the counts of each of the 21 bins, including chunks in use."""
         with self._exclusive():
             return bin_debug_info(self._store)
 
     def dump_memory_log(self, num_bytes: int) -> str:
-        """The report on `num_bytes` that could not be allocated."""
+        """Return the report on the failure to allocate `num_bytes`."""
         with self._exclusive():
             source = self._source
             sizes = (source.held_bytes, source.memory_limit, source.next_region_bytes)
@@ -240,8 +242,9 @@ class BFCAllocator(Allocator):
 
     @uninterrupted
     def deallocate_free_regions(self, num_bytes: int = 0) -> bool:
-        """Frees the regions without a chunk in use, if `num_bytes` fit the limit then; with 0,
-        which only gives memory back, the next region is no larger than a new allocator's.
+        """Free the regions without a chunk in use, if `num_bytes` fit the limit afterwards. With 0
+        the aim is only to return memory; then the next region is no larger than a new
+        allocator's.
 
         Returns whether any was freed: never without garbage collection.
         """
@@ -254,14 +257,14 @@ class BFCAllocator(Allocator):
                 return is_any
 
     def check(self) -> None:
-        """Raises InternalError with the first invariant that does not hold; slow, for tests."""
+        """Raise InternalError with the first invariant that does not hold; slow, for tests."""
         with self._exclusive():
             self._store.check()
             check_agreement(self._name, self._store, self._source, self._stats, self._last_id)
 
     @contextmanager
     def _exclusive(self) -> Iterator[None]:
-        """Holds the lock, and defers frees by finalizers."""
+        """Hold the lock, and defer frees by finalizers."""
         with self._lock:
             outermost = not self._busy
             try:
@@ -279,12 +282,12 @@ class BFCAllocator(Allocator):
         if self._busy:
             raise FailedPreconditionError.of_no_node(
                 f"Allocator ({self._name}) was called from inside one of its own calls: "
-                "finalizers and visitors may free, but neither allocate nor give regions back."
+                "finalizers and visitors may free, but neither allocate nor return regions."
             )
 
     @defers_signals()
     def _free_deferred(self) -> None:
-        """At the end of a critical section: does the frees that were deferred."""
+        """Free the deferred addresses, at the end of a critical section."""
         try:
             self._busy = True
             while self._deferred:
@@ -306,8 +309,8 @@ class BFCAllocator(Allocator):
             raise unknown_address(self._name, wanted, address)
         return chunk
 
-    def _allocate(self, num_bytes: int, rounded: int, holder: Holder | None) -> int | None:
-        """One attempt, with the lock held."""
+    def _allocate(self, num_bytes: int, rounded: int, holder: AddressHolder | None) -> int | None:
+        """Try to allocate once, with the lock held."""
         if self._busy:
             self._refuse_reentry()
         try:
@@ -333,7 +336,7 @@ class BFCAllocator(Allocator):
         return self._store.take(rounded, num_bytes, self._last_id + 1) if extended else None
 
     def _extend(self, rounded: int) -> bool:
-        """Obtains a region that can hold `rounded` bytes."""
+        """Obtain a region that can hold `rounded` bytes."""
         region = self._source.obtain(rounded)
         if region is None:
             return False
@@ -346,7 +349,7 @@ class BFCAllocator(Allocator):
         size = sum(region.size for region in regions)
         if not size or rounded > self._source.memory_limit - self._source.held_bytes + size:
             return False
-        if rounded:  # not only to give memory back
+        if rounded:  # the aim is not only to return memory
             log_regions_returned(_logger, self._name, size, len(regions))
         for region in regions:
             self._source.give_back(region, self._store)
@@ -354,9 +357,11 @@ class BFCAllocator(Allocator):
         return True
 
     def _allocate_as_memory_returns(
-        self, num_bytes: int, rounded: int, holder: Holder | None
+        self, num_bytes: int, rounded: int, holder: AddressHolder | None
     ) -> int | None:
-        """Tries again at every deallocation until it succeeds, the time is up, or none can come."""
+        """Retry at every deallocation until it succeeds, the time is up, or no deallocation can
+        come.
+        """
         address, deadline = None, time.monotonic() + self._retry_timeout_s
         while address is None and self._others_can_free(rounded):
             remaining = deadline - time.monotonic()

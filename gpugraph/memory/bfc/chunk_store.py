@@ -8,13 +8,13 @@ The invariants, which `check` verifies:
 
 - The chunks of a region, linked in order of address, tile it; all sizes are multiples of 256.
 - No two free chunks of a region are neighbours. Chunks never span regions, touching or not.
-- Bin b is the free chunks of at least 256 << b bytes and less than twice that (the last of the 21
-  bins has no upper end). They lie in slots, 32 a bin, each ordered by (size, address), so that no
-  list is long where chunks are many. A slot holds exactly the free chunks of its sizes.
+- Bin b holds the free chunks of at least 256 << b bytes and less than twice that (the last of the
+  21 bins has no upper limit). Each bin has 32 slots, ordered by (size, address), so that no list
+  is long if there are many chunks. A slot holds exactly the free chunks of its sizes.
 
 So the best fit is the first chunk large enough in the first slot that has one. It is split if it is
 at least twice the needed size, or if 128 MiB or more would be wasted; the rest, right behind it, is
-a free chunk. A chunk that is freed is joined with its free successor first and then with its free
+a free chunk. A freed chunk is joined with its free successor first and then with its free
 predecessor. Records of chunks are reused last in, first out, so that even their handles are
 TensorFlow's.
 """
@@ -35,24 +35,24 @@ _NUM_SLOTS = (64 - 8) << _SLOT_BITS - 1
 
 
 def round_up(num_bytes: int) -> int:
-    """The next multiple of 256 bytes."""
+    """Round up to a multiple of 256 bytes."""
     return (num_bytes + 255) & -256
 
 
 def bin_index(num_bytes: int) -> int:
-    """The bin of chunks of `num_bytes`, 0 to 20."""
+    """Return the bin of chunks of `num_bytes`, 0 to 20."""
     return min(NUM_BINS - 1, (max(num_bytes, MIN_ALLOCATION_BYTES) >> 8).bit_length() - 1)
 
 
 def slot_index(num_bytes: int) -> int:
-    """The slot of chunks of `num_bytes`, a multiple of 256: one a size up to 16 KiB."""
+    """Return the slot of chunks of `num_bytes`, a multiple of 256: one per size up to 16 KiB."""
     units = num_bytes >> 8
     shift = units.bit_length() - _SLOT_BITS
     return (shift << _SLOT_BITS - 1) + (units >> shift) if shift > 0 else units
 
 
 def bin_size(index: int) -> int:
-    """The bytes of the smallest chunk in a bin."""
+    """Return the size in bytes of the smallest chunk in a bin."""
     return MIN_ALLOCATION_BYTES << index
 
 
@@ -92,19 +92,19 @@ class ChunkStore:
         self._spare: list[Chunk] = []
 
     def add_region(self, base: int, size: int) -> None:
-        """Adds a region as one free chunk."""
+        """Add a region as one free chunk."""
         insort(self.regions, Region(base, size))
         self._insert(self._new_chunk(base, size))
 
     def remove_region(self, region: Region) -> None:
-        """Removes a region without a chunk in use."""
+        """Remove a region without a chunk in use."""
         chunk = self.chunks[region.base]
         self._remove(chunk)
         self._drop(chunk)
         self.regions.remove(region)
 
     def free_regions(self) -> list[Region]:
-        """The regions without a chunk in use: each is a single free chunk."""
+        """Return the regions without a chunk in use: each is a single free chunk."""
         regions = []
         for region in self.regions:
             chunk = self.chunks[region.base]
@@ -113,11 +113,13 @@ class ChunkStore:
         return regions
 
     def take(self, rounded: int, requested: int, allocation_id: int) -> Chunk | None:
-        """The best fit for `rounded` bytes, split if worthwhile and marked in use, or None."""
+        """Return the best fit for `rounded` bytes, split if worthwhile and marked used, or None."""
         index = slot_index(rounded)
         free = self.slots[index]
         position = bisect_left(free, (rounded,))
-        if position == len(free):  # all too small: the first of the next non-empty slot
+        if position == len(
+            free
+        ):  # all are too small: use the first chunk of the next non-empty slot
             larger = self._nonempty >> index + 1
             if not larger:
                 return None
@@ -135,7 +137,7 @@ class ChunkStore:
         return chunk
 
     def release(self, chunk: Chunk) -> None:
-        """Frees a chunk in use and joins it with its free neighbours."""
+        """Free a chunk in use and join it with its free neighbours."""
         chunk.allocation_id = -1
         after = chunk.next
         if after is not None and after.allocation_id < 0:
@@ -149,36 +151,38 @@ class ChunkStore:
         self._insert(chunk)
 
     def chunks_of(self, region: Region) -> Iterator[Chunk]:
-        """The chunks of a region in order of address."""
+        """Yield the chunks of a region in order of address."""
         chunk: Chunk | None = self.chunks[region.base]
         while chunk is not None:
             yield chunk
             chunk = chunk.next
 
     def all_chunks(self) -> Iterator[Chunk]:
-        """Every chunk, in order of address."""
+        """Yield every chunk, in order of address."""
         for region in self.regions:
             yield from self.chunks_of(region)
 
     def free_in_bin(self, index: int) -> list[Chunk]:
-        """The free chunks of a bin, by size and address."""
+        """Return the free chunks of a bin, by size and address."""
         keys = [key for slot in self.slots for key in slot if bin_index(key[0]) == index]
         return [self.chunks[address] for _, address in keys]
 
     def largest_free(self) -> int:
-        """The size in bytes of the largest free chunk, 0 without any."""
+        """Return the size in bytes of the largest free chunk, or 0 without any."""
         top = self._nonempty.bit_length()
         return self.slots[top - 1][-1][0] if top else 0
 
     def check(self) -> None:
-        """Raises InternalError with the first broken invariant."""
+        """Raise InternalError with the first broken invariant, if any."""
         binned = 0
         for region in self.regions:
             binned += self._check_region(region)
         counted = sum(len(free) for free in self.slots)
         _require(binned == counted, f"{counted} chunks in bins, but {binned} are free")
         in_regions = sum(1 for _ in self.all_chunks())
-        _require(in_regions == len(self.chunks), "the address map knows other chunks than regions")
+        _require(
+            in_regions == len(self.chunks), "the address map and the regions have different chunks"
+        )
         mask = sum(1 << index for index, free in enumerate(self.slots) if free)
         _require(mask == self._nonempty, "the mask of slots that hold chunks is wrong")
         for free in self.slots:
@@ -188,7 +192,7 @@ class ChunkStore:
         _require(all(e <= s for e, s in zip(ends, starts, strict=False)), "regions overlap")
 
     def _check_region(self, region: Region) -> int:
-        """Checks one region and returns the number of its free chunks."""
+        """Check one region and return the number of its free chunks."""
         address, free = region.base, 0
         before: Chunk | None = None
         for chunk in self.chunks_of(region):
@@ -242,7 +246,7 @@ class ChunkStore:
         self._insert(rest)
 
     def _merge(self, chunk: Chunk, after: Chunk) -> None:
-        """Joins `after` with `chunk`, its predecessor; neither is in a bin."""
+        """Join `after` with `chunk`, its predecessor; neither is in a bin."""
         beyond = after.next
         chunk.next = beyond
         if beyond is not None:

@@ -40,8 +40,8 @@ class BinDebugInfo:
 def log_failure(
     logger: logging.Logger, allocator: Allocator, num_bytes: int, optional: bool
 ) -> None:
-    """Warns with the allocator's report that so many bytes are not there; of those without which
-    it goes on, in a line, and the first times of the process."""
+    """Warn that `num_bytes` could not be allocated, with the allocator's report; for an optional
+    request with one line, and only the first few times in the process."""
     if not logger.isEnabledFor(logging.WARNING):
         return
     if not optional:
@@ -56,11 +56,11 @@ def log_failure(
 
 
 def log_regions_returned(logger: logging.Logger, name: str, num_bytes: int, regions: int) -> None:
-    """Warns that memory is nearly exhausted."""
+    """Warn that memory is nearly exhausted."""
     logger.warning(
-        "Allocator (%s) gives %s in %d free regions back, to obtain a larger region in their "
-        "place. If this is seen often, memory is nearly exhausted and steps get slower; a "
-        "smaller batch would tell. TF_ENABLE_GPU_GARBAGE_COLLECTION=false turns this off.",
+        "Allocator (%s) returns %s in %d free regions, to obtain a larger region in their "
+        "place. If this happens often, memory is nearly exhausted and steps get slower: try a "
+        "smaller batch. TF_ENABLE_GPU_GARBAGE_COLLECTION=false turns this off.",
         name,
         human_readable_bytes(num_bytes),
         regions,
@@ -78,7 +78,7 @@ class ReportTotals(NamedTuple):
 
 
 def bin_debug_info(store: ChunkStore) -> list[BinDebugInfo]:
-    """One record for each of the 21 bins."""
+    """Return one record for each of the 21 bins."""
     infos = [BinDebugInfo() for _ in range(NUM_BINS)]
     for chunk in store.all_chunks():
         info = infos[bin_index(chunk.size)]
@@ -92,7 +92,7 @@ def bin_debug_info(store: ChunkStore) -> list[BinDebugInfo]:
 
 
 def memory_log(store: ChunkStore, totals: ReportTotals, num_bytes: int) -> str:
-    """The whole report on `num_bytes` that could not be allocated."""
+    """Return the whole report on the failure to allocate `num_bytes`."""
     rounded = (num_bytes + 255) & -256
     lines = [
         f"Allocator ({totals.name}) ran out of memory trying to allocate "
@@ -115,7 +115,7 @@ def memory_log(store: ChunkStore, totals: ReportTotals, num_bytes: int) -> str:
 
 
 def render_occupancy(store: ChunkStore) -> str:
-    """The bar of 100 characters; of several chunks in one character, the last one shows."""
+    """Return the bar of 100 characters; of several chunks in one character, the last one shows."""
     total = sum(region.size for region in store.regions)
     if not total:
         return "<allocator contains no memory>"

@@ -1,15 +1,16 @@
 """How BFC grows: when a region is requested, and its size.
 
 A new region has the current region size: with growth 1 MiB at first (or the limit, if that is
-less), otherwise the whole limit. The size doubles until the request fits; if it fitted at once, it
-doubles after the region is obtained: 1, 2, 4, 8 MiB. It never exceeds what the limit leaves,
-rounded down to 256 bytes. Once regions were given back on request, growth goes on as if there had
-never been more than what is left; TensorFlow, which has no such request, knows no way back.
+less), otherwise the whole limit. The size doubles until the request fits. If the request fits
+without that, the size doubles after the region is obtained: 1, 2, 4, 8 MiB. It never exceeds the
+rest of the limit, rounded down to 256 bytes. Once regions were returned on request, growth
+continues as if there had never been more than the remaining ones; TensorFlow has no such request,
+and no such reset.
 
-A region that the sub-allocator refuses is requested again at nine tenths of the size each time,
-down to the request: once in an allocator's life. TensorFlow computes the nine tenths in single
-precision, and so do we. Rounding up makes sizes of 2304 bytes and less repeat for ever; there we
-give up, where TensorFlow would not return.
+If the sub-allocator refuses a region, it is requested again at nine tenths of the size each time,
+down to the size of the request. This happens once in an allocator's life. TensorFlow computes the
+nine tenths in single precision, and so do we. Rounding up makes sizes of 2304 bytes and less repeat
+forever; there we give up, while TensorFlow would not return.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class RegionSource:
         self._backpedalled = False
 
     def obtain(self, rounded: int) -> Region | None:
-        """A region of at least `rounded` bytes, or None."""
+        """Obtain a region of at least `rounded` bytes, or return None."""
         available = (self.memory_limit - self.held_bytes) & -MIN_ALLOCATION_BYTES
         if rounded > available:
             return None
@@ -50,13 +51,13 @@ class RegionSource:
         return region
 
     def give_back(self, region: Region, store: ChunkStore) -> None:
-        """Frees a region of the store to the sub-allocator."""
+        """Free a region of the store to the sub-allocator."""
         store.remove_region(region)
         self.sub_allocator.free(region.base, region.size)
         self.held_bytes -= region.size
 
     def restart_growth(self, held: Iterable[Region]) -> None:
-        """The next region is that of an allocator which has only these regions."""
+        """Set the size of the next region to that of an allocator which has only these regions."""
         largest = max((region.size for region in held), default=0)
         size = self._first_region_bytes
         while 0 < size <= largest:
@@ -76,7 +77,7 @@ class RegionSource:
 
 
 def _nine_tenths(num_bytes: int) -> int:
-    """`num_bytes` times 0.9 as single-precision floats multiply, rounded up to 256."""
+    """Return `num_bytes` times 0.9 in single-precision floats, rounded up to 256."""
     return round_up(int(_single(_single(float(num_bytes)) * _single(0.9))))
 
 

@@ -4,9 +4,9 @@
     FLAGS = tf.flags.FLAGS
     ... FLAGS.steps
 
-The command line is read at the first look at a flag, or by `tf.app.run`. It may say `--steps=5`,
-`--steps 5`, `-steps 5`; of a boolean flag `--verbose`, `--noverbose`, `--verbose=false`. What
-follows `--`, and what is no flag, is left to the program.
+The command line is parsed on the first access of a flag, or by `tf.app.run`. Valid forms are
+`--steps=5`, `--steps 5` and `-steps 5`, and for a boolean flag `--verbose`, `--noverbose` and
+`--verbose=false`. Arguments after `--`, and those that are not flags, are left to the program.
 """
 
 from gpugraph.platform.flags.flag_definitions import (

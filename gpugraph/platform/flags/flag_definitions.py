@@ -1,4 +1,4 @@
-"""The functions that define flags, and what their values may be."""
+"""The functions that define flags, and the parsers of their values."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ _OLDER = {"flag_name": "name", "default_value": "default", "docstring": "help"}
 
 
 def _with_older_names(function: Callable[..., None]) -> Callable[..., None]:
-    """Takes the arguments' names of TensorFlow's first releases too."""
+    """Make a function also accept the parameter names of TensorFlow's first releases."""
 
     @functools.wraps(function)
     def define(*args: Any, **kwargs: Any) -> None:
@@ -111,7 +111,7 @@ def _define(
 def _definition(
     type_name: str, parse: Parser, doc: str, boolean: bool = False, multiple: bool = False
 ) -> Callable[..., None]:
-    """The function `DEFINE_...` of flags that `parse` reads."""
+    """Build the function `DEFINE_...` for flags whose values `parse` reads."""
 
     @_with_older_names
     @named(type_name, doc)
@@ -127,7 +127,7 @@ def _definition(
 def _number_definition(
     type_name: str, convert: Parser, what: str, doc: str, multiple: bool = False
 ) -> Callable[..., None]:
-    """The function `DEFINE_...` of flags that `convert` reads, between bounds."""
+    """Build the function `DEFINE_...` for flags whose values `convert` reads, within bounds."""
 
     @_with_older_names
     @named(type_name, doc)
@@ -149,53 +149,52 @@ def _number_definition(
 DEFINE_string = _definition(
     "DEFINE_string",
     _text,
-    """A flag of text.
+    """Define a flag whose value is a string.
 
-    As of all flags: `default` is its value where the command line has none, None if it has none;
-    `flag_values` are the flags it is one of; `short_name`, if given, is another name of it.
-    DuplicateFlagError where there is one of this name, IllegalFlagValueError for a default that
-    is none of its values.
+    As for all flags: `default` is the value if the command line has none, and may be None;
+    `flag_values` is the collection that the flag is added to; `short_name` is an optional second
+    name. DuplicateFlagError if the name is taken, IllegalFlagValueError for an invalid default.
     """,
 )
 DEFINE_boolean = _definition(
     "DEFINE_boolean",
     _boolean,
-    "A flag that is true or false: `--name`, `--noname`, `--name=true`.",
+    "Define a flag that is true or false: `--name`, `--noname`, `--name=true`.",
     boolean=True,
 )
 DEFINE_bool = DEFINE_boolean
 DEFINE_list = _definition(
-    "DEFINE_list", _parts(","), "A flag that is a list of texts, with commas between them."
+    "DEFINE_list", _parts(","), "Define a flag that is a list of strings, separated by commas."
 )
 DEFINE_spaceseplist = _definition(
     "DEFINE_spaceseplist",
     _parts(None),
-    "A flag that is a list of texts, with white space between them.",
+    "Define a flag that is a list of strings, separated by white space.",
 )
 DEFINE_multi_string = _definition(
     "DEFINE_multi_string",
     _text,
-    "A flag that may be given several times: a list of texts.",
+    "Define a flag that may be repeated: a list of strings.",
     multiple=True,
 )
 DEFINE_integer = _number_definition(
-    "DEFINE_integer", _integer, "an integer", "A flag that is an integer between the bounds."
+    "DEFINE_integer", _integer, "an integer", "Define a flag that is an integer between the bounds."
 )
 DEFINE_float = _number_definition(
-    "DEFINE_float", _float, "a number", "A flag that is a number between the bounds."
+    "DEFINE_float", _float, "a number", "Define a flag that is a number between the bounds."
 )
 DEFINE_multi_integer = _number_definition(
     "DEFINE_multi_integer",
     _integer,
     "an integer",
-    "A flag that may be given several times: a list of integers between the bounds.",
+    "Define a flag that may be repeated: a list of integers between the bounds.",
     multiple=True,
 )
 DEFINE_multi_float = _number_definition(
     "DEFINE_multi_float",
     _float,
     "a number",
-    "A flag that may be given several times: a list of numbers between the bounds.",
+    "Define a flag that may be repeated: a list of numbers between the bounds.",
     multiple=True,
 )
 
@@ -209,7 +208,7 @@ def DEFINE_enum(
     flag_values: FlagValues = FLAGS,
     **args: Any,
 ) -> None:
-    """A flag that is one of the texts `enum_values`, in any case if not `case_sensitive`."""
+    """Define a flag that is one of the strings `enum_values`; `case_sensitive` may be False."""
     parse = _one_of(enum_values, args.pop("case_sensitive", True))
     _define(name, default, help, flag_values, parse, **args)
 
@@ -223,10 +222,10 @@ def register_validator(
     message: str = "Flag validation failed",
     flag_values: FlagValues = FLAGS,
 ) -> None:
-    """`checker(value)` must be true of the flag's value whenever that is read or set.
+    """Require that `checker(value)` is true whenever the flag's value is parsed or set.
 
-    IllegalFlagValueError, with `message`, where it is not; `checker` may raise ValidationError.
-    AttributeError where there is no such flag.
+    Otherwise IllegalFlagValueError is raised with `message`; `checker` may raise ValidationError.
+    AttributeError if there is no such flag.
     """
     flag_values.add_check(flag_name, checker, message)
 
@@ -234,7 +233,7 @@ def register_validator(
 def validator(
     flag_name: str, message: str = "Flag validation failed", flag_values: FlagValues = FLAGS
 ) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
-    """Makes the function below it the validator of a flag."""
+    """Return a decorator that makes a function the validator of a flag."""
 
     def register(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
         register_validator(flag_name, function, message, flag_values)
@@ -244,7 +243,7 @@ def validator(
 
 
 def mark_flag_as_required(flag_name: str, flag_values: FlagValues = FLAGS) -> None:
-    """IllegalFlagValueError where the flag has no value once the command line is read."""
+    """Raise IllegalFlagValueError if the flag has no value once the command line is parsed."""
     register_validator(
         flag_name,
         lambda value: value is not None,
@@ -254,6 +253,6 @@ def mark_flag_as_required(flag_name: str, flag_values: FlagValues = FLAGS) -> No
 
 
 def mark_flags_as_required(flag_names: Any, flag_values: FlagValues = FLAGS) -> None:
-    """`mark_flag_as_required` of each."""
+    """Apply `mark_flag_as_required` to each flag."""
     for name in flag_names:
         mark_flag_as_required(name, flag_values)

@@ -1,4 +1,4 @@
-"""Flags and their values: what a command line is read into."""
+"""Flags and their values, read from a command line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Check = Callable[[Any], Any]
 
 
 class Error(Exception):
-    """What goes wrong with flags."""
+    """The base class of errors of flags."""
 
 
 class DuplicateFlagError(Error):
@@ -21,26 +21,26 @@ class DuplicateFlagError(Error):
 
 
 class IllegalFlagValueError(Error):
-    """A flag is given a value that it does not take."""
+    """A flag has a value that is not allowed."""
 
 
 class UnparsedFlagAccessError(Error):
-    """A flag is asked for before the command line was read."""
+    """A flag is accessed before the command line was parsed."""
 
 
 class UnrecognizedFlagError(Error):
-    """The command line has a flag that nobody defines."""
+    """The command line has a flag that is not defined."""
 
 
 class ValidationError(Error):
-    """A flag's value is not what its validator wants."""
+    """A flag's validator refuses its value."""
 
 
 class Flag:
     """One flag.
 
-    Attributes: `name`, `default`, `help`, `value`; `present`: how often the command line had it;
-    `boolean`; `multiple`: whether each further occurrence adds a value to a list.
+    Attributes: `name`, `default`, `help`, `value`; `present`: its number of occurrences in the
+    command line; `boolean`; `multiple`: whether each further occurrence adds a value to a list.
     """
 
     def __init__(
@@ -69,14 +69,14 @@ class Flag:
         return self._read(default)
 
     def _read(self, value: Any) -> Any:
-        """The value of what the program or the command line gives."""
+        """Convert a value from the program or the command line."""
         try:
             return self._parse(value)
         except (TypeError, ValueError) as error:
             raise IllegalFlagValueError(f"flag --{self.name}={value}: {error}") from error
 
     def parse(self, text: str) -> None:
-        """Takes a value from the command line."""
+        """Set the value from the command line."""
         value = self._read(text)
         if self.multiple:
             value = [*self.value, value] if self.present else [value]
@@ -84,23 +84,23 @@ class Flag:
         self.present += 1
 
     def unparse(self) -> None:
-        """Forgets the command line."""
+        """Reset the value to the default."""
         self.value, self.present = self.default, 0
 
 
 class FlagValues:
-    """All flags: `FLAGS.name` is a value, `FLAGS["name"]` the Flag, `FLAGS(argv)` reads flags."""
+    """All flags: `FLAGS.name` is a value, `FLAGS["name"]` the Flag; `FLAGS(argv)` parses flags."""
 
     def __init__(self) -> None:
         self.__dict__.update(_flags={}, _parsed=False, _checks=[])
 
-    # -- reading
+    # -- parsing
 
     def __call__(self, argv: Sequence[str], known_only: bool = False) -> list[str]:
-        """Reads the flags of a command line; returns what is left, argv[0] first.
+        """Parse the flags of a command line and return the other arguments, argv[0] first.
 
-        With `known_only`, flags that nobody defines are left too. UnrecognizedFlagError otherwise;
-        IllegalFlagValueError for values that a flag does not take or a validator refuses.
+        Undefined flags raise UnrecognizedFlagError, or are returned too with `known_only`.
+        IllegalFlagValueError for values that a flag does not allow or a validator refuses.
         """
         if not argv:
             raise ValueError("argv cannot be an empty list: its first element names the program")
@@ -123,7 +123,9 @@ class FlagValues:
         return rest
 
     def _take(self, argument: str, rest: Iterator[str]) -> bool:
-        """Whether this is a flag of ours, and read now; its value may be the next argument."""
+        """Parse a defined flag, whose value may be the next argument; return False for another
+        argument.
+        """
         name, has_value, value = argument.lstrip("-").partition("=")
         flag = self._flags.get(name)
         if flag is None:
@@ -141,15 +143,17 @@ class FlagValues:
         return True
 
     def is_parsed(self) -> bool:
-        """Whether the command line was read."""
+        """Return whether the command line was parsed."""
         return self._parsed
 
     def mark_as_parsed(self) -> None:
-        """From now on flags have their defaults, or what they are set to."""
+        """Make flags readable without a command line: they have their defaults, or the values set
+        so far.
+        """
         self.__dict__["_parsed"] = True
 
     def unparse_flags(self) -> None:
-        """Forgets what the command line said."""
+        """Discard the values from the command line."""
         for flag in self._flags.values():
             flag.unparse()
         self.__dict__["_parsed"] = False
@@ -158,7 +162,7 @@ class FlagValues:
 
     def __getattr__(self, name: str) -> Any:
         flags = self.__dict__["_flags"]
-        if name == "__flags":  # as older programs ask for all of them
+        if name == "__flags":  # older programs get all flags by this name
             return flags
         if name not in flags:
             raise AttributeError(f"no flag is named {name!r}; there are {sorted(flags)}")
@@ -205,11 +209,11 @@ class FlagValues:
         return sorted([*self._flags, *object.__dir__(self)])
 
     def flag_values_dict(self) -> dict[str, Any]:
-        """All values by name."""
+        """Return all values by name."""
         return {name: flag.value for name, flag in self._flags.items()}
 
     def set_default(self, name: str, value: Any) -> None:
-        """Another default; the value too, unless the command line has it."""
+        """Set another default, and also the value unless it comes from the command line."""
         flag = self[name]
         flag.default = flag._read_default(value)
         if not flag.present:
@@ -218,13 +222,13 @@ class FlagValues:
     # -- rules
 
     def add_check(self, name: str, check: Check, message: str) -> None:
-        """`check(value)` must hold of the flag's value whenever that is read or set."""
+        """Require that `check(value)` is true whenever the flag's value is parsed or set."""
         if name not in self._flags:
             raise AttributeError(f"no flag is named {name!r}; there are {sorted(self._flags)}")
         self._checks.append((name, check, message))
 
     def validate_all_flags(self) -> None:
-        """IllegalFlagValueError where a validator refuses a value."""
+        """Raise IllegalFlagValueError if a validator refuses a value."""
         for name in self._flags:
             self._check(name)
 
@@ -243,7 +247,7 @@ class FlagValues:
     # -- help
 
     def get_help(self) -> str:
-        """All flags, with what they are for and their defaults."""
+        """Return a list of all flags, with their help and defaults."""
         lines = []
         for name in sorted(self._flags):
             flag = self._flags[name]
@@ -253,7 +257,7 @@ class FlagValues:
         return "\n".join(lines)
 
     def main_module_help(self) -> str:
-        """What `--help` shows."""
+        """Return the text that `--help` prints."""
         return f"\n{os.path.basename(sys.argv[0])}:\n{self.get_help()}"
 
 

@@ -1,4 +1,4 @@
-/* Matrices with zeros outside a band: of columns that are `least` to `most` above their row.
+/* Matrices with zeros outside a band: the columns `least` to `most` above their row are kept.
    Blocks are columns x rows; `total` counts the rows of all matrices.
 
    variants: ITEM=uint8_t,uint16_t,uint32_t,uint64_t,uint4 */

@@ -1,6 +1,6 @@
-/* The gradient of padding by mirroring: each element of `out`, of four axes, is the sum of the
-   elements of the padded array that are copies of it, up to three along an axis: itself, and its
-   mirror images `before` and `after`. edge: 1 if the border itself is not repeated.
+/* The gradient of mirror padding: each element of `out`, of four axes, is the sum of its copies
+   in the padded array, up to three along an axis: itself, and its mirror images `before` and
+   `after`. edge: 1 if the border itself is not repeated.
 
    variants: T=float,half,double,int32,int64,uint8 */
 
@@ -10,7 +10,7 @@ struct gg_line {
     long long size, before, after;
 };
 
-/* Where position p of the array is in the padded one; how many places there are. */
+/* The positions of element p in the padded array; returns their number. */
 GG_INLINE int gg_places(const gg_line &line, long long p, int edge, long long *places) {
     int count = 0;
     const long long first = line.before - 1 + edge - p, last = line.size - 1 - edge - p;

@@ -1,5 +1,5 @@
-/* One of two values, by whether an index is the place along an axis of `depth`; out as [outer,
-   depth, inner], of which `rows` are outer x depth. Blocks are columns x rows.
+/* One of two values, depending on whether an index is the position along an axis of `depth`; out
+   is [outer, depth, inner], of which `rows` are outer x depth. Blocks are columns x rows.
 
    variants: ITEM=uint8_t,uint16_t,uint32_t,uint64_t,uint4 INDEX=int32,int64 */
 

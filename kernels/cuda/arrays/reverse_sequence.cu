@@ -1,6 +1,6 @@
-/* The first lengths[b] elements of each batch entry b turned around; x as [outer, first, middle,
+/* Reverses the first lengths[b] elements of each batch entry b; x is [outer, first, middle,
    second, inner], where one of the two axes counts batch entries (`by_first`), the other one the
-   elements. Of lengths outside *failed = 1.
+   elements. Sets *failed = 1 for a length out of range.
 
    variants: ITEM=uint8_t,uint16_t,uint32_t,uint64_t,uint4 INDEX=int32_t,int64_t */
 

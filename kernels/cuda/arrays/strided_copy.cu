@@ -11,7 +11,7 @@ struct gg_axes {
     long long size[8], from[8], to[8];
 };
 
-/* Places of element `at` in the source and the target. */
+/* The offsets of element `at` in the source and the target. */
 GG_INLINE void gg_place(const gg_axes &axes, long long at, long long &from, long long &to) {
     from = to = 0;
 #pragma unroll
@@ -46,9 +46,9 @@ extern "C" __global__ void gg_copy(const ITEM *source, ITEM *target, long long c
     }
 }
 
-/* Matrices whose source is contiguous along `rows` and whose target along `columns`, by tiles of
-   32 x 32 through shared memory; blockIdx.z counts the outer axes, of which there are two. Blocks
-   have 32 x 8 threads. */
+/* Transposes matrices whose source is contiguous along `rows` and whose target along `columns`,
+   by tiles of 32 x 32 through shared memory; blockIdx.z counts the two outer axes. Blocks have 32
+   x 8 threads. */
 extern "C" __global__ void gg_turn(const ITEM *source, ITEM *target, long long rows, long long columns, long long from_column, long long to_row, long long outer1, long long from0, long long to0, long long from1, long long to1) {
     __shared__ ITEM tile[32][33];
     const long long outside = blockIdx.z;
@@ -66,7 +66,7 @@ extern "C" __global__ void gg_turn(const ITEM *source, ITEM *target, long long r
     }
 }
 
-/* target[...] = value, whose bytes are in the lower half of `low` and, of 16, in `high`. */
+/* target[...] = value, whose bytes are in `low`, with the upper half of 16 bytes in `high`. */
 extern "C" __global__ void gg_fill(ITEM *target, long long low, long long high, long long count, long long size0, long long to0, long long size1, long long to1, long long size2, long long to2, long long size3, long long to3, long long size4, long long to4, long long size5, long long to5, long long size6, long long to6, long long size7, long long to7) {
     gg_axes axes;
     const long long from0 = 0, from1 = 0, from2 = 0, from3 = 0, from4 = 0, from5 = 0, from6 = 0, from7 = 0;

@@ -1,4 +1,4 @@
-/* Rows sorted into parts, and rows of several lists put in place. ITEM: an element's bits.
+/* Partitions rows, and stitches rows of several lists. ITEM: an element's bits.
 
    variants: ITEM=uint8_t,uint32_t,uint64_t,uint4 */
 
@@ -7,7 +7,7 @@
 
 #define GG_EACH(at, count) for (long long at = (long long)blockIdx.x * blockDim.x + threadIdx.x; at < count; at += (long long)gridDim.x * blockDim.x)
 
-/* starts[part] = how many of the keys, which ascend, are below it, for each of `parts`. */
+/* starts[part] = the number of the (ascending) keys below it, for each of `parts`. */
 extern "C" __global__ void gg_part_starts(const uint32_t *keys, long long *starts, long long count, long long parts) {
     GG_EACH(part, parts) {
         long long low = 0, high = count;
@@ -28,7 +28,7 @@ extern "C" __global__ void gg_part_rows(const ITEM *x, const int32_t *order, ITE
     }
 }
 
-/* *largest = the largest index, if it is above that; *failed = 1 where one is below 0. */
+/* *largest = max(*largest, the largest index); *failed = 1 for a negative index. */
 extern "C" __global__ void gg_stitch_size(const int32_t *indices, int *largest, int *failed, long long count) {
     int mine = -1;
     GG_EACH(at, count) {
@@ -43,14 +43,14 @@ extern "C" __global__ void gg_stitch_size(const int32_t *indices, int *largest, 
     if ((threadIdx.x & 31) == 0) atomicMax(largest, mine);
 }
 
-/* Of each row of the whole the last change that names it: the changes of this list are numbered from
-   `base` on. */
+/* For each row of the result, the last update that names it: the updates of this list are
+   numbered from `base` on. */
 extern "C" __global__ void gg_stitch_last(const int32_t *indices, int32_t *last, long long count, long long base) {
     GG_EACH(at, count)
         if (indices[at] >= 0) atomicMax(&last[indices[at]], (int32_t)(base + at));
 }
 
-/* The rows of this list that are the last that are named. */
+/* Copies the rows of this list that are the last ones to name their target. */
 extern "C" __global__ void gg_stitch_rows(const int32_t *indices, const int32_t *last, const ITEM *x, ITEM *out, long long count, long long base, long long width) {
     GG_ROWS(at, count) {
         const long long row = indices[at];
@@ -59,7 +59,7 @@ extern "C" __global__ void gg_stitch_rows(const int32_t *indices, const int32_t 
     }
 }
 
-/* 0 in the rows that nothing names. */
+/* Writes 0 to the rows that no update names. */
 extern "C" __global__ void gg_stitch_gaps(const int32_t *last, ITEM *out, long long rows, long long width) {
     GG_ROWS(row, rows) {
         if (last[row] >= 0) continue;

@@ -1,5 +1,5 @@
-/* Rows picked by coordinates, or put in place by their numbers: bits that are only moved.
-   Blocks are columns x rows; where changes are one number for all, `step` is 0, else 1.
+/* Gathers rows by coordinates, or puts rows by their numbers: bits are only moved.
+   Blocks are columns x rows; if all updates are one number, `step` is 0, else 1.
 
    variants: ITEM=uint8_t,uint32_t,uint64_t,uint4 INDEX=int32_t,int64_t */
 
@@ -31,7 +31,7 @@ extern "C" __global__ void gg_copy(const ITEM *source, ITEM *out, long long coun
     for (long long at = (long long)blockIdx.x * blockDim.x + threadIdx.x; at < count; at += stride) out[at] = source[at];
 }
 
-/* The last change of each row. */
+/* The last update of each row. */
 extern "C" __global__ void gg_put(ITEM *target, const ITEM *changes, const uint32_t *keys, const int32_t *order, long long count, long long width, long long rows, long long step) {
     GG_ROWS(at, count) {
         const uint32_t row = keys[at];
@@ -48,7 +48,7 @@ extern "C" __global__ void gg_spread(const ITEM *value, ITEM *out, long long cou
     for (long long at = (long long)blockIdx.x * blockDim.x + threadIdx.x; at < count; at += stride) out[at] = item;
 }
 
-/* *failed = 1 where changes, sorted by their rows, do not come in that order, each row once. */
+/* *failed = 1 unless the updates, sorted by their rows, are in that order and name each row once. */
 extern "C" __global__ void gg_in_order(const uint32_t *keys, const int32_t *order, int *failed, long long count) {
     const long long stride = (long long)gridDim.x * blockDim.x;
     for (long long at = (long long)blockIdx.x * blockDim.x + threadIdx.x; at < count; at += stride)

@@ -1,6 +1,6 @@
-/* Changes of rows of a matrix, sorted by their rows: `order`, the changes in the order of their
-   rows (those of one row as they come), and `keys`, the rows' numbers in that order. What is to be
-   dropped has the number `rows` and comes last. More than 4096 are sorted by radix_sort.cu.
+/* Sorts updates of the rows of a matrix: `order` has the updates in the order of their rows
+   (stably), and `keys` the rows' numbers in that order. An update to be dropped has the number
+   `rows` and comes last. More than 4096 are sorted by radix_sort.cu.
 
    variants: INDEX=int32_t,int64_t */
 
@@ -9,7 +9,7 @@
 #define KEY uint32_t
 #include "block_sort.cuh"
 
-/* drops: 1 where numbers below 0 are dropped in silence, 2 those too high, 3 both. Of others outside,
+/* drops: 1 to drop negative numbers silently, 2 too large ones, 3 both. For others out of range,
    *failed = 1. */
 GG_INLINE uint32_t gg_key(const INDEX *where, int *failed, const long long *size, long long depth, long long rows, long long drops) {
     const long long row = gg_row(where, size, (int)depth);
@@ -27,7 +27,7 @@ extern "C" __global__ void gg_row_keys(const INDEX *indices, uint32_t *keys, int
     }
 }
 
-/* The same and the sorting, of up to 4096: one block. */
+/* The same with the sorting, for up to 4096: one block. */
 extern "C" __global__ void __launch_bounds__(512) gg_order_few(const INDEX *indices, uint32_t *keys, int32_t *order, int *failed, long long count, long long rows, long long drops, long long depth, GG_SIZES) {
     __shared__ uint32_t key[4096];
     __shared__ int32_t number[4096];

@@ -1,13 +1,13 @@
-/* Changes of rows of a matrix, several changes of one row in their order, which row_update_order.cu
-   computes: the result is always the same to the bit.
+/* Updates of the rows of a matrix, several updates of one row in their order, which
+   row_update_order.cu computes: the result is always bitwise the same.
 
-       gg_runs, gg_join   changes of a row combined, then with the row, by COMBINE(a, b) and
+       gg_runs, gg_join   updates of a row combined, then with the row, by COMBINE(a, b) and
                           FINISH(row, a), which are associative
-       gg_each            FINISH(row, change) for each change in turn
+       gg_each            FINISH(row, update) for each update, one after the other
 
-   Blocks are columns x rows; if one number changes all rows, `step` is 0, else 1.
+   Blocks are columns x rows; if one number updates all rows, `step` is 0, else 1.
 
-   TARGET: the type of the rows, by default that of the changes.
+   TARGET: the type of the rows, by default that of the updates.
 
    variants: ELEMENT=float32,float16,float64,int8,int64
    variants: ELEMENT=float16,float32 TARGET=float32,bfloat16 */
@@ -26,8 +26,8 @@
 #define TARGET_STORE ELEMENT_STORE
 #endif
 
-/* Pieces of `piece` changes each: changes of one row are combined. A row with all changes in one
-   piece is done; of other rows the first piece leaves `tails`, further ones leave `heads`. */
+/* Pieces of `piece` updates each: updates of one row are combined. A row with all updates in one
+   piece is finished; for other rows the first piece writes `tails`, further ones write `heads`. */
 extern "C" __global__ void gg_runs(TARGET *target, const ELEMENT *changes, const uint32_t *keys, const int32_t *order, ELEMENT_VALUE *heads, ELEMENT_VALUE *tails, long long count, long long pieces, long long piece, long long width, long long rows, long long step) {
     GG_ROWS(at, pieces) {
         const long long begin = at * piece, end = begin + piece < count ? begin + piece : count;
@@ -59,8 +59,8 @@ extern "C" __global__ void gg_runs(TARGET *target, const ELEMENT *changes, const
     }
 }
 
-/* Rows with changes in several pieces: a block for each piece in which one begins, of 256
-   threads; threads with one threadIdx.x share a column. */
+/* Rows with updates in several pieces: a block of 256 threads for each piece in which one begins;
+   threads with one threadIdx.x share a column. */
 extern "C" __global__ void gg_join(TARGET *target, const uint32_t *keys, const ELEMENT_VALUE *heads, const ELEMENT_VALUE *tails, long long count, long long pieces, long long piece, long long width, long long rows) {
     __shared__ ELEMENT_VALUE part[256];
     const long long first = blockIdx.x, after = (first + 1) * piece;
@@ -97,7 +97,7 @@ extern "C" __global__ void gg_join(TARGET *target, const uint32_t *keys, const E
     }
 }
 
-/* Each row's changes in turn. Where REFUSES(change) holds: *failed = 1, and no change. */
+/* Each row's updates in order. If REFUSES(update) holds: *failed = 1, and no update. */
 extern "C" __global__ void gg_each(ELEMENT *target, const ELEMENT *changes, const uint32_t *keys, const int32_t *order, int *failed, long long count, long long width, long long rows, long long step) {
     GG_ROWS(at, count) {
         const uint32_t row = keys[at];

@@ -1,7 +1,8 @@
 /* The distinct elements of a vector in order of appearance. Inputs are the sorted keys of the
    elements, with the elements' numbers (sort_and_select.cu, radix_sort.cu). Elements with one key
-   are a run, which begins with its head; each NaN, which has the largest key, is a run by itself. The first element of a run, in the vector's order,
-   represents it; the number of such firsts before it is the rank of the run.
+   are a run, which begins with its head; each NaN, which has the largest key, is a run by itself.
+   The first element of a run, in the vector's order, represents it; the number of such firsts
+   before it is the rank of the run.
 
        gg_head_counts    the number of heads in each tile
        gg_unique_runs    the run of each element; the first element and the beginning of each run

@@ -1,5 +1,5 @@
-/* The coordinates of the elements that are not zero, row by row. PARTS: 2 where ELEMENT is the real
-   and the imaginary part of complex numbers, else 1.
+/* The coordinates of the non-zero elements, row by row. PARTS: 2 if ELEMENT is the real and the
+   imaginary part of complex numbers, else 1.
 
    variants: ELEMENT=bool,float16,float32,int64 PARTS=1
    variants: ELEMENT=float32,float64 PARTS=2 */

@@ -1,4 +1,4 @@
-/* Complex numbers, which lie in memory as two parts of type PART.
+/* Complex numbers, stored as two parts of type PART.
 
    variants: PART=float
    variants: PART=double */

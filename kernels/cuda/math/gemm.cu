@@ -1,5 +1,5 @@
 /* out = a @ b for matrices with any strides, `batch` times (blockIdx.z): tiles of 64 x 64 through
-   shared memory, 4 x 4 elements a thread. Used without cublasLt, or where it has nothing for a
+   shared memory, 4 x 4 elements per thread. Used without cublasLt, or if it does not support a
    dtype. Epilogue, before rounding: + bias, a vector along the columns, + addend, which has the
    layout of `out` (either may be 0: none), and Relu, if `relu` is 1.
 
@@ -12,7 +12,7 @@
 #define GG_TILE 64
 #define GG_STEP 16
 
-/* NaN passes. */
+/* NaN stays NaN. */
 GG_INLINE T_VALUE gg_finished(T_VALUE x, const T *bias, const T *addend, long long column, long long at, long long relu) {
     if (bias) x += T_LOAD(bias[column]);
     if (addend) x += T_LOAD(addend[at]);

@@ -1,10 +1,11 @@
-/* Functions of special_functions.cuh, of two numbers. CALL: which one.
+/* Functions of special_functions.cuh of two numbers. CALL: the function.
 
    variants: T=float,double CALL=gg_zeta,gg_polygamma,gg_next */
 
 #include "special_functions.cuh"
 
-/* Over four axes, of which the last three have n1, n2, n3 elements; x and y have steps along each. */
+/* Over four axes, of which the last three have n1, n2, n3 elements; x and y have a stride along
+   each. */
 extern "C" __global__ void gg_binary(const T *x, const T *y, T *out, long long total, long long n1, long long n2, long long n3, long long x0, long long x1, long long x2, long long x3, long long y0, long long y1, long long y2, long long y3) {
     const long long stride = (long long)gridDim.x * blockDim.x;
     for (long long at = (long long)blockIdx.x * blockDim.x + threadIdx.x; at < total; at += stride) {

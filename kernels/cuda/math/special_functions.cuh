@@ -1,4 +1,4 @@
-/* Functions that have a name, as gpugraph/ops/special_functions/gamma_and_zeta.py has them: in double precision. */
+/* Special functions, as in gpugraph/ops/special_functions/gamma_and_zeta.py: in double precision. */
 
 #pragma once
 #include "gpu_kernel.cuh"

@@ -1,4 +1,4 @@
-/* Functions of special_functions.cuh, of one number. CALL: which one.
+/* Functions of special_functions.cuh of one number. CALL: the function.
 
    variants: T=half,bfloat16,float,double CALL=gg_lgamma,gg_digamma */
 

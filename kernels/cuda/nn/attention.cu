@@ -3,9 +3,10 @@
 
        out = softmax(scale * q @ k' + mask) @ v         q: (m, d), k: (n, d), v: (n, dv)
 
-   for each of a batch. A block has 64 rows of q and goes over the keys 64 at a time; the scores are
-   never in memory. 16 x 16 threads: each has 4 x 4 of the scores, and 4 rows by HEAD / 16 columns of
-   the result. HEAD: the head size, rounded up to 64 or 128. MASKED: whether there is a mask.
+   for each entry of a batch. A block has 64 rows of q and processes the keys 64 at a time; the
+   scores are never in memory. 16 x 16 threads: each has 4 x 4 of the scores, and 4 rows by HEAD /
+   16 columns of the result. HEAD: the head size, rounded up to 64 or 128. MASKED: whether there
+   is a mask.
 
    variants: T=float,half,bfloat16 HEAD=64,128 MASKED=0,1 */
 
@@ -18,13 +19,13 @@
 GG_INLINE float gg_more(float x, float y) { return fmaxf(x, y); }
 GG_INLINE float gg_sum(float x, float y) { return x + y; }
 
-/* Of the 16 threads of a row. */
+/* Reductions over the 16 threads of a row. */
 template <float (*Two)(float, float)> GG_INLINE float gg_along(float x) {
     for (int mask = 8; mask; mask >>= 1) x = Two(x, gg_xor(x, mask));
     return x;
 }
 
-/* to[column * GG_ROW + row]: 64 rows of `columns` columns, 0 where there are none left. */
+/* to[column * GG_ROW + row]: 64 rows of `columns` columns, filled up with 0. */
 GG_INLINE void gg_turned(const T *from, float *to, int columns, int rows_left, int columns_left, int row, int column) {
     for (int at = threadIdx.x; at < GG_TILE * columns; at += 256) {
         const int i = column == 1 ? at / columns : at % GG_TILE;
@@ -89,7 +90,7 @@ extern "C" __global__ void __launch_bounds__(256, 2) gg_attention(const T *q, co
                 most = fmaxf(most, s[i][j]);
             }
             most = fmaxf(largest[i], gg_along<gg_more>(most));
-            const float base = most == -INFINITY ? 0.0f : most; /* all of them are out, so far */
+            const float base = most == -INFINITY ? 0.0f : most; /* all are masked so far */
             const float kept = expf(largest[i] - base);
             for (int j = 0; j < 4; j++) {
                 const float chance = expf(s[i][j] - base);

@@ -1,9 +1,9 @@
-/* The attention of attention.cu by tensor cores (T. Dao, "FlashAttention-2", 2023), for float16 and
-   bfloat16: out = softmax(scale * q @ k' + mask) @ v for each of a batch.
+/* The attention of attention.cu by tensor cores (T. Dao, "FlashAttention-2", 2023), for float16
+   and bfloat16: out = softmax(scale * q @ k' + mask) @ v for each entry of a batch.
 
-   A block of 4 warps has 64 rows of q, a warp 16 of them, and goes over the keys 64 at a time. A
-   warp's rows of q, its scores and results stay in registers; chances, rounded to T, become the left
-   matrix of the second product without a move. The tile of v is copied while that of k is
+   A block of 4 warps has 64 rows of q, a warp 16 of them, and processes the keys 64 at a time. A
+   warp's rows of q, its scores and results stay in registers; probabilities, rounded to T, become
+   the left matrix of the second product in place. The tile of v is copied while that of k is
    multiplied, and vice versa. HEAD: the head size, rounded up to a multiple of 32. BRAIN: T is
    bfloat16. ACROSS: k is (d, n). MASKED: whether there is a mask.
 
@@ -28,8 +28,9 @@ GG_INLINE float gg_exp2(float x) {
 #endif
 }
 
-/* Rows x Columns elements to a tile, zeros behind the last row and column that are left. In `from`
-   rows are `apart`; `packed`: they begin at multiples of 16 bytes, and 8 elements are one copy. */
+/* Copies Rows x Columns elements to a tile, with zeros after the last row and column. In `from`
+   rows have the stride `apart`; `packed`: they begin at multiples of 16 bytes, and 8 elements are
+   one copy. */
 template <int Rows, int Columns> GG_INLINE void gg_fill(T *to, const T *from, int rows_left, int columns_left, long long apart, bool packed) {
     constexpr int wide = Columns + GG_APART;
     if (packed) {
@@ -49,7 +50,7 @@ template <int Rows, int Columns> GG_INLINE void gg_fill(T *to, const T *from, in
 
 GG_INLINE bool gg_packed(const T *from, long long apart) { return apart % 8 == 0 && (unsigned long long)from % 16 == 0; }
 
-/* Of the 4 lanes that have a row. */
+/* Reductions over the 4 lanes of a row. */
 GG_INLINE float gg_most(float x) {
     x = fmaxf(x, gg_xor(x, 1));
     return fmaxf(x, gg_xor(x, 2));
@@ -68,7 +69,7 @@ extern "C" __global__ void __launch_bounds__(GG_THREADS, HEAD > 64 ? 2 : 3) gg_a
     const unsigned tiles = (unsigned)((m + GG_TILE - 1) / GG_TILE), which = blockIdx.x / tiles;
     const long long row0 = (long long)(blockIdx.x - which * tiles) * GG_TILE;
     const int rows_left = (int)(m - row0 < GG_TILE ? m - row0 : GG_TILE);
-    const float to_log2 = MASKED ? GG_LOG2_E : 1.0f; /* without a mask the scale does it */
+    const float to_log2 = MASKED ? GG_LOG2_E : 1.0f; /* without a mask `scale` includes it */
     const float scale = (float)scale_ * (MASKED ? 1.0f : GG_LOG2_E);
     q += (which * m + row0) * d, k += which * n * d, v += which * n * dv, out += (which * m + row0) * dv;
     const long long k_apart = ACROSS ? k_column : k_row;
@@ -93,7 +94,7 @@ extern "C" __global__ void __launch_bounds__(GG_THREADS, HEAD > 64 ? 2 : 3) gg_a
     float largest[2] = {-INFINITY, -INFINITY}, total[2] = {}, result[HEAD / 8][4] = {};
     for (int left = (int)n; left > 0; left -= GG_TILE) {
         gg_wait_for_copies();
-        __syncthreads(); /* the keys are there, the last values were used */
+        __syncthreads(); /* the keys have arrived, the last values were used */
         gg_fill<GG_TILE, HEAD>(values, v, left, dv, dv, v_packed);
         float scores[GG_TILE / 8][4] = {};
 #pragma unroll
@@ -106,7 +107,7 @@ extern "C" __global__ void __launch_bounds__(GG_THREADS, HEAD > 64 ? 2 : 3) gg_a
                 gg_mma<BRAIN>(scores[2 * j + 1], queries[l], right[2], right[3]);
             }
         gg_wait_for_copies();
-        __syncthreads(); /* the values are there, the keys were used */
+        __syncthreads(); /* the values have arrived, the keys were used */
         k += GG_TILE * k_row, v += (long long)GG_TILE * dv;
         if (left > GG_TILE) fill_keys(left - GG_TILE);
 
@@ -124,7 +125,7 @@ extern "C" __global__ void __launch_bounds__(GG_THREADS, HEAD > 64 ? 2 : 3) gg_a
                 most = fmaxf(most, score);
             }
             most = fmaxf(largest[r], gg_most(most));
-            const float base = most == -INFINITY ? 0.0f : most; /* all of them are out, so far */
+            const float base = most == -INFINITY ? 0.0f : most; /* all are masked so far */
             const float kept = gg_exp2((largest[r] - base) * to_log2);
 #pragma unroll
             for (int at = 0; at < GG_TILE / 4; at++) {

@@ -28,7 +28,8 @@ GG_INLINE gg_moments gg_merged(const gg_moments &a, const gg_moments &b) {
     return made;
 }
 
-/* Of the threads of one threadIdx.x of a block of 256: threadIdx.y 0 gets it. */
+/* The reduction over the threads of one threadIdx.x in a block of 256: threadIdx.y 0 gets the
+   result. */
 GG_INLINE gg_moments gg_merge(gg_moments own) {
     __shared__ gg_moments all[256];
     const int width = blockDim.x, thread = threadIdx.x + width * threadIdx.y;
@@ -43,7 +44,7 @@ GG_INLINE gg_moments gg_merge(gg_moments own) {
 
 GG_INLINE gg_real gg_add(gg_real a, gg_real b) { return a + b; }
 
-/* Where element `at` of the channel is. */
+/* The offset of element `at` of the channel. */
 GG_INLINE PLACE gg_element(PLACE at, int channel, int channels, int inner) {
     if (GG_LAST) return at * channels + channel;
     if (sizeof(PLACE) == 4) {
@@ -54,8 +55,8 @@ GG_INLINE PLACE gg_element(PLACE at, int channel, int channels, int inner) {
     return (n * channels + channel) * inner + (at - n * inner);
 }
 
-/* The channel of this thread; its first element, and that after the last. blockIdx.x: a group of
-   blockDim.x channels; blockIdx.y: the part. */
+/* The channel of this thread; its first element, and the one after its last. blockIdx.x: a group
+   of blockDim.x channels; blockIdx.y: the part. */
 #define GG_OWN \
     const int channel = blockIdx.x * blockDim.x + threadIdx.x; \
     const PLACE first = (PLACE)blockIdx.y * (PLACE)each + threadIdx.y, total = (PLACE)outer * (PLACE)inner; \
@@ -88,7 +89,7 @@ extern "C" __global__ void gg_norm_moments(const T *source, S *means, S *squares
     }
 }
 
-/* Of channel blockIdx.x: mean and variance of all parts, by 256 threads along y. */
+/* The mean and variance of all parts of channel blockIdx.x, by 256 threads along y. */
 extern "C" __global__ void gg_norm_finish(const S *means, const S *squares, const U *scale, U *batch_mean, U *batch_variance, U *mean, U *variance, S *factor, long long parts, long long each, long long total, double epsilon, long long channels) {
     const int channel = blockIdx.x;
     gg_moments own = {0, 0, 0};
@@ -154,7 +155,7 @@ extern "C" __global__ void gg_normalize(const T *source, const U *mean, const S 
     }
 }
 
-/* slopes[part, channel] = the sum of dy, products[part, channel] that of dy * (source - mean). */
+/* slopes[part, channel] = the sum of dy, products[part, channel] = that of dy * (source - mean). */
 extern "C" __global__ void gg_norm_back_sums(const T *dy, const T *source, const U *mean, S *slopes, S *products, long long outer, long long channels, long long inner, long long each) {
     GG_OWN
     gg_real slope = 0, product = 0;
@@ -175,9 +176,9 @@ extern "C" __global__ void gg_norm_back_sums(const T *dy, const T *source, const
     }
 }
 
-/* For channel blockIdx.x: the gradients by scale and offset, by 256 threads along y, and the terms
-   of the elements' gradients: `factor`, `less`, which is subtracted, and `tilt`, the factor of
-   source - mean. */
+/* For channel blockIdx.x: the gradients of scale and offset, by 256 threads along y, and the
+   terms of the elements' gradients: `factor`, `less`, which is subtracted, and `tilt`, the factor
+   of source - mean. */
 extern "C" __global__ void gg_norm_back_finish(const S *slopes, const S *products, const U *scale, const U *variance, U *dscale, U *doffset, S *factor, S *less, S *tilt, long long parts, long long total, double epsilon, long long channels) {
     const int channel = blockIdx.x;
     gg_real slope = 0, product = 0;

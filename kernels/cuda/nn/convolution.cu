@@ -1,18 +1,18 @@
 /* Convolution of images and volumes, and its gradients, as products of matrices that are never
-   stored: tiles go through shared memory, and the index of an input is the sum of two offsets, that
-   of a pixel and that of an element of the window.
+   stored: tiles go through shared memory, and the index of an input is the sum of two offsets,
+   that of a pixel and that of an element of the window.
 
        GG_MODE       rows                    steps (summed up)          columns
        0 forward     pixels of the result    elements x channels        outputs
        1 by images   pixels of the images    elements x outputs         channels
        2 by filter   elements x channels     pixels of the result       outputs
 
-   By images, pixels are grouped by their phase (position modulo stride, blockIdx.z): pixels of one
-   phase are inputs of the same elements of windows. If there are too few blocks, the steps are
-   divided into parts (blockIdx.z), which gg_sum_parts adds up in order.
+   By images, pixels are grouped by their phase (position modulo stride, blockIdx.z): pixels of
+   one phase are inputs of the same elements of windows. If there are too few blocks, the steps
+   are divided into parts (blockIdx.z), which gg_sum_parts adds up in order.
 
    filter (kd, kh, kw, channels, outputs). GG_PACK_A, GG_PACK_B: elements of a load, of the images
-   and of the other. GG_BIAS, GG_CUT: a bias by output, then Relu (1) or Relu6 (2).
+   and of the other operand. GG_BIAS, GG_CUT: a bias by output, then Relu (1) or Relu6 (2).
 
    variants: T=float GG_MODE=0,1,2 GG_LAST=0,1 GG_VOLUME=0 PLACE=int32_t GG_PACK_A=1 GG_PACK_B=4 GG_ROWS=128 GG_COLUMNS=128 GG_OWN_ROWS=8 GG_OWN_COLUMNS=8 GG_BIAS=1 GG_CUT=1
    variants: T=float,half GG_MODE=0,1,2 GG_LAST=1 GG_VOLUME=0,1 PLACE=int32_t GG_PACK_A=4 GG_PACK_B=4 GG_ROWS=128 GG_COLUMNS=128 GG_OWN_ROWS=8 GG_OWN_COLUMNS=8 GG_BIAS=0 GG_CUT=0
@@ -21,7 +21,7 @@
 
 #define GG_STEP (GG_OWN_ROWS == 8 ? 8 : 16)
 #define GG_THREADS (GG_ROWS / GG_OWN_ROWS * (GG_COLUMNS / GG_OWN_COLUMNS))
-#define GG_BLOCKS (GG_THREADS == 128 ? 3 : 2) /* at a time on a processor: what is left are 168, 128 registers */
+#define GG_BLOCKS (GG_THREADS == 128 ? 3 : 2) /* resident: 168, 128 registers */
 
 #include "convolution_tiles.cuh"
 
@@ -43,8 +43,8 @@ template <class Share, int WIDTH, int PACK> GG_INLINE void gg_store(T_VALUE (*ti
 }
 
 /* source: the images, or the result's gradient (GG_MODE 1). other: the filter, or the result's
-   gradient (GG_MODE 2). `splits` parts of `each` steps; parts[part, row, column] where there are
-   several, else `out`. */
+   gradient (GG_MODE 2). `splits` parts of `each` steps; the target is parts[part, row, column] if
+   there are several, else `out`. */
 extern "C" __global__ void __launch_bounds__(GG_THREADS, GG_BLOCKS) gg_convolution(const T *source, const T *other, T *out, const T *bias, T_VALUE *parts, long long batch, long long depth, long long outputs, long long splits, long long each, GG_AXES) {
     alignas(32) __shared__ T_VALUE tile_a[2][GG_STEP][GG_ROWS + 4];
     alignas(32) __shared__ T_VALUE tile_b[2][GG_STEP][GG_COLUMNS + 4];

@@ -11,7 +11,7 @@
 
 #define GG_STEP 32
 #define GG_THREADS (GG_ROWS / GG_OWN_ROWS * (GG_COLUMNS / GG_OWN_COLUMNS) * 32)
-#define GG_BLOCKS (GG_PACK_A == 8 && GG_PACK_B == 8 ? 3 : 2) /* what is left are 168, 255 registers */
+#define GG_BLOCKS (GG_PACK_A == 8 && GG_PACK_B == 8 ? 3 : 2) /* this leaves 168, 255 registers */
 
 #include "tensor_core_mma.cuh"
 #include "convolution_tiles.cuh"
@@ -28,7 +28,7 @@ template <class Share, bool AlongSteps, int Wide, int PACK> GG_INLINE void gg_st
     }
 }
 
-/* Parameters as those of convolution.cu. */
+/* The parameters are those of convolution.cu. */
 extern "C" __global__ void __launch_bounds__(GG_THREADS, GG_BLOCKS) gg_convolution_mma(const T *source, const T *other, T *out, const T *bias, T_VALUE *parts, long long batch, long long depth, long long outputs, long long splits, long long each, GG_AXES) {
     alignas(16) __shared__ T tile_a[2][(GG_A_ALONG_STEPS ? GG_ROWS : GG_STEP) * GG_WIDE_A];
     alignas(16) __shared__ T tile_b[2][(GG_B_ALONG_STEPS ? GG_COLUMNS : GG_STEP) * GG_WIDE_B];

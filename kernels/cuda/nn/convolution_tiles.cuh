@@ -1,6 +1,6 @@
-/* What the kernels of convolution.cu and convolution_mma.cu share: offsets of a pixel and of an
-   element of the window, the part of a tile that a thread loads, where its sums are stored. Macros:
-   see convolution.cu; for a block GG_STEP, the steps of a tile, and GG_THREADS. */
+/* Common parts of convolution.cu and convolution_mma.cu: the offsets of a pixel and of an element
+   of the window, the part of a tile that a thread loads, and the stores of its sums. Macros: see
+   convolution.cu; for a block GG_STEP, the steps of a tile, and GG_THREADS. */
 
 #pragma once
 
@@ -11,7 +11,7 @@
 #define GG_B_ALONG_STEPS (GG_MODE == 1 || (GG_MODE == 2 && !GG_LAST))
 #define GG_OUT_ALONG_ROWS (GG_MODE != 2 && !GG_LAST)
 
-/* Along one axis, row w looks at w * stride + offset + e * step, e < count, of `size` positions; e
+/* Along one axis, row w reads w * stride + offset + e * step, e < count, of `size` positions; e
    is element first + e * every of the filter, w is position from + w * by of the result. */
 struct gg_walk {
     int rows, stride, offset, step, count, size, first, every, from, by;
@@ -135,8 +135,8 @@ GG_INLINE bool gg_sees(const gg_work &w, const gg_entry &row, const gg_entry &st
     return inside;
 }
 
-/* What a block makes: rows and columns from `row0` and `column0` on, summed up over steps from
-   `first` to `stop`; how far columns are apart in `other` and in the result. */
+/* The output of a block: rows and columns from `row0` and `column0` on, summed up over steps from
+   `first` to `stop`; the strides of columns in `other` and in the result. */
 struct gg_part {
     PLACE rows, row0, first, stop, other_column, out_column;
     int columns, column0, split;
@@ -160,7 +160,7 @@ GG_INLINE gg_part gg_part_of(const gg_work &w, long long depth, long long output
     return p;
 }
 
-/* Which packs of a tile of `WIDTH` x GG_STEP elements a thread loads. */
+/* The packs of a tile of `WIDTH` x GG_STEP elements that a thread loads. */
 template <int WIDTH, bool ALONG_STEPS, int PACK> struct gg_share {
     static constexpr int packs = WIDTH * GG_STEP / PACK;
     static constexpr int each = (packs + GG_THREADS - 1) / GG_THREADS;

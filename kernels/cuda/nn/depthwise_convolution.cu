@@ -1,6 +1,6 @@
-/* Convolution of each channel by itself, and its gradients. filter (kh, kw, channels, times): output
-   channel * times + t is of filter t. GG_PACK: channels a thread has, where there is one filter a
-   channel.
+/* Convolution of each channel by itself, and its gradients. filter (kh, kw, channels, times):
+   output channel * times + t uses filter t. GG_PACK: the channels of a thread, if there is one
+   filter per channel.
 
    variants: T=float,half GG_LAST=1 GG_VOLUME=0 PLACE=int32_t GG_PACK=4
    variants: T=float,half,double GG_LAST=0,1 GG_VOLUME=0 PLACE=int64_t GG_PACK=1 */
@@ -40,7 +40,7 @@ extern "C" __global__ void gg_depthwise(const T *source, const T *filter, T *out
     }
 }
 
-/* out[pixel, channel] = the sum of dy times the filter over the windows that see the pixel. */
+/* out[pixel, channel] = the sum of dy times the filter over the windows that contain the pixel. */
 extern "C" __global__ void gg_depthwise_back_input(const T *filter, const T *dy, T *out, long long count, long long channels, long long times, GG_AXES) {
     GG_TAKE_AXES
     const int outputs = (int)(channels * times);

@@ -1,6 +1,6 @@
 /* Local response normalization, of `rows` x `depth` elements, and its gradient:
 
-       y = x / norm ** beta        norm = bias + alpha * (sum of x ** 2 of the channels near)
+       y = x / norm ** beta        norm = bias + alpha * (sum of x ** 2 of the nearby channels)
 
    variants: T=float,half,double PLACE=int32_t,int64_t */
 
@@ -39,7 +39,7 @@ extern "C" __global__ void gg_response_shares(const T *dy, const T *source, cons
     }
 }
 
-/* out = dy * norm ** -beta - twice * x * (sum of the shares near) */
+/* out = dy * norm ** -beta - twice * x * (sum of the nearby shares) */
 extern "C" __global__ void gg_response_back(const T *dy, const T *source, const gg_real *norms, const gg_real *shares, T *out, long long count, long long depth, long long radius, double beta, double twice) {
     for (GG_EACH(at)) {
         const int channel = gg_channel(at, (int)depth);

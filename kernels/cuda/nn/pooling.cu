@@ -1,9 +1,10 @@
-/* Pooling of images and volumes, and its gradients. The largest element of a window is the last
-   one that is larger than all before it. In images that may be the first, whatever it is; a window
-   of volumes that has nothing but NaN and the lowest number has none. The gradients are sums, in order, over the windows that hold a pixel: nothing is added atomically.
+/* Pooling of images and volumes, and its gradients. The maximum of a window is the last element
+   that is larger than all before it. In images that may be the first, whatever its value; a
+   window of volumes that has nothing except NaN and the lowest number has no maximum. The
+   gradients are sums, in order, over the windows that hold a pixel: nothing is added atomically.
 
    GG_PACK: channels of a thread. GG_NUMBER: the type of an element's number in its window; its
-   highest number means that there is none. GG_LOWEST: where the search starts.
+   largest value means that there is no maximum. GG_LOWEST: the initial value of the search.
 
    variants: T=float,half GG_LAST=1 GG_VOLUME=0,1 PLACE=int32_t GG_PACK=4 GG_NUMBER=uint8_t GG_LOWEST=-INFINITY
    variants: T=float,half,double GG_LAST=0,1 GG_VOLUME=0,1 PLACE=int64_t GG_PACK=1 GG_NUMBER=int32_t GG_LOWEST=-INFINITY
@@ -16,14 +17,14 @@
 typedef gg_pack<T, GG_PACK> gg_items;
 typedef gg_pack<GG_NUMBER, GG_PACK> gg_numbers;
 
-/* Pixels are walked over in packs of channels, counted from 0 to `count`. */
+/* Iterates over packs of channels, counted from 0 to `count`. */
 #define GG_EACH(at) PLACE at = (PLACE)blockIdx.x * blockDim.x + threadIdx.x; at < (PLACE)count; at += (PLACE)gridDim.x * blockDim.x
 #define GG_WITHIN(e, run) int e = (run).first; e < (run).stop; e += (run).every
 
 #define GG_PIXELS gg_lay(channels, z.size, y.size, x.size)
 #define GG_RESULTS gg_lay(channels, z.out, y.out, x.out)
 
-/* out[place] = the largest of each window. NaN is passed over in images, and wins in volumes. */
+/* out[place] = the maximum of each window. NaN is ignored in images, and wins in volumes. */
 extern "C" __global__ void gg_max_pool(const T *source, T *out, long long count, long long channels, GG_AXES) {
     GG_TAKE_AXES
     const gg_layout from = GG_PIXELS, to = GG_RESULTS;
@@ -52,7 +53,7 @@ extern "C" __global__ void gg_max_pool(const T *source, T *out, long long count,
     }
 }
 
-/* The numbers of the largest elements of window (pz, py, px), and where they are. */
+/* The numbers of the maxima of window (pz, py, px), and their positions. */
 GG_INLINE void gg_find(const gg_pixel &p, const T *base, const gg_layout &from, const gg_axis &z, const gg_axis &y, const gg_axis &x, bool aligned, GG_NUMBER *number, PLACE *where) {
     const gg_run over_z = gg_inside(z, p.z), over_y = gg_inside(y, p.y), over_x = gg_inside(x, p.x);
     T_VALUE best[GG_PACK];
@@ -73,7 +74,7 @@ GG_INLINE void gg_find(const gg_pixel &p, const T *base, const gg_layout &from, 
             }
 }
 
-/* numbers[place] = which element of each window is the largest. */
+/* numbers[place] = the number of the maximum in each window. */
 extern "C" __global__ void gg_max_places(const T *source, GG_NUMBER *numbers, long long count, long long channels, GG_AXES) {
     GG_TAKE_AXES
     const gg_layout from = GG_PIXELS;
@@ -87,7 +88,7 @@ extern "C" __global__ void gg_max_places(const T *source, GG_NUMBER *numbers, lo
     }
 }
 
-/* out[pixel] = the sum of dy over the windows whose largest element it is. */
+/* out[pixel] = the sum of dy over the windows whose maximum it is. */
 extern "C" __global__ void gg_max_pool_back(const GG_NUMBER *numbers, const T *dy, T *out, long long count, long long channels, GG_AXES) {
     GG_TAKE_AXES
     const gg_layout from = GG_RESULTS;
@@ -121,7 +122,7 @@ extern "C" __global__ void gg_max_pool_back(const GG_NUMBER *numbers, const T *d
     }
 }
 
-/* out[place] = ddx where each window's largest element is; 0 where it has none. */
+/* out[place] = ddx at each window's maximum; 0 if it has none. */
 extern "C" __global__ void gg_max_pool_back_back(const T *source, const T *ddx, T *out, long long count, long long channels, GG_AXES) {
     GG_TAKE_AXES
     const gg_layout from = GG_PIXELS;
@@ -147,7 +148,7 @@ GG_INLINE T_VALUE gg_part(const gg_axis &z, const gg_axis &y, const gg_axis &x, 
     return (T_VALUE)1 / (T_VALUE)(inside > 1 ? inside : 1);
 }
 
-/* out[place] = the mean of what each window has inside. */
+/* out[place] = the mean of the elements of each window that are inside. */
 extern "C" __global__ void gg_mean_pool(const T *source, T *out, long long count, long long channels, GG_AXES) {
     GG_TAKE_AXES
     const gg_layout from = GG_PIXELS;
@@ -174,7 +175,7 @@ extern "C" __global__ void gg_mean_pool(const T *source, T *out, long long count
     }
 }
 
-/* out[pixel] = the sum of its parts of dy over the windows that hold it. */
+/* out[pixel] = the sum of its shares of dy over the windows that hold it. */
 extern "C" __global__ void gg_mean_pool_back(const T *dy, T *out, long long count, long long channels, GG_AXES) {
     GG_TAKE_AXES
     const gg_layout from = GG_RESULTS;

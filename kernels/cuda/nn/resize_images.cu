@@ -27,8 +27,8 @@ GG_INLINE double gg_cubic(double x, double a) {
     return x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0.0;
 }
 
-/* mode: GG_CENTERED if pixels lie at their centers; GG_ALIGNED if corners are aligned, which only
-   the nearest pixel depends on: for others `scale` has it. */
+/* mode: GG_CENTERED if pixels are at their centers; GG_ALIGNED if corners are aligned, which only
+   the nearest pixel depends on: otherwise `scale` includes it. */
 extern "C" __global__ void gg_taps(int *index, gg_real *weight, long long count, long long size, double scale, long long mode) {
     for (GG_EACH(at)) {
         const float by = (float)scale, pixel = (float)at;

@@ -1,5 +1,5 @@
-/* Classes drawn by log probabilities: sums of probabilities along each row, in which random numbers
-   are then looked for. All in double precision, as on the host.
+/* Classes sampled by log probabilities: cumulative sums of probabilities along each row, in which
+   random numbers are then looked up. All in double precision, as on the host.
 
    variants: T=half,float,double,int64 OUT=int64_t SEED=int32_t
    variants: T=float OUT=int32_t SEED=int64_t */
@@ -8,8 +8,8 @@
 
 GG_INLINE double gg_larger(double x, double y) { return x > y ? x : y; }
 
-/* sums[row, c]: of exp(logits - the largest) up to class c; logits that are not finite count 0. A
-   block of 256 threads for each row, class after class in pieces of 256. */
+/* sums[row, c]: of exp(logits - the maximum) up to class c; logits that are not finite count 0. A
+   block of 256 threads for each row, in pieces of 256 classes. */
 extern "C" __global__ void gg_class_sums(const T *logits, double *sums, long long rows, long long classes) {
     __shared__ double of_warp[8];
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
@@ -43,7 +43,7 @@ extern "C" __global__ void gg_class_sums(const T *logits, double *sums, long lon
     }
 }
 
-/* How many of a row's sums are not above x. */
+/* The number of a row's sums that are not above x. */
 GG_INLINE long long gg_class_of(const double *sums, long long classes, double x) {
     long long low = 0, high = classes;
     while (low < high) {
@@ -67,12 +67,12 @@ GG_INLINE void gg_draw(const double *sums, OUT *out, const gg_place &place, long
     }
 }
 
-/* `count` classes of each row, by the next numbers of a stream, which goes on by `blocks`. */
+/* `count` classes of each row, by the next numbers of a stream, which advances by `blocks`. */
 extern "C" __global__ void gg_classes(const double *sums, OUT *out, unsigned long long *stream, long long blocks, long long total, long long count, long long classes) {
     gg_draw(sums, out, gg_taken(stream, (gg_word)blocks), total, count, classes);
 }
 
-/* The same by the numbers of a seed. */
+/* The same with the numbers of a seed. */
 extern "C" __global__ void gg_stateless_classes(const double *sums, OUT *out, const SEED *seed, long long total, long long count, long long classes) {
     gg_draw(sums, out, gg_of_seed(seed[0], seed[1]), total, count, classes);
 }

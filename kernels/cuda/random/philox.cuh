@@ -1,8 +1,9 @@
-/* Philox4x32-10 (J. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011): blocks of
-   four words of a key and a 128-bit counter, the same as gpugraph/ops/random/philox.py makes on the host.
+/* Philox4x32-10 (J. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011): blocks
+   of four words from a key and a 128-bit counter, the same as gpugraph/ops/random/philox.py
+   computes on the host.
 
-   A stream lies in device memory as four 64-bit words: lower and upper half of the counter of its
-   next block, key, and how many blocks of threads have read it. */
+   A stream is four 64-bit words of device memory: lower and upper half of the counter of its next
+   block, the key, and the number of thread blocks that have read it. */
 
 #pragma once
 #include "gpu_kernel.cuh"
@@ -17,7 +18,7 @@ struct gg_words {
     uint32_t of[4];
 };
 
-/* The words of the block so many counters further on. */
+/* The words of the block a number of counters further on. */
 GG_INLINE gg_words gg_philox(const gg_place &place, gg_word further) {
     const gg_word low = place.low + further, high = place.high + (low < further);
     uint32_t c0 = (uint32_t)low, c1 = (uint32_t)(low >> 32);
@@ -34,8 +35,8 @@ GG_INLINE gg_words gg_philox(const gg_place &place, gg_word further) {
     return {{c0, c1, c2, c3}};
 }
 
-/* Where a stream is; it then goes on by `blocks`, once all of the grid have read it. All threads of
-   the grid call this. */
+/* The position of a stream, which then advances by `blocks`, once the whole grid has read it. All
+   threads of the grid call this. */
 GG_INLINE gg_place gg_taken(gg_word *stream, gg_word blocks) {
     const gg_place place = {stream[2], stream[0], stream[1]};
     __syncthreads();
@@ -51,7 +52,7 @@ GG_INLINE gg_place gg_taken(gg_word *stream, gg_word blocks) {
     return place;
 }
 
-/* Where the numbers of a seed of two integers begin. */
+/* The initial counter and key of a seed of two integers. */
 GG_INLINE gg_place gg_of_seed(long long first, long long second) {
     const gg_place seed = {0x02461E293EC8F720ull, (gg_word)first, (gg_word)second};
     const gg_words drawn = gg_philox(seed, 0);

@@ -1,6 +1,7 @@
 /* Tensors of random numbers, as gpugraph/ops/random/bits_to_distributions.py computes them on the
-   host. A group is the numbers of one block of Philox (4, or 2 of 64 bits). LAW: the distribution;
-   SEED: the dtype of the seeds of stateless ops; BITS: of the mantissa of a dtype of 16 bits.
+   host. A group is the numbers of one block of Philox (4, or 2 of 64 bits). LAW: the
+   distribution; SEED: the dtype of the seeds of stateless ops; BITS: the mantissa bits of a dtype
+   of 16 bits.
 
    variants: T=half,float,double LAW=gg_uniform,gg_normal,gg_truncated SEED=int32_t BITS=10
    variants: T=bfloat16 LAW=gg_uniform SEED=int64_t BITS=7
@@ -10,7 +11,7 @@
 
 #define GG_EACH (sizeof(T_VALUE) == 8 ? 2 : 4)
 
-/* -- distributions: `draw` returns the numbers of a group. low, span: of integers */
+/* -- distributions: `draw` returns the numbers of a group. low, span: for integers */
 
 struct gg_uniform {
     long long low, span;
@@ -40,7 +41,7 @@ struct gg_integers {
     }
 };
 
-/* Two normal numbers of two in [0, 1) (Box and Muller): radius times sine and cosine. */
+/* Two normal numbers from two in [0, 1) (Box and Muller): radius times sine and cosine. */
 GG_INLINE void gg_pair(float u, float v, float *x) {
     const float turn = v * 6.2831855f; /* to the nearest float of 2 pi v, as by double precision */
     const float angle = turn + (fmaf(v, 6.2831855f, -turn) + v * -1.7484555e-7f);
@@ -73,9 +74,9 @@ struct gg_normal {
     }
 };
 
-/* Normal numbers within 2: a group has Philox blocks of its own, and takes the first that are. A
-   number so close to 2 that rounding decides is computed as on the host: one more or less would
-   move all that follow. */
+/* Normal numbers within 2: a group has separate Philox blocks, and takes the first ones within 2.
+   A number so close to 2 that rounding decides is computed as on the host: one number more or
+   less would shift all that follow. */
 struct gg_truncated {
     long long low, span;
     template <class X> __device__ __forceinline__ void draw(const gg_place &place, gg_word group, X *x) const {
@@ -127,7 +128,7 @@ template <class Law> GG_INLINE void gg_fill(T *out, const gg_place &place, long 
     }
 }
 
-/* The next `total` numbers of a stream, which goes on by `blocks`. */
+/* The next `total` numbers of a stream, which advances by `blocks`. */
 extern "C" __global__ void gg_random(T *out, unsigned long long *stream, long long total, long long blocks, long long low, long long span) {
     const gg_place place = gg_taken(stream, (gg_word)blocks);
     gg_fill(out, place, total, LAW{low, span});

@@ -1,8 +1,8 @@
-/* The place of the best element along an axis, the first of equals; x as [before, size, after].
+/* The index of the best element along an axis, the first of equals; x is [before, size, after].
    BETTER(a, b): a < or > b; NaNs count as WORST. OUTPUT: int32_t or int64_t.
 
-   Blocks are 256 threads: columns x those that share a row and column x rows. The axis may be
-   divided into `parts`; gg_arg leaves the best of each, and gg_arg_of_parts finds the best of these.
+   Blocks are 256 threads: columns times the threads that share a row and column. The axis may be
+   divided into `parts`; gg_arg writes the best of each, and gg_arg_of_parts the best of these.
 
    variants: ELEMENT=float32,float16,int8,int64,bool OUTPUT=int32_t,int64_t */
 

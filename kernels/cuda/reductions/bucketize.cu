@@ -1,4 +1,4 @@
-/* How many of the rising numbers BOUNDARIES are at most the element.
+/* The number of the ascending BOUNDARIES that are at most the element.
 
    variants: ELEMENT=float32,float64,int32,int64 */
 

@@ -1,5 +1,5 @@
-/* The counts of numbers 0 ... bins - 1, and of values in the parts of a range: first in the shared
-   memory of each block, if that has room. OUTPUT: the dtype of the counts.
+/* The counts of numbers 0 ... bins - 1, and of values in the parts of a range: first in the
+   shared memory of each block, if there is room. OUTPUT: the dtype of the counts.
 
    variants: ELEMENT=float32,float64,int32,int64 OUTPUT=float32,int64 */
 
@@ -21,7 +21,7 @@ GG_INLINE void gg_end(const uint32_t *mine, uint32_t *counts, long long bins) {
         if (mine[at]) atomicAdd(&counts[at], mine[at]);
 }
 
-/* Numbers from `bins` on are dropped, and those below 0, with *failed = 1. */
+/* Numbers from `bins` on are dropped, and so are negative ones, with *failed = 1. */
 extern "C" __global__ void gg_bincount(const ELEMENT *x, uint32_t *counts, int *failed, long long count, long long bins) {
     __shared__ uint32_t mine[GG_ROOM];
     uint32_t *into = bins > GG_ROOM ? counts : mine;
@@ -34,7 +34,7 @@ extern "C" __global__ void gg_bincount(const ELEMENT *x, uint32_t *counts, int *
     gg_end(mine, counts, bins);
 }
 
-/* *failed = 1 where the range is none. */
+/* *failed = 1 for an empty range. */
 extern "C" __global__ void gg_histogram(const ELEMENT *x, const ELEMENT *range, uint32_t *counts, int *failed, long long count, long long bins) {
     __shared__ uint32_t mine[GG_ROOM];
     uint32_t *into = bins > GG_ROOM ? counts : mine;

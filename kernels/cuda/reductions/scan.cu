@@ -1,10 +1,10 @@
-/* Running sums, or products, along an axis: COMBINE(a, b), from START; x as [before, size, after].
-   `reverse`: from the end; `exclusive`: without the element itself.
+/* Running sums, or products, along an axis: COMBINE(a, b), from START; x is [before, size,
+   after]. `reverse`: from the end; `exclusive`: without the element itself.
 
-   The axis may be cut into `parts`: gg_part_* leave the total of each, gg_scan_* begin each part
-   with those before it.
+   The axis may be split into `parts`: gg_part_* compute the total of each, gg_scan_* begin each
+   part with the totals before it.
 
-       *_rows      after is 1: a block of 256 threads for a part of a row, 4 elements a thread
+       *_rows      after is 1: a block of 256 threads for a part of a row, 4 elements per thread
        *_columns   a thread for a part of each column; blocks are columns x parts
 
    variants: ELEMENT=float32,float16,float64,int8,int64 */
@@ -20,7 +20,7 @@
 
 typedef ELEMENT_VALUE gg_value;
 
-/* What the threads before this one gave, combined, and what all gave (256 threads). */
+/* The combination of the values of the threads before this one, and of all (256 threads). */
 GG_INLINE gg_value gg_before(gg_value mine, gg_value &all) {
     __shared__ gg_value of_warp[8];
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;

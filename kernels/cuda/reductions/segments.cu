@@ -1,5 +1,6 @@
-/* Rows by segments that are numbered in ascending order: what scatter_combine.cu needs to combine them, and
-   what is done to sums. IDS: the type of segments' numbers, INDEX: of rows' numbers; SUM: of sums.
+/* Rows by segments with ascending numbers: the inputs of scatter_combine.cu, which combines them,
+   and the last operations on sums. IDS: the type of segments' numbers, INDEX: of rows' numbers;
+   SUM: of sums.
 
    variants: ELEMENT=float32,float16,int8,int64 SUM=float32 IDS=int32_t,int64_t INDEX=int32_t
    variants: ELEMENT=bfloat16,float64 SUM=float64 IDS=int32_t INDEX=int64_t */
@@ -13,10 +14,10 @@
 #endif
 #define GG_EACH(at, count) for (long long at = (long long)blockIdx.x * blockDim.x + threadIdx.x; at < count; at += (long long)gridDim.x * blockDim.x)
 
-/* keys: the numbers of segments; order: rows[at] where `by` is 1, else `at` itself; *segments: the
-   last number + 1. *falls = 1 where numbers descend or are below 0, *outside = 1 where a row is not
-   in [0, `size`). Where `most` is not below 0, *above = 1 where a number is not below it, which is
-   not in keys then. */
+/* keys: the numbers of segments; order: rows[at] if `by` is 1, else `at` itself; *segments: the
+   last number + 1. *falls = 1 if numbers descend or are negative, *outside = 1 if a row is not in
+   [0, `size`). If `most` is not negative, *above = 1 for a number that is not below it, which is
+   then not in keys. */
 extern "C" __global__ void gg_segment_keys(const IDS *ids, const INDEX *rows, uint32_t *keys, int32_t *order, long long *segments, int *falls, int *above, int *outside, long long count, long long most, long long size, long long by) {
     GG_EACH(at, count) {
         const long long id = ids[at];
@@ -34,7 +35,7 @@ extern "C" __global__ void gg_segment_keys(const IDS *ids, const INDEX *rows, ui
     }
 }
 
-/* How many of the keys, which ascend, are below one. */
+/* The number of the (ascending) keys that are below one. */
 GG_INLINE long long gg_below(const uint32_t *keys, long long count, long long key) {
     long long low = 0, high = count;
     while (low < high) {
@@ -45,7 +46,7 @@ GG_INLINE long long gg_below(const uint32_t *keys, long long count, long long ke
     return low;
 }
 
-/* out = DIVIDED(sum, how many rows the segment has), 0 where it has none. */
+/* out = DIVIDED(sum, the number of rows of the segment), 0 if it has none. */
 extern "C" __global__ void gg_segment_mean(const SUM *sums, ELEMENT *out, const uint32_t *keys, long long count, long long segments, long long width) {
     GG_ROWS(at, segments) {
         const long long n = gg_below(keys, count, at + 1) - gg_below(keys, count, at);
@@ -56,7 +57,8 @@ extern "C" __global__ void gg_segment_mean(const SUM *sums, ELEMENT *out, const 
     }
 }
 
-/* How many rows each segment has, in any order; *outside = 1 where a number is not in [0, segments). */
+/* The number of rows of each segment, in any order; *outside = 1 for a number not in [0,
+   segments). */
 extern "C" __global__ void gg_segment_sizes(const IDS *ids, uint32_t *sizes, int *outside, long long count, long long segments) {
     GG_EACH(at, count) {
         const long long id = ids[at];
@@ -65,7 +67,7 @@ extern "C" __global__ void gg_segment_sizes(const IDS *ids, uint32_t *sizes, int
     }
 }
 
-/* Each row times WEIGHT(n) for so many as its segment has. */
+/* Each row times WEIGHT(n) for the n rows of its segment. */
 extern "C" __global__ void gg_segment_weighted(const ELEMENT *x, const uint32_t *sizes, SUM *out, long long segments, long long width) {
     GG_ROWS(at, segments) {
         const long long n = sizes[at] ? sizes[at] : 1;
@@ -74,7 +76,7 @@ extern "C" __global__ void gg_segment_weighted(const ELEMENT *x, const uint32_t 
     }
 }
 
-/* The segments of changes in the changes' order; 0 for what is none. */
+/* The segments of updates in the updates' order; 0 for an invalid one. */
 extern "C" __global__ void gg_segment_of(const int32_t *order, const IDS *ids, int32_t *out, long long count, long long segments) {
     GG_EACH(at, count) {
         const long long id = ids[order[at]];

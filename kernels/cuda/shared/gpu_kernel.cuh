@@ -1,6 +1,7 @@
-/* What CUDA kernels of gpugraph are made of: element types, packs of elements, reductions of the
-   threads of a row or a block. Generated texts (gpugraph/devices/cuda/launching/cuda_kernel_source.py) and the families in
-   this folder include it; on the host the C++ compiler does, through cuda_on_host.h. */
+/* The base of CUDA kernels of gpugraph: element types, packs of elements, reductions over the
+   threads of a row or a block. Generated sources
+   (gpugraph/devices/cuda/launching/cuda_kernel_source.py) and the families in this folder include
+   it; on the host the C++ compiler does, through cuda_on_host.h. */
 
 #pragma once
 
@@ -9,7 +10,7 @@
 using std::isfinite;
 using std::isinf;
 using std::isnan;
-/* C's library has those of double alone, but a float's are float's, as in CUDA. */
+/* C's library has only those of double; those of a float must be float's, as in CUDA. */
 using std::ceil;
 using std::exp;
 using std::fabs;
@@ -95,7 +96,7 @@ GG_INLINE int16_t gg_xor(int16_t x, int mask) { return (int16_t)gg_xor((int32_t)
 GG_INLINE uint16_t gg_xor(uint16_t x, int mask) { return (uint16_t)gg_xor((int32_t)x, mask); }
 GG_INLINE bool gg_xor(bool x, int mask) { return gg_xor((int32_t)x, mask) != 0; }
 
-/* Of `G` neighbouring threads (1, 32, or all of a block of one dimension). */
+/* Over `G` neighbouring threads (1, 32, or all of a block of one dimension). */
 template <class V, V (*Two)(V, V), int G> GG_INLINE V gg_group(V x) {
     if (G == 1) return x;
     for (int mask = 16; mask; mask >>= 1) x = Two(x, gg_xor(x, mask));
@@ -110,7 +111,7 @@ template <class V, V (*Two)(V, V), int G> GG_INLINE V gg_group(V x) {
     return x;
 }
 
-/* Of all threads of a block of 256, whatever its dimensions. */
+/* Over all threads of a block of 256, whatever its dimensions. */
 template <class V, V (*Two)(V, V)> GG_INLINE V gg_block(V x) {
     __shared__ V of_warp[8];
     const int thread = threadIdx.x + blockDim.x * threadIdx.y;
@@ -123,7 +124,8 @@ template <class V, V (*Two)(V, V)> GG_INLINE V gg_block(V x) {
     return x;
 }
 
-/* Of the threads of one column (one threadIdx.x) of a block of 256; threadIdx.y 0 gets it. */
+/* Over the threads of one column (one threadIdx.x) of a block of 256; threadIdx.y 0 gets the
+   result. */
 template <class V, V (*Two)(V, V)> GG_INLINE V gg_column(V x) {
     __shared__ V all[256];
     const int width = blockDim.x, thread = threadIdx.x + width * threadIdx.y;
@@ -138,7 +140,7 @@ template <class V, V (*Two)(V, V)> GG_INLINE V gg_column(V x) {
     return x;
 }
 
-/* What `count` parts left, combined by a block of 256 threads: each thread gets it. */
+/* The results of `count` parts, combined by a block of 256 threads: each thread gets the result. */
 template <class V, V (*Two)(V, V)> GG_INLINE V gg_parts(const V *part, long long count, V start) {
     V x = start;
     for (long long at = threadIdx.x; at < count; at += 256) x = Two(x, part[at]);

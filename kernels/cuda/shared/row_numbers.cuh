@@ -1,5 +1,5 @@
-/* Rows of a matrix by their numbers, or by coordinates in a block of rows: what kernels over them
-   share. Blocks are columns x rows. */
+/* Numbers of rows of a matrix, also from coordinates in a block of rows: the common part of
+   kernels over rows. Blocks are columns x rows. */
 
 #pragma once
 
@@ -10,7 +10,7 @@
 #define GG_SIZES long long size0, long long size1, long long size2, long long size3, long long size4, long long size5, long long size6, long long size7
 #define GG_TAKE_SIZES const long long size[8] = {size0, size1, size2, size3, size4, size5, size6, size7};
 
-/* The number of the row at these coordinates; -1 where one is below 0, -2 where one is too high. */
+/* The number of the row at these coordinates; -1 if one is negative, -2 if one is too large. */
 template <class I> GG_INLINE long long gg_row(const I *where, const long long *size, int depth) {
     long long row = 0;
     bool below = false, above = false;

@@ -1,6 +1,6 @@
-/* What is chosen among elements, in order: how many there are in each tile, where those of each tile
-   begin, and then each with its place. A tile is 4096 elements, the work of a block of 256 threads:
-   each of its 8 warps has 512 that follow each other. */
+/* Selection of elements, in order: the count in each tile, then the start of each tile, then each
+   element with its position. A tile is 4096 elements, the work of a block of 256 threads: each of
+   its 8 warps has 512 consecutive ones. */
 
 #pragma once
 
@@ -8,7 +8,7 @@
 #define GG_WARP_PART 512
 #define GG_WHOLE(at, count) for (long long at = (long long)blockIdx.x * blockDim.x + threadIdx.x; at < count; at += (long long)gridDim.x * blockDim.x)
 
-/* How many of this warp's elements are chosen(at). */
+/* The number of this warp's elements that are chosen(at). */
 template <class Chosen> GG_INLINE int gg_warp_count(long long count, Chosen chosen) {
     const long long first = (long long)blockIdx.x * GG_TILE + (threadIdx.x >> 5) * GG_WARP_PART;
     int found = 0;
@@ -19,7 +19,7 @@ template <class Chosen> GG_INLINE int gg_warp_count(long long count, Chosen chos
     return found;
 }
 
-/* starts[tile] = how many of its elements are chosen(at). */
+/* starts[tile] = the number of its elements that are chosen(at). */
 template <class Chosen> GG_INLINE void gg_tile_count(long long *starts, long long count, Chosen chosen) {
     __shared__ int of_warp[8];
     const int mine = gg_warp_count(count, chosen);
@@ -31,7 +31,8 @@ template <class Chosen> GG_INLINE void gg_tile_count(long long *starts, long lon
     starts[blockIdx.x] = sum;
 }
 
-/* found(at, how many are chosen before it, whether it is) for each element of this block's tile. */
+/* found(at, number of chosen elements before it, whether it is chosen) for each element of this
+   tile. */
 template <class Chosen, class Found> GG_INLINE void gg_tile_each(const long long *starts, long long count, Chosen chosen, Found found) {
     __shared__ int of_warp[8];
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
@@ -50,7 +51,8 @@ template <class Chosen, class Found> GG_INLINE void gg_tile_each(const long long
     }
 }
 
-/* Each tile's count becomes the sum of those before it, *total that of all: one block of 1024. */
+/* Replaces each tile's count by the sum of those before it, and *total by the sum: one block of
+   1024. */
 extern "C" __global__ void __launch_bounds__(1024) gg_tile_starts(long long *starts, long long *total, long long tiles) {
     __shared__ long long of_warp[32];
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;

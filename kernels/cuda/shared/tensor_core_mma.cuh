@@ -41,9 +41,9 @@ template <bool Brain> GG_INLINE void gg_mma(float (&d)[4], const unsigned (&a)[4
 #endif
 }
 
-/* Four matrices of 8 x 8 elements from shared memory: to[i] gets of matrix i row g, columns 2t and
-   2t + 1; if Turned, column g, rows 2t and 2t + 1. Lane 8 i + r says where row r of matrix i begins,
-   at a multiple of 16 bytes. */
+/* Four matrices of 8 x 8 elements from shared memory: to[i] gets row g, columns 2t and 2t + 1 of
+   matrix i; if Turned, column g, rows 2t and 2t + 1. Lane 8 i + r has the address of row r of
+   matrix i, a multiple of 16 bytes. */
 template <bool Turned> GG_INLINE void gg_matrices(unsigned (&to)[4], const uint16_t *row GG_CALLER) {
 #ifdef GPUGRAPH_ON_HOST
     gg_host::ldmatrix_x4<Turned>(to, row, line);
@@ -57,20 +57,20 @@ template <bool Turned> GG_INLINE void gg_matrices(unsigned (&to)[4], const uint1
 #endif
 }
 
-/* Which row's begin a lane says, for the four quarters of a tile of 16 x 16 elements whose rows are
-   Wide apart: the upper left one first, then the one below it, or beside it (Across). */
+/* The row whose address a lane has, for the four quarters of a tile of 16 x 16 elements with the
+   row stride Wide: the upper left one first, then the one below it, or beside it (Across). */
 template <bool Across, int Wide> GG_INLINE int gg_quarters() {
     const int lane = threadIdx.x % 32, second = lane / 8 % 2 * 8, third = lane / 16 * 8;
     return Across ? (lane % 8 + third) * Wide + second : (lane % 8 + second) * Wide + third;
 }
 
-/* `a` of a tile; Turned: of one whose columns lie in rows. */
+/* `a` of a tile; Turned: of a transposed tile. */
 template <bool Turned, int Wide> GG_INLINE void gg_left(unsigned (&a)[4], const uint16_t *tile GG_CALLER) {
     gg_matrices<Turned>(a, tile + gg_quarters<Turned, Wide>() GG_CALLED);
 }
 
-/* b0 and b1 of the left half of a tile, then those of its right half; Columns: of one whose columns
-   lie in rows. */
+/* b0 and b1 of the left half of a tile, then those of its right half; Columns: of a transposed
+   tile. */
 template <bool Columns, int Wide> GG_INLINE void gg_right(unsigned (&b)[4], const uint16_t *tile GG_CALLER) {
     gg_matrices<!Columns>(b, tile + gg_quarters<Columns, Wide>() GG_CALLED);
 }
@@ -88,8 +88,8 @@ template <bool Brain> GG_INLINE unsigned gg_two(float first, float second) {
     return word;
 }
 
-/* 8 elements to shared memory, at a multiple of 16 bytes, or zeros where there are none. They are
-   there once this thread has waited, and for others after a barrier. */
+/* Copies 8 elements to shared memory, at a multiple of 16 bytes, or writes zeros. They have
+   arrived once this thread has waited, for other threads after a barrier. */
 GG_INLINE void gg_copy(uint16_t *to, const uint16_t *from, bool there GG_CALLER) {
 #ifdef GPUGRAPH_ON_HOST
     gg_host::copy_async(to, from, there ? 16 : 0, line);

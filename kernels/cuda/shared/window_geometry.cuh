@@ -1,8 +1,9 @@
-/* Windows that slide over images, or over volumes (GG_VOLUME=1): geometry, and where pixels lie.
+/* Windows that slide over images, or over volumes (GG_VOLUME=1): geometry, and offsets of pixels.
 
-   Element e of window w of an axis lies at w * stride + e * dilation - before, and counts if that
-   is within [0, size). Images have a z axis of size 1. GG_LAST: whether channels are the last axis
-   (NHWC) or the one after the batch. PLACE: the type of places in arrays, int32_t or int64_t. */
+   Element e of window w of an axis is at w * stride + e * dilation - before, and counts if that
+   is within [0, size). Images have a z axis of size 1. GG_LAST: whether channels are the last
+   axis (NHWC) or the one after the batch. PLACE: the type of offsets in arrays, int32_t or
+   int64_t. */
 
 #pragma once
 
@@ -19,7 +20,7 @@ struct gg_axis {
     const gg_axis y = {(int)y_size, (int)y_window, (int)y_stride, (int)y_dilation, (int)y_before, (int)y_out}; \
     const gg_axis x = {(int)x_size, (int)x_window, (int)x_stride, (int)x_dilation, (int)x_before, (int)x_out};
 
-/* How far elements next to each other along each axis are apart. */
+/* The strides of the axes. */
 struct gg_layout {
     PLACE n, z, y, x, c;
 };
@@ -102,7 +103,7 @@ GG_INLINE int gg_count_inside(const gg_axis &axis, int w) {
     return run.stop > run.first ? run.stop - run.first : 0;
 }
 
-/* Windows side by side that may hold `position`, without dilation: the element of window w is
+/* The neighbouring windows that may hold `position`, without dilation: the element of window w is
    position + before - w * stride. */
 GG_INLINE gg_run gg_windows_of(const gg_axis &axis, int position) {
     const int reach = position + axis.before;
@@ -112,8 +113,9 @@ GG_INLINE gg_run gg_windows_of(const gg_axis &axis, int position) {
     return run;
 }
 
-/* Elements by which windows may hold `position`: that of element e is (position + before - e *
-   dilation) / stride, which is whole for the elements of the run, and has to be within [0, out). */
+/* The elements by which windows may hold `position`: the window of element e is (position +
+   before - e * dilation) / stride, which is an integer for the elements of the run, and must be
+   within [0, out). */
 GG_INLINE gg_run gg_elements_of(const gg_axis &axis, int position) {
     const int reach = position + axis.before;
     gg_run run = {0, axis.window, 1};
@@ -124,7 +126,7 @@ GG_INLINE gg_run gg_elements_of(const gg_axis &axis, int position) {
     return run;
 }
 
-/* -- several elements in one load or store, where the arrays begin at such a place */
+/* -- several elements in one load or store, if the arrays are aligned for it */
 
 template <int N, class M> GG_INLINE bool gg_aligned(const M *array) {
     return (unsigned long long)array % (sizeof(M) * N) == 0;

@@ -1,5 +1,5 @@
-/* Whether each row's target is among its k largest, ties counted in: a block of 256 threads for
-   each row. Of a target outside, and of rows that are not finite: no.
+/* Whether each row's target is among its k largest, including ties: a block of 256 threads for
+   each row. False for a target out of range, and for rows that are not finite.
 
    variants: INDEX=int32_t,int64_t */
 

@@ -1,6 +1,6 @@
-/* Stable sorting of pairs (key, number) by bits of the key, the least first: a pass of three
+/* Stable sorting of pairs (key, number) by bits of the key, the lowest first: a pass of three
    launches for each 8 bits. A tile is 4096 pairs, the work of a block of 256 threads: each of its
-   8 warps has 512 that follow each other.
+   8 warps has 512 consecutive ones.
 
        gg_digits  the number of each digit in each tile: counts[digit][tile]
        gg_starts  the sums of all counts before each: where the pairs of a digit and tile begin

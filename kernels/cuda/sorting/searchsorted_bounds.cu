@@ -1,4 +1,4 @@
-/* Where values would be put into rows that are sorted, NaNs last: before equals, or after them.
+/* The positions of values in sorted rows, NaNs last: before equal elements, or after them.
 
    variants: ELEMENT=float32,float16,int8,int64 OUTPUT=int32_t,int64_t */
 

@@ -1,7 +1,7 @@
-/* Rows of elements in order, by keys: bits that are compared as unsigned integers, BITS of them.
+/* Sorted rows of elements, by keys: bits that are compared as unsigned integers, BITS of them.
    FLOATS: the keys are those of floats whose infinity has the bits INFINITE, NaNs above all;
-   SIGNED: those of signed integers; DESCENDING: the highest first. Of equal ones the first comes
-   first.
+   SIGNED: those of signed integers; DESCENDING: the largest first. Of equal elements the first
+   comes first.
 
        gg_sort_rows       rows of up to CAPACITY elements, in shared memory: a block for each row
        gg_select          the `count` first of longer rows, up to 1024: the last one's key is
@@ -49,7 +49,7 @@ GG_INLINE KEY gg_key(ELEMENT element) {
     return DESCENDING ? GG_ALL ^ key : key;
 }
 
-/* Writes `count` elements from the `first` of each row on, in order; where `places` is not the
+/* Writes `count` elements from the `first` of each row on, in order; if `places` is not the
    same address as `out`, their numbers too. */
 extern "C" __global__ void __launch_bounds__(512) gg_sort_rows(const ELEMENT *x, ELEMENT *out, int32_t *places, long long rows, long long size, long long first, long long count) {
     __shared__ KEY keys[CAPACITY];

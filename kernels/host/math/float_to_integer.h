@@ -1,11 +1,11 @@
-/* Floating-point numbers as integers, as x86 converts them, for C and for CUDA. (C leaves open what
-   NaN and numbers out of range become.)
+/* Floating-point numbers as integers, as x86 converts them, for C and for CUDA. (In C the results
+   of NaN and of numbers out of range are undefined.)
 
-   int32_t, int64_t     fractions are cut off; NaN and what is out of range is the smallest integer
+   int32_t, int64_t     truncated; NaN and numbers out of range give the smallest integer
    uint64_t             numbers from 2^63 on by the difference from 2^63, others as int64_t
 
-   Smaller types take the low bits of int32_t, uint32_t those of int64_t. Small numbers are zeros
-   first: where compilers make trunc(x) of an integer that becomes a float again, -0.5 would be -0. */
+   Smaller types take the low bits of int32_t, uint32_t those of int64_t. Small numbers are zeroed
+   first: if compilers emit trunc(x) for an integer that becomes a float again, -0.5 would be -0. */
 
 #ifndef GG_FLOAT_TO_INTEGER
 #define GG_FLOAT_TO_INTEGER

@@ -1,6 +1,6 @@
 /* Arrays of float16 or bfloat16 as arrays of float, and back, rounded to the nearest even.
 
-   Parameters: how many elements; whether they are bfloat16. */
+   Parameters: the number of elements; whether they are bfloat16. */
 
 #ifndef GG_HALF
 #define GG_HALF

@@ -1,22 +1,22 @@
-/* Elementary functions for fused CPU kernels: branch-free, so that compilers vectorise them.
+/* Elementary functions for fused CPU kernels: branch-free, so that compilers vectorize them.
 
-   A kernel's source has exp(x), tanh(x), ...; the macros at the end choose by the type of x. float
-   functions are polynomials of their own (trigonometry: host_trigonometry.h), but for fmod; double
-   ones are too, but for pow, fmod, erf and trigonometry, which are the C library's. NaN, infinity,
-   signed zeros and denormals are what they are in the C library (which zero fmax gives of both is
-   open). With a fused multiply-add (FMA, NEON) results may differ from those without in the last
-   place.
+   A kernel's source has exp(x), tanh(x), ...; the macros at the end choose by the type of x.
+   float functions are polynomials defined here (trigonometry: host_trigonometry.h), except for
+   fmod; double ones are too, except for pow, fmod, erf and trigonometry, which are the C
+   library's. NaN, infinity, signed zeros and denormals are as in the C library (fmax of both
+   zeros may be either). With a fused multiply-add (FMA, NEON) results may differ from those
+   without in the last place.
 
-   Largest errors in units of the last place of the correctly rounded type, measured against float64
-   and long double (tests/kernels/test_host_math.py holds them):
+   Largest errors in units of the last place of the correctly rounded type, measured against
+   float64 and long double (tests/kernels/test_host_math.py holds them):
 
        float    exp 1.0   expm1 1.5   tanh 1.4   log 0.9   log1p 1.4   erf 1.3   pow 0.6
                 sin 0.6   cos 0.6     tan 0.6    1 / (1 + exp(-x)) 2.5
                 fmax(x, 0) + log1p(exp(-fabs(x))) 1.8
        double   exp 1.0   expm1 2.0   tanh 2.6   log 0.9   log1p 1.4   1 / (1 + exp(-x)) 2.1
 
-   Coefficients were fitted for this file by the Remez algorithm to the least largest relative error
-   on the interval that is named. */
+   Coefficients were fitted for this file by the Remez algorithm, which minimizes the maximum
+   relative error, on the interval that is named. */
 
 #include <math.h>
 #include <stdint.h>
@@ -102,14 +102,14 @@ GG_INLINE float gg_exp_f32(float x) {
     return is_zero ? 0.0f : p * one * other;
 }
 
-/* exp(x) of |x| < 80 or NaN */
+/* exp(x) for |x| < 80 or NaN */
 GG_INLINE float gg_exp_within_f32(float x) {
     gg_reduce_exp_f32(x, t, n, r);
     float p = 1.0f + gg_fma_f32(r * r, gg_exp_tail_f32(r), r);
     return p * gg_from_bits_f32((gg_bits_f32(t) << 23) + (127u << 23));
 }
 
-/* exp(x) - 1 of -18 <= x <= 89 or NaN, but for the sign of 0. */
+/* exp(x) - 1 for -18 <= x <= 89 or NaN, except for the sign of 0. */
 GG_INLINE float gg_expm1_within_f32(float x) {
     gg_reduce_exp_f32(x, t, n, r);
     float p = gg_fma_f32(r * r, gg_expm1_tail_f32(r), r);
@@ -227,7 +227,7 @@ GG_INLINE double gg_log2_short_f64(double x) {
     return gg_fma_f64(s, p, count);
 }
 
-/* 2^x of |x| <= 200, off by 1.9e-9. */
+/* 2^x for |x| <= 200, off by 1.9e-9. */
 GG_INLINE double gg_exp2_short_f64(double x) {
     double t = x + GG_ROUND_F64, r = x - (t - GG_ROUND_F64);
     double p = 0x1.41d32f34d028fp-13;
@@ -296,7 +296,7 @@ GG_INLINE double gg_exp_f64(double x) {
     return is_zero ? 0.0 : p * one * other;
 }
 
-/* exp(x) - 1 of -38 <= x <= 710 or NaN, but for the sign of 0. */
+/* exp(x) - 1 for -38 <= x <= 710 or NaN, except for the sign of 0. */
 GG_INLINE double gg_expm1_within_f64(double x) {
     gg_reduce_exp_f64(x, t, n, r);
     double p = gg_fma_f64(r * r, gg_exp_tail_f64(r), r);

@@ -1,12 +1,14 @@
-/* Random numbers: those of gpugraph/ops/random/bits_to_distributions.py, to the bit, for float.
+/* Random numbers: bitwise those of gpugraph/ops/random/bits_to_distributions.py, for float.
 
-   Philox4x32-10 (J. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011) gives blocks
-   of four words of a key and a 128-bit counter. Blocks are computed GG_DRAWN at a time, so that
-   compilers vectorise each loop over them. Logarithm, sine and cosine are computed in double and
-   rounded to float; tests/kernels/test_host_random.py compares all their arguments with NumPy's.
+   Philox4x32-10 (J. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011) gives
+   blocks of four words from a key and a 128-bit counter. Blocks are computed GG_DRAWN at a time,
+   so that compilers vectorize each loop over them. Logarithm, sine and cosine are computed in
+   double and rounded to float; tests/kernels/test_host_random.py compares all their arguments
+   with NumPy's.
 
    Arrays: the position, as lower and upper half of the counter of the first block, key, and 0 (64
-   bits each); the numbers. A function does not change the position. Parameters: how many numbers. */
+   bits each); the numbers. A function does not change the position. Parameters: the number of
+   numbers. */
 
 #ifndef GG_RANDOM
 #define GG_RANDOM
@@ -15,7 +17,7 @@
 
 #define GG_DRAWN 256           /* blocks at a time */
 #define GG_DRAWN_PART 16384    /* blocks of a part */
-#define GG_RANDOM_RESERVED 256 /* blocks that a group of numbers has where some are left out */
+#define GG_RANDOM_RESERVED 256 /* blocks reserved for a group of numbers, if some are rejected */
 
 typedef struct {
     uint64_t low, high, key;
@@ -61,7 +63,7 @@ GG_ALWAYS float gg_unit(uint32_t word) {
     return bits.f - 1.0f;
 }
 
-/* The length of a pair of normal numbers, of a number in [0, 1). */
+/* The radius of a pair of normal numbers, from a number in [0, 1). */
 GG_ALWAYS float gg_radius(float u) {
     const float least = u < 1e-7f ? 1e-7f : u;
     return sqrtf(-2.0f * (float)gg_log_f64((double)least));
@@ -131,14 +133,14 @@ static void gg_draw_normals(const gg_stream *stream, int64_t first, int64_t coun
     gg_normal_groups(&words, count, out);
 }
 
-/* Keeps the numbers of a group that are within 2, of which there were `kept`; how many there are. */
+/* Keeps the numbers of a group that are within 2, after `kept` earlier ones; returns the count. */
 static int gg_keep_within(const float *drawn, float *out, int kept) {
     for (int which = 0; which < 4 && kept < 4; which++)
         if (fabsf(drawn[which]) < 2.0f) out[kept++] = drawn[which];
     return kept;
 }
 
-/* Each group has blocks of its own, and takes the first numbers that are within 2. */
+/* Each group has separate blocks, and takes the first numbers that are within 2. */
 static void gg_draw_truncated(const gg_stream *stream, int64_t first, int64_t count, float *out) {
     uint64_t offsets[GG_DRAWN];
     int64_t group[GG_DRAWN];

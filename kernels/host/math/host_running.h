@@ -1,12 +1,12 @@
 /* Running sums and products along an axis, in order, as NumPy's `accumulate`.
 
-   Parameters: how many elements are before the axis, along it, and after it; whether products are
-   taken; whether an element is left out of its own total; whether it goes from the end. */
+   Parameters: the elements before the axis, along it, and after it; whether to multiply; whether
+   an element is left out of its own total; whether to start from the end. */
 
 #ifndef GG_RUNNING
 #define GG_RUNNING
 
-#define GG_RUNNING_COLUMNS 512 /* of a part, at most */
+#define GG_RUNNING_COLUMNS 512 /* maximum columns of a part */
 
 typedef struct {
     gg_source *source;

@@ -1,8 +1,8 @@
-/* sin, cos and tan of floats, branch-free for all of them, for fused CPU kernels (see host_math.h).
+/* sin, cos and tan of any float, branch-free, for fused CPU kernels (see host_math.h).
 
    x / pi is reduced modulo 2 by a table over the exponents of x: a double has 29 bits more than a
    float, so products with the first 29 bits of (2^e / pi) mod 2 are exact; the next 53 bits are a
-   second number. What is left is one polynomial in double. Of doubles they are the C library's.
+   second number. The rest is one polynomial in double. For doubles the C library's are used.
 
    Largest error, measured over all exponents: 0.6 units of the last place. */
 
@@ -70,7 +70,7 @@ static const double gg_over_pi_2[103] __attribute__((unused)) = {
     double t = turns + GG_ROUND_F64, first = turns - (t - GG_ROUND_F64);                          \
     double second = (double)(x)*gg_over_pi_2[row_of_it]
 
-/* sin(a) / a on |a| <= pi / 2, of a^2, off by 2.4e-11 */
+/* sin(a) / a for |a| <= pi / 2, of a^2, off by 2.4e-11 */
 GG_INLINE double gg_sin_over_f64(double r) {
     double p = -0x1.9a678308ab8f9p-26;
     gg_poly_step_f64(0x1.717074da90d8fp-19);

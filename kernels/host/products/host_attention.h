@@ -1,8 +1,8 @@
-/* Attention: softmax(scale * query @ key + mask) @ value, a batch of them.
+/* Attention: softmax(scale * query @ key + mask) @ value, for each entry of a batch.
 
-   Queries are columns: of as many as a tile has, the scores with all keys are in memory, key by key,
-   which is how the second product reads them; its result is turned at the end. A part is some
-   queries of one of the batch, and packs that one's keys and values.
+   Queries are columns: as many as a tile has. Their scores with all keys are in memory, key by
+   key, in the order in which the second product reads them; its result is transposed at the end.
+   A part is some queries of one entry, and packs the keys and values of that entry.
 
    Query, key, value and out are contiguous. */
 
@@ -26,7 +26,7 @@ typedef struct {
     double scale;
     int64_t rows_each, chunks; /* of queries */
     int64_t columns; /* keys, to the end of a vector */
-    int64_t keys, values, queries, scores, mask, turned, slot_bytes; /* where they are in a slot */
+    int64_t keys, values, queries, scores, mask, turned, slot_bytes; /* offsets in a slot */
 } gg_attention;
 
 static gg_attention gg_attention_of(gg_source *source, int64_t item) {
@@ -75,7 +75,7 @@ static void GG_NAME(gg_softmax_columns)(const gg_attention *a, gg_real *scores, 
     }
 }
 
-/* Packs `lines` rows of a factor, panel by panel. */
+/* Packs `lines` rows of an operand, panel by panel. */
 static void GG_NAME(gg_attention_pack)(gg_real *to, const gg_real *from, int64_t line_step,
                                        int64_t k_step, int64_t lines, int64_t depth) {
     for (int64_t first = 0; first < lines; first += GG_TILE_ROWS) {
@@ -85,7 +85,7 @@ static void GG_NAME(gg_attention_pack)(gg_real *to, const gg_real *from, int64_t
     }
 }
 
-/* out = all rows of a packed factor times `width` columns. */
+/* out = all rows of a packed operand times `width` columns. */
 static void GG_NAME(gg_attention_product)(gg_real *out, const gg_real *factor, int64_t rows,
                                           int64_t depth, const gg_real *columns, int64_t width) {
     GG_NAME(gg_tile_end) end = {.c_row = width};
@@ -160,8 +160,8 @@ void GG_NAME(gg_attention_plan)(gg_source *source) {
         source, gg_attention_of(source, sizeof(gg_real)).slot_bytes);
 }
 
-/* query (batch, m, d), key (batch, n, d) or (batch, d, n), value (batch, n, dv), mask if there is
-   one -> out (batch, m, dv). The parameters are those of gg_attention_sizes. */
+/* query (batch, m, d), key (batch, n, d) or (batch, d, n), value (batch, n, dv), an optional mask
+   -> out (batch, m, dv). The parameters are those of gg_attention_sizes. */
 int GG_NAME(gg_attention)(void *block) {
     gg_source *source = block;
     gg_attention a = gg_attention_of(source, sizeof(gg_real));

@@ -1,13 +1,13 @@
-/* Matrix products, c = a @ b, with what follows them in the store: + bias, + addend, Relu.
+/* Matrix products, c = a @ b, with an epilogue in the store: + bias, + addend, Relu.
 
-   One factor is packed for all threads, panel by panel, a part of its lines and of k at a time: a
-   stage. The other one's panels are packed by whoever multiplies with them. Which factor that is
-   depends on which side of the result is longer: it is cut into parts along that. Parts are taken
-   in order, so that a thread may wait for what an earlier part does; stages, if there are more than
-   one, have two buffers in turn, so that the next one is packed while the last tiles of this one
-   are computed.
+   One operand is packed for all threads, panel by panel, a part of its lines and of k at a time:
+   a stage. The other operand's panels are packed by the thread that multiplies with them. The
+   longer side of the result decides which operand is shared: it is divided into parts along that.
+   Parts are taken in order, so that a thread may wait for the work of an earlier part. If there
+   are several stages, they use two buffers alternately, so that the next one is packed while the
+   last tiles of this one are computed.
 
-   Of many small products a part is a whole one. */
+   For many small products, a part is a whole product. */
 
 #include "host_matmul_tile.h"
 
@@ -19,10 +19,10 @@ GG_BRIEF
 #include <sched.h>
 
 #define GG_MATMUL_DEPTH 256   /* of k in a stage */
-#define GG_MATMUL_BYTES 1048576 /* of the shared factor in a stage */
-#define GG_MATMUL_DIRECT 10  /* so few tiles read a panel where it is, though it does not fit */
-#define GG_MATMUL_NEAR 16384 /* of half a first cache: a panel whose sets hold it */
-#define GG_MATMUL_FETCHED 524288 /* of a factor that is in no second cache when it is needed */
+#define GG_MATMUL_BYTES 1048576 /* of the shared operand in a stage */
+#define GG_MATMUL_DIRECT 10  /* up to this many tiles read a panel in place */
+#define GG_MATMUL_NEAR 16384 /* half of a first cache: a panel whose sets hold it */
+#define GG_MATMUL_FETCHED 524288 /* of an operand that is in no second cache when it is needed */
 
 /* The parameters; steps are in elements. */
 typedef struct {
@@ -31,7 +31,7 @@ typedef struct {
     int64_t ends;
 } gg_matmul_sizes;
 
-/* A factor: its lines go along the result, `width` of them are a panel. */
+/* An operand: its lines go along the result, `width` of them are a panel. */
 typedef struct {
     void **at;
     int64_t lines, width, line_step, k_step;
@@ -41,7 +41,7 @@ typedef struct {
     gg_source *source;
     const gg_matmul_sizes *p;
     gg_factor shared, own;
-    int64_t by_rows;     /* whether the shared factor is b, and parts go along the rows */
+    int64_t by_rows;     /* whether the shared operand is b, and parts go along the rows */
     int64_t is_apart;    /* whether a part is a whole product */
     int64_t depth_each, depths, lines_each, chunks;
     int64_t packs, panels;   /* parts of a stage: of packing, of multiplying */
@@ -83,13 +83,13 @@ static gg_matmul gg_matmul_of(gg_source *source, int64_t item) {
     return m;
 }
 
-/* What of a factor's lines one panel has, from line `first` on, as its tile's function computes. */
+/* The lines of an operand in one panel, from line `first` on, as its tile's function computes. */
 static int64_t gg_panel_width(const gg_factor *factor, int64_t first, int64_t lanes, int is_rows) {
     int64_t lines = gg_min(factor->width, factor->lines - first), unit = is_rows ? 2 : lanes;
     return gg_ceil(lines, unit) * unit;
 }
 
-/* A product, a part of k, a part of the shared factor's lines. */
+/* A product, a part of k, a part of the shared operand's lines. */
 typedef struct {
     int64_t product, depth_index, first_k, depth, first_line, lines;
 } gg_stage;
@@ -107,7 +107,7 @@ static gg_stage gg_stage_of(const gg_matmul *m, int64_t which) {
 
 #endif
 
-/* Packs a panel of the shared factor, number `panel` of the stage. */
+/* Packs a panel of the shared operand, number `panel` of the stage. */
 static void GG_NAME(gg_matmul_pack)(const gg_matmul *m, const gg_stage *s, int64_t panel,
                                     gg_real *buffer) {
     const gg_factor *f = &m->shared;
@@ -120,8 +120,8 @@ static void GG_NAME(gg_matmul_pack)(const gg_matmul *m, const gg_stage *s, int64
                      gg_min(f->width, f->lines - first), s->depth);
 }
 
-/* Fetches a share, `part` of `parts`, of a panel of the other factor that is packed later: its pieces
-   are far apart, where a processor that looks ahead does not find them. */
+/* Prefetches a share, `part` of `parts`, of a panel of the other operand that is packed later:
+   its pieces are far apart, beyond the reach of a processor's prefetcher. */
 GG_ALWAYS void GG_NAME(gg_matmul_fetch)(const gg_matmul *m, const gg_stage *s, int64_t panel,
                                         int64_t part, int64_t parts) {
     const gg_factor *f = &m->own;
@@ -136,7 +136,7 @@ GG_ALWAYS void GG_NAME(gg_matmul_fetch)(const gg_matmul *m, const gg_stage *s, i
             __builtin_prefetch(from + piece * step + each, 0, 2);
 }
 
-/* All tiles of a panel of the other factor, with the packed lines of a stage. */
+/* All tiles of a panel of the other operand, with the packed lines of a stage. */
 static void GG_NAME(gg_matmul_panel)(const gg_matmul *m, const gg_stage *s, int64_t panel,
                                      const gg_real *buffer, gg_real *space) {
     const gg_factor *f = &m->own;
@@ -176,7 +176,7 @@ static void GG_NAME(gg_matmul_panel)(const gg_matmul *m, const gg_stage *s, int6
     }
 }
 
-/* A part of what threads do together. */
+/* A part of the work that threads share. */
 static void GG_NAME(gg_matmul_part)(void *at, int64_t which) {
     gg_matmul *m = at;
     int64_t each = m->packs + m->panels, number = which / each, part = which % each;

@@ -1,9 +1,9 @@
-/* The innermost part of matrix products: tiles of the result that stay in registers, and panels of
-   packed factors that they read in one piece.
+/* The innermost part of matrix products: tiles of the result that stay in registers, and panels
+   of packed operands that they read contiguously.
 
-   A tile is up to GG_TILE_ROWS rows by one or two vectors of columns. Each of its elements is summed
-   over k in order, by multiplications that are contracted with additions where the processor can,
-   whatever the tile's size: how a product is divided does not change its bits. */
+   A tile is up to GG_TILE_ROWS rows by one or two vectors of columns. Each of its elements is
+   summed over k in order, by multiplications that are contracted with additions if the processor
+   can, whatever the tile's size: the division of a product does not change its bits. */
 
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT ON
@@ -18,11 +18,11 @@
 #define GG_TILE_ROWS (GG_REGISTERS == 32 ? 14 : 6)
 #define GG_TILE_VECTORS 2
 
-/* What is done to a sum that is whole, in this order. */
+/* The epilogue of a complete sum, in this order. */
 enum { GG_ADD_BIAS = 1, GG_ADD_ADDEND = 2, GG_RELU = 4 };
 
-/* Turns a square of as many vectors as each has lanes: at each step lanes go by one bit of their
-   index to the vector whose index has that bit. */
+/* Transposes a square of as many vectors as each has lanes: at each step lanes move by one bit of
+   their index to the vector whose index has that bit. */
 #define GG_LOW_LANE(lanes, j, bit) ((j) & (bit) ? (lanes) + (j) - (bit) : (j))
 #define GG_HIGH_LANE(lanes, j, bit) ((j) & (bit) ? (lanes) + (j) : (j) + (bit))
 #define GG_EACH_OF_2(f, lanes, j, bit) f(lanes, j, bit), f(lanes, (j) + 1, bit)
@@ -68,11 +68,11 @@ GG_TURN(f64, 2)
 
 #define GG_TILE_COLUMNS (GG_TILE_VECTORS * GG_REAL_LANES)
 
-/* Where a tile's results go, and what is done to them. */
+/* The target of a tile's results, and their epilogue. */
 typedef struct {
     gg_real *c;
     int64_t c_row;
-    int64_t adds; /* to what is there: not the first part of k */
+    int64_t adds; /* to the present values: not the first part of k */
     int64_t ends; /* of GG_ADD_BIAS and so on, for the last part of k */
     const gg_real *bias;
     const gg_real *addend;
@@ -119,7 +119,7 @@ GG_ALWAYS void GG_NAME(gg_tile)(const int rows, const int vectors, int64_t depth
 typedef void (*GG_NAME(gg_tile_function))(int64_t, const gg_real *, int64_t, const gg_real *,
                                           int64_t, const GG_NAME(gg_tile_end) *);
 
-/* Separate functions, so that they have all registers. */
+/* Separate functions, so that each has all registers. */
 #define GG_TILE_OF(rows, vectors)                                                                  \
     static __attribute__((noinline)) void GG_NAME(gg_tile_##rows##_##vectors)(                     \
         int64_t depth, const gg_real *a, int64_t a_step, const gg_real *b, int64_t b_step,         \
@@ -173,7 +173,7 @@ static void GG_NAME(gg_part_of_tile)(int64_t rows, int64_t columns, int64_t dept
         memcpy(end->c + r * end->c_row, rest[0] + r * width, columns * sizeof(gg_real));
 }
 
-/* One tile of so many rows and columns; both panels have as many as its function computes. */
+/* One tile of these rows and columns; both panels have the widths that its function computes. */
 GG_ALWAYS void GG_NAME(gg_run_tile)(int64_t rows, int64_t columns, int64_t depth, const gg_real *a,
                                     int64_t a_step, const gg_real *b, int64_t b_step,
                                     const GG_NAME(gg_tile_end) * end) {
@@ -184,8 +184,8 @@ GG_ALWAYS void GG_NAME(gg_run_tile)(int64_t rows, int64_t columns, int64_t depth
                                                                      end);
 }
 
-/* -- panels: `lines` of a factor, rows of a or columns of b, as `width` numbers for each of `depth` k.
-   What of the width is no line is zero. */
+/* -- panels: `lines` of an operand, rows of a or columns of b, as `width` numbers for each of
+   `depth` k. The rest of the width is zero. */
 
 static void GG_NAME(gg_pack_slowly)(gg_real *to, int64_t width, const gg_real *from,
                                     int64_t line_step, int64_t k_step, int64_t lines,
@@ -195,15 +195,15 @@ static void GG_NAME(gg_pack_slowly)(gg_real *to, int64_t width, const gg_real *f
             to[k * width + line] = line < lines ? from[line * line_step + k * k_step] : 0;
 }
 
-/* Of lines side by side. */
+/* For lines side by side. */
 GG_ALWAYS void GG_NAME(gg_pack_rows)(gg_real *to, const int width, const gg_real *from,
                                      int64_t k_step, int64_t depth) {
     for (int64_t k = 0; k < depth; k++)
         memcpy(to + k * width, from + k * k_step, width * sizeof(gg_real));
 }
 
-/* Of lines that are contiguous along k: squares are turned in registers. Vectors that reach over
-   what they belong to are written before that. */
+/* For lines that are contiguous along k: squares are transposed in registers. Vectors that extend
+   beyond their target are written first. */
 GG_ALWAYS void GG_NAME(gg_pack_turned)(gg_real *to, const int width, const gg_real *from,
                                        int64_t line_step, int64_t depth) {
     const int lanes = GG_REAL_LANES;

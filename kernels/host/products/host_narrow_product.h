@@ -1,6 +1,6 @@
 /* The product of host_product.h for a matrix of so few columns that they would leave most of a
-   vector empty: vectors lie along the lines instead. Of a few lines and one or two columns there is
-   a vector of sums each, whose elements are added up at the end.
+   vector empty: vectors lie along the lines instead. For a few lines and one or two columns there
+   is a vector of sums each, whose elements are added up at the end.
 
    The matrix is transposed: column after column. Lines are whole vectors, number after number. */
 
@@ -10,7 +10,7 @@
 #define GG_DOT_COLUMNS 2
 #define GG_DOT_OUTPUTS 4
 
-/* Up to how many columns, of so many elements a vector. */
+/* The maximum number of columns, by the elements of a vector. */
 static int64_t gg_dot_most(int64_t lanes) { return gg_min(lanes / 4, GG_DOT_OUTPUTS); }
 #endif
 
@@ -23,7 +23,7 @@ GG_ALWAYS gg_real GG_NAME(gg_dot_sum)(GG_NAME(gg_vector) x) {
     return each[0];
 }
 
-/* All lines by so many columns of the matrix from column `first` on. */
+/* All lines by `columns` of the matrix from column `first` on. */
 GG_ALWAYS void GG_NAME(gg_dot_tiles)(const int columns, const GG_NAME(gg_lines_by_matrix) * m,
                                      int64_t segments, int64_t first) {
     for (int64_t start = 0; start < m->places; start += GG_DOT_PLACES) {
@@ -57,7 +57,7 @@ GG_ALWAYS void GG_NAME(gg_dot_tiles)(const int columns, const GG_NAME(gg_lines_b
     }
 }
 
-/* Separate functions, so that they have all registers. */
+/* Separate functions, so that each has all registers. */
 #define GG_DOT_TILES(columns)                                                                      \
     static __attribute__((noinline)) void GG_NAME(gg_dot_tiles_##columns)(                         \
         const GG_NAME(gg_lines_by_matrix) * m, int64_t segments, int64_t first) {                  \

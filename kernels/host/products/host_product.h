@@ -1,16 +1,16 @@
-/* Products of lines of numbers, which need not be in one piece in memory, with a matrix: each
-   line's numbers times the rows of the matrix, summed up. A tile, so many lines by so many vectors
+/* Products of lines of numbers, which need not be contiguous in memory, with a matrix: each
+   line's numbers times the rows of the matrix, summed up. A tile, some lines by some vectors
    of the matrix's columns, stays in registers.
 
    The matrix is packed: blocks of columns, as many as a tile has, filled up with zeros, each with
-   all rows. Products are contracted with sums where the processor can; sums are of GG_CONV_BYTES of
-   the matrix at most, added up in order. A complete result may get a bias by column, and Relu or
-   Relu6, before it leaves the registers.
+   all rows. Products are contracted with sums if the processor can; sums are over at most
+   GG_CONV_BYTES of the matrix, added up in order. A complete result may get a bias by column, and
+   Relu or Relu6, before it leaves the registers.
 
-   A line consists of stripes, a stripe of cells: what it meets of images with padding. Lines that
-   meet padding in the same stripes and cells have one box, which leaves these out; a tile is
-   computed over the smallest box that has all of its lines'. What is left out are products of
-   zeros, so that no bit depends on it. */
+   A line consists of stripes, a stripe of cells: the numbers of a window, including padding.
+   Lines with padding in the same stripes and cells have one box, which leaves these out; a tile
+   is computed over the smallest box that contains those of all its lines. Only products of zeros
+   are left out, so that no bit depends on it. */
 
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT ON
@@ -25,8 +25,8 @@
 #define GG_CONV_BYTES 131072 /* of the matrix at a time: part of a second cache */
 #define GG_CONV_VECTORS (GG_REGISTERS == 32 ? 4 : 2)
 
-/* Places of a tile of so many vectors: sums, one row of the matrix and one number fit the vector
-   registers, and the places' addresses the others. */
+/* The places of a tile, by its number of vectors: sums, one row of the matrix and one number fit
+   the vector registers, and the places' addresses the others. */
 #define GG_CONV_SUMS (GG_REGISTERS == 32 ? 24 : 12)
 #define GG_CONV_MOST_PLACES 10
 #define GG_CONV_PLACES(vectors)                                                                    \
@@ -35,24 +35,25 @@
 
 enum { GG_UNCUT, GG_CUT, GG_CUT_AT_6 }; /* not, as Relu, as Relu6 */
 
-/* So many numbers of a line, from an offset on, and the rows of the matrix that they meet. */
+/* Some numbers of a line, from an offset on, and the rows of the matrix that they are multiplied
+   by. */
 typedef struct {
     int64_t offset, row, count;
 } gg_segment;
 
-/* Where the cells of a stripe begin, in lines and in rows; `y` is what boxes call it. */
+/* The starts of a stripe's cells, in lines and in rows; `y` is its coordinate in boxes. */
 typedef struct {
     int64_t offset, row, y;
 } gg_stripe;
 
-/* The stripes and cells that lines need: of `places` from the one `from` on. */
+/* The stripes and cells that lines need: for `places` from the one `from` on. */
 typedef struct {
     int64_t from, first_y, last_y, first_x, last_x; /* last: the one after it */
 } gg_box;
 
 static int64_t gg_conv_blocks(int64_t vectors) { return gg_ceil(vectors, GG_CONV_VECTORS); }
 
-/* Adds what a segment has of the rows from `low` to `high`, or makes the last one longer. */
+/* Adds the part of a segment in the rows from `low` to `high`, or makes the last one longer. */
 static int64_t gg_conv_add(gg_segment *all, int64_t have, int64_t step, gg_segment one,
                            int64_t low, int64_t high) {
     int64_t first = gg_max(one.row, low), last = gg_min(one.row + one.count, high);
@@ -68,7 +69,7 @@ static int64_t gg_conv_add(gg_segment *all, int64_t have, int64_t step, gg_segme
     return have + 1;
 }
 
-/* The smallest box that has both. */
+/* The smallest box that contains both. */
 static gg_box gg_box_of_both(gg_box a, const gg_box *b) {
     a.first_y = gg_min(a.first_y, b->first_y), a.last_y = gg_max(a.last_y, b->last_y);
     a.first_x = gg_min(a.first_x, b->first_x), a.last_x = gg_max(a.last_x, b->last_x);
@@ -83,7 +84,7 @@ static int gg_is_same_box(const gg_box *a, const gg_box *b) {
 
 typedef struct {
     const gg_real *from;
-    const int64_t *from_at; /* of each place, where its line begins */
+    const int64_t *from_at; /* for each place, the start of its line */
     gg_real *to;
     const int64_t *to_at;
     int64_t places, outputs;
@@ -96,12 +97,13 @@ typedef struct {
     int is_apart; /* whether a tile is of one box */
     gg_segment *segments; /* room for those of all stripes and cells */
     const gg_real *matrix; /* blocks of columns, each with all rows */
-    int64_t rows, first_row, depth; /* of the packed matrix; those that lines begin with and meet */
+    int64_t rows, first_row, depth; /* of the packed matrix; those of lines */
     const gg_real *bias;            /* of each output, or none */
     int64_t cut;
 } GG_NAME(gg_lines_by_matrix);
 
-/* The rows of the matrix from `low` to `high`, which meet the stripes from `stripe` to `end`. */
+/* The rows of the matrix from `low` to `high`, which belong to the stripes from `stripe` to
+   `end`. */
 typedef struct {
     const gg_segment *segments;
     int64_t count, step, low, high, stripe, end;
@@ -147,8 +149,8 @@ GG_ALWAYS GG_NAME(gg_vector) GG_NAME(gg_cuts)(GG_NAME(gg_vector) x, GG_NAME(gg_v
     return (GG_NAME(gg_vector))(((GG_NAME(gg_mask))x & ~above) | ((GG_NAME(gg_mask))six & above));
 }
 
-/* One tile: to[place][column] = or += the sum of line[place][k] * matrix[k][column], which is whole
-   where there is a bias. */
+/* One tile: to[place][column] = or += the sum of line[place][k] * matrix[k][column], which is
+   complete if there is a bias. */
 GG_ALWAYS void GG_NAME(gg_conv_tile)(const int vectors, const int places,
                                      const GG_NAME(gg_conv_piece) * piece,
                                      const gg_real *from, const int64_t *from_at, gg_real *to,
@@ -190,7 +192,7 @@ GG_ALWAYS void GG_NAME(gg_conv_tile)(const int vectors, const int places,
     }
 }
 
-/* Separate functions, so that they have all registers. */
+/* Separate functions, so that each has all registers. */
 #define GG_CONV_TILE(vectors)                                                                      \
     static __attribute__((noinline)) void GG_NAME(gg_conv_tile_##vectors)(                         \
         const GG_NAME(gg_conv_piece) * piece, const gg_real *from, const int64_t *from_at,         \
@@ -296,7 +298,7 @@ static void GG_NAME(gg_conv_multiply)(const GG_NAME(gg_lines_by_matrix) * m) {
     }
 }
 
-/* Writes a row of a packed matrix of so many `rows`: `outputs` numbers that are `step` apart. */
+/* Writes a row of a packed matrix of `rows` rows: `outputs` numbers that are `step` apart. */
 static void GG_NAME(gg_conv_pack_row)(int64_t outputs, gg_real *packed, int64_t rows, int64_t row,
                                       const gg_real *from, int64_t step) {
     int64_t vectors = gg_ceil(outputs, GG_REAL_LANES), blocks = gg_conv_blocks(vectors), before = 0;

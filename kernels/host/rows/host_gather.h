@@ -5,8 +5,8 @@
 #ifndef GG_GATHER
 #define GG_GATHER
 
-#define GG_GATHER_BYTES 32768 /* that a part writes, about */
-#define GG_AHEAD 8            /* rows that are asked of memory before they are read */
+#define GG_GATHER_BYTES 32768 /* bytes written by a part, about */
+#define GG_AHEAD 8            /* rows that are prefetched before they are read */
 
 /* params [batches, outer, size, row], indices [batches, each], out [batches, outer, each, row] */
 typedef struct {
@@ -47,7 +47,7 @@ void GG_NAME(gg_gather_plan)(gg_source *source) {
 #define GG_GATHER_ITEMS(type)                                                                      \
     for (int64_t i = 0; i < count; i++) ((type *)to)[i] = ((const type *)from)[rows[i]]
 
-/* So many rows of one matrix. */
+/* Gathers rows of one matrix. */
 static void gg_gather_rows(const char *from, char *to, const int64_t *rows, int64_t count,
                            int64_t row) {
     switch (row) {
@@ -68,7 +68,7 @@ static void gg_gather_part(void *block, int64_t which) {
     const gg_gathering *g = block;
     const int64_t size = gg_size_of(&g->places), end = gg_min(g->total, (which + 1) * g->rows_each);
     for (int64_t row = which * g->rows_each, last; row < end; row = last) {
-        const int64_t matrix = row / g->each; /* of those that batches and `outer` number */
+        const int64_t matrix = row / g->each; /* among those that batches and `outer` number */
         last = gg_min(end, (matrix + 1) * g->each);
         const int64_t *rows = g->rows + matrix / g->outer * g->each + row % g->each;
         gg_gather_rows(g->from + matrix * size * g->row, g->to + row * g->row, rows, last - row,

@@ -1,8 +1,8 @@
 /* An optimizer's update of some rows of a variable and its slots.
 
-   Macros: GG_VARIABLES, how many arrays are changed; GG_SCALARS(X), X(name, type, array) for each
-   number; GG_UPDATE, statements that change v0, v1, ... (an element of each array) by g (the
-   gradient's) and the numbers. The updates of a row are made in order, as by NumPy. */
+   Macros: GG_VARIABLES, the number of updated arrays; GG_SCALARS(X), X(name, type, array) for
+   each number; GG_UPDATE, statements that update v0, v1, ... (an element of each array) with g
+   (the gradient's) and the numbers. The updates of a row are made in order, as by NumPy. */
 
 #include "host_math.h"
 #include "host_rows.h"
@@ -13,8 +13,8 @@ typedef gg_real U;
 #define ELEMENT_LOAD(x) (x)
 #define ELEMENT_STORE(x) (x)
 
-/* Parameters: of the indices, then the width of a row, and which arrays the gradient and the
-   indices are. */
+/* Parameters: those of the indices, the width of a row, and the numbers of the arrays of the
+   gradient and the indices. */
 typedef struct {
     gg_source *source;
     gg_places places;

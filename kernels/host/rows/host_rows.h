@@ -1,9 +1,10 @@
-/* What functions over rows of matrices share: the numbers of rows, and how work is divided.
+/* The common part of functions over rows of matrices: the numbers of rows, and the division of
+   work.
 
-   An index names a row by coordinates. Parameters describe the indices first, by GG_PLACES numbers:
-   how many there are, whether they are int64 (or int32), how many coordinates each has, whether
-   negative ones are dropped, the sizes. All are checked before anything is written; an index
-   outside ends the function with GG_FAILED, and the NumPy kernel raises the error. */
+   An index names a row by coordinates. Parameters describe the indices first, by GG_PLACES
+   numbers: their number, whether they are int64 (or int32), the number of coordinates of each,
+   whether negative ones are dropped, the sizes. All are checked before anything is written; an
+   index out of range ends the function with GG_FAILED, and the NumPy kernel raises the error. */
 
 #ifndef GG_ROWS
 #define GG_ROWS
@@ -35,7 +36,7 @@ GG_ALWAYS int gg_single_numbers(const int wide, const gg_places *p, const void *
     return !outside;
 }
 
-/* The number of each row; of a dropped one a negative number. Whether all are inside. */
+/* The number of each row, negative for a dropped one. Returns whether all are in range. */
 static __attribute__((unused)) int gg_row_numbers(const gg_places *p, const void *at,
                                                   int64_t *rows) {
     if (p->depth == 1)
@@ -53,12 +54,12 @@ static __attribute__((unused)) int gg_row_numbers(const gg_places *p, const void
     return !outside;
 }
 
-/* Into how many ranges rows are cut that are changed: each part looks at all numbers. */
+/* The number of ranges of rows to update: each part reads all numbers. */
 static __attribute__((unused)) int64_t gg_row_parts(int64_t rows, int64_t row_bytes) {
     return gg_max(1, gg_min(gg_min(rows, row_bytes / 64), GG_MOST_PARTS));
 }
 
-/* Nanoseconds that it takes to read and write so many rows, which lie anywhere. */
+/* Nanoseconds to read and write a number of rows at random addresses. */
 static __attribute__((unused)) double gg_row_work(double count, double row_bytes) {
     return count * (4 + row_bytes * 0.15);
 }

@@ -1,6 +1,6 @@
-/* Rows that are changed by others, one after the other: sums, products and extremes by row.
+/* Rows that are updated by others, one after the other: sums, products and extremes by row.
 
-   Parts are ranges of the rows that are changed, so that the changes of a row are made in order. */
+   Parts are ranges of the updated rows, so that the updates of a row are made in order. */
 
 #include "host_rows.h"
 
@@ -8,13 +8,13 @@
 #define GG_SCATTER
 
 enum { GG_ADD, GG_SUB, GG_MUL, GG_MIN, GG_MAX };
-enum { GG_IN_PLACE, GG_OF_TENSOR, GG_OF_NUMBER }; /* what rows are before */
+enum { GG_IN_PLACE, GG_OF_TENSOR, GG_OF_NUMBER }; /* the initial values of rows */
 
 typedef struct {
     gg_places places;
     int64_t rows, width, rule, start, parts;
-    int64_t out, indices, updates, tensor; /* which arrays these are */
-    int64_t number;                        /* the bits of what all elements are before */
+    int64_t out, indices, updates, tensor; /* the numbers of these arrays */
+    int64_t number;                        /* the bits of the initial value of all elements */
 } gg_scattering;
 
 static gg_scattering gg_scattering_of(gg_source *source) {

@@ -1,12 +1,12 @@
 /* Rows by segments whose numbers ascend: those of a matrix, or those at indices in it.
 
-   Parameters: how many rows there are; whether their segments' numbers are int64; a row's width; how
-   many segments; the rule; what a segment without rows has; what totals are divided by; rows of the
-   matrix; whether there are indices, and are int64; whether an array for a count follows.
+   Parameters: the number of rows; whether their segments' numbers are int64; a row's width; the
+   number of segments; the rule; the value of a segment without rows; the divisor of totals; rows
+   of the matrix; whether there are indices, and are int64; whether an array for a count follows.
    Arrays: matrix, perhaps indices, numbers, out, perhaps the count.
 
-   Parts are ranges of segments. Numbers that fall, or are outside, end it with GG_FAILED, before
-   anything is written. */
+   Parts are ranges of segments. Numbers that descend, or are out of range, end it with GG_FAILED,
+   before anything is written. */
 
 #include "host_rows.h"
 
@@ -84,7 +84,7 @@ GG_ALWAYS void GG_NAME(gg_segment_rows)(const int rule, const gg_segments *s, in
         for (; row < s->count && gg_index(s->ids, s->wide, row) == segment; row++) {
             int64_t place = row;
             if (s->indexed) place = gg_index(s->indices, s->wide_index, row);
-            if ((uint64_t)place >= (uint64_t)s->rows) continue; /* another run changed it meanwhile */
+            if ((uint64_t)place >= (uint64_t)s->rows) continue; /* changed by another run */
             const gg_real *from = data + place * width;
             if (row == start) memcpy(to, from, (size_t)width * sizeof *to);
             else

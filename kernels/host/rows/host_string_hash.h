@@ -1,9 +1,9 @@
-/* Hashes of strings, in buckets: MurmurHash64A, FarmHash's Fingerprint64 and SipHash-2-4, as
-   gpugraph/ops/strings/hash_algorithms.py has them.
+/* Hashes of strings, in buckets: MurmurHash64A, FarmHash's Fingerprint64 and SipHash-2-4, as in
+   gpugraph/ops/strings/hash_algorithms.py.
 
-   Parameters: how many strings, how many bytes they have, how many buckets (0: the hash itself is
-   given), two words of a key. Arrays: the strings' bytes, one after the other, and one more; where
-   each ends (int64); the buckets (int64). Bytes are read as on little-endian processors. */
+   Parameters: the number of strings, their bytes, the number of buckets (0: return the hash
+   itself), two words of a key. Arrays: the strings' bytes, one after the other, and one more; the
+   end of each (int64); the buckets (int64). Bytes are read as on little-endian processors. */
 
 #include "host_rows.h"
 

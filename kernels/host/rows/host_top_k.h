@@ -1,10 +1,10 @@
-/* The largest elements of rows, the largest first; of equal ones the first comes first, and NaN is the
-   largest. Few are kept in order while a row is read; many are sorted by radix. And whether one
-   element is among the largest. */
+/* The largest elements of rows, the largest first; of equal ones the first comes first, and NaN
+   is the largest. A few are kept in order while a row is read; many are sorted by radix. Also
+   whether one element is among the largest. */
 
 #include "host_rows.h"
 
-/* Parameters: how many rows, their size, how many elements of each. Arrays: x, values, indices. */
+/* Parameters: the number of rows, their size, the elements of each. Arrays: x, values, indices. */
 
 #ifndef GG_TOP_K
 #define GG_TOP_K
@@ -12,11 +12,11 @@
 #define GG_MOST_KEPT 64 /* elements in order: each new one moves those after it */
 #define GG_DIGIT 8
 #define GG_DIGITS (1 << GG_DIGIT)
-#define GG_FIRST_BITS 14 /* of keys, by which those that can't be among the largest are left out */
-#define GG_FIRST_LEAST (1 << 12) /* elements for which that is worth it */
+#define GG_FIRST_BITS 14 /* bits of keys, for an early rejection of small elements */
+#define GG_FIRST_LEAST (1 << 12) /* minimum elements for which that is worth it */
 #endif
 
-#define GG_TOP_STRIDE 16 /* elements that are compared with the least of the chosen at once */
+#define GG_TOP_STRIDE 16 /* elements that are compared with the smallest of the chosen at once */
 
 /* A row's elements as they are sorted: a smaller key comes first. */
 typedef __typeof__(__builtin_choose_expr(sizeof(gg_real) == 8, (uint64_t)0, (uint32_t)0))
@@ -46,7 +46,7 @@ void GG_NAME(gg_top_k_plan)(gg_source *source) {
     source->scratch_bytes = gg_slots_bytes(source, GG_NAME(gg_sort_bytes)(size));
 }
 
-/* Whether x comes before y, which is in front of it. */
+/* Whether x comes before y, which is earlier in the row. */
 GG_ALWAYS int GG_NAME(gg_is_before)(gg_real x, gg_real y) { return x > y || (x != x && y == y); }
 
 static void GG_NAME(gg_top_of_row)(const gg_real *x, int64_t size, int64_t k, gg_real *values,
@@ -79,8 +79,8 @@ static void GG_NAME(gg_top_of_row)(const gg_real *x, int64_t size, int64_t k, gg
 
 /* -- many elements of a row */
 
-/* Keys ascend where elements descend; equal elements, as both zeros and all NaN, have one key. There
-   are no branches, as signs of numbers are not to be foreseen. */
+/* Keys ascend as elements descend; equal elements, as both zeros and all NaN, have one key. There
+   are no branches, as signs of numbers are unpredictable. */
 GG_ALWAYS GG_NAME(gg_key) GG_NAME(gg_key_of)(gg_real x) {
     const int last_bit = 8 * sizeof(gg_real) - 1;
     const GG_NAME(gg_key) below_sign = ~((GG_NAME(gg_key))1 << last_bit);
@@ -93,7 +93,8 @@ GG_ALWAYS GG_NAME(gg_key) GG_NAME(gg_key_of)(gg_real x) {
     return (bits ^ (if_positive & below_sign)) & if_number;
 }
 
-/* The elements of a row that may be among the k first, in the order of the row; how many. */
+/* The elements of a row that may be among the first k, in the order of the row; returns their
+   number. */
 static int64_t GG_NAME(gg_keyed_row)(const gg_real *x, int64_t size, int64_t k, int32_t *counts,
                                      GG_NAME(gg_keyed) *keyed) {
     const int shift = 8 * sizeof(gg_real) - GG_FIRST_BITS;
@@ -113,7 +114,7 @@ static int64_t GG_NAME(gg_keyed_row)(const gg_real *x, int64_t size, int64_t k, 
     return chosen;
 }
 
-/* Sorts by digits, the last first, each stably; those that are equal everywhere are left out.
+/* Sorts by digits, the last first, each stably; digits that are equal everywhere are skipped.
    Returns the one of both arrays that has the result. */
 static const GG_NAME(gg_keyed) *GG_NAME(gg_sorted)(GG_NAME(gg_keyed) *from, GG_NAME(gg_keyed) *to,
                                                    int64_t size) {
@@ -174,8 +175,9 @@ int GG_NAME(gg_top_k)(void *block) {
 
 /* -- whether an element is among the largest
 
-   Parameters: how many rows, their size, k, whether targets are int64 (or int32). Arrays: x, targets,
-   for each row whether fewer than k elements are larger than the target, and all are finite. */
+   Parameters: the number of rows, their size, k, whether targets are int64 (or int32). Arrays: x,
+   targets, for each row whether fewer than k elements are larger than the target, and all are
+   finite. */
 
 void GG_NAME(gg_in_top_k_plan)(gg_source *source) {
     const int64_t rows = source->parameters[0], size = source->parameters[1];

@@ -1,9 +1,9 @@
-/* The different elements of a vector of integers, in order of appearance, by a hash table. */
+/* The distinct elements of a vector of integers, in order of appearance, by a hash table. */
 
 #include "host_rows.h"
 
-/* Parameters: how many elements; whether they, and their places, are int64 (or int32); whether
-   counts are wanted. Arrays: x, y, places, perhaps counts, then how many there are. */
+/* Parameters: the number of elements; whether they, and their places, are int64 (or int32);
+   whether to count. Arrays: x, y, places, perhaps counts, then their number. */
 
 static int64_t gg_table_size(int64_t count) {
     int64_t size = 16;

@@ -1,16 +1,16 @@
-/* The coordinates of a tensor's elements that are not zero, in order. */
+/* The coordinates of a tensor's non-zero elements, in order. */
 
 #include "host_rows.h"
 
-/* Parameters: how many elements; how many axes; the bytes of a word; how many words an element has;
-   the kind of words: 1 where -0 is zero, 2 where all are 0 or 1; how many coordinates there is room
-   for; the sizes. Arrays: x, coordinates, how many there are. */
+/* Parameters: the number of elements; of axes; the bytes of a word; the words of an element;
+   the kind of words: 1 where -0 is zero, 2 where all are 0 or 1; the room for coordinates;
+   the sizes. Arrays: x, coordinates, their number. */
 
 #define GG_WHERE_AXES 8
 #define GG_FLOATS 1
 #define GG_TRUTHS 2
 #define GG_WHERE_AT_ONCE 64
-#define GG_WHERE_MANY 12 /* of 64: all are written, one over the other, without branches */
+#define GG_WHERE_MANY 12 /* of 64: all are written, each over the last, without branches */
 
 void GG_NAME(gg_where_plan)(gg_source *source) {
     const int64_t *n = source->parameters;
@@ -22,7 +22,7 @@ void GG_NAME(gg_where_plan)(gg_source *source) {
     source->threads = 1;
 }
 
-/* A bit for each of 64 bytes that are not zero, eight at a time. */
+/* A bit for each of 64 bytes that is not zero, eight at a time. */
 static uint64_t gg_where_bytes(const uint8_t *x, int are_bits) {
     const uint64_t ones = 0x0101010101010101, places = 0x0102040810204080;
     uint64_t bits = 0, eight[8];
@@ -64,7 +64,7 @@ static uint64_t gg_where_bits(const void *x, int64_t first, int64_t count, int64
     }
 }
 
-/* A bit for each of up to 64 elements of which a word is not zero. */
+/* A bit for each of up to 64 elements with a non-zero word. */
 static uint64_t gg_where_elements(const int64_t *n, const void *x, int64_t first, int64_t count) {
     if (n[3] == 1) return gg_where_bits(x, first, count, n[2], n[4]);
     uint64_t bits = 0;

@@ -1,10 +1,10 @@
-/* CRC-32C by the processor's instruction, for the files that hold such checksums.
+/* CRC-32C by the processor's instruction, for files with such checksums.
 
    Without the instruction there is no gg_crc32c: NumPy is as fast as tables are.
 
    The instruction takes three cycles and a new one begins in each, so three parts of a block are
-   done at the same time. A part is moved past the next one by a table: what its state becomes after
-   so many zero bytes. */
+   computed at the same time. A part is moved past the next one by a table: the state after
+   that many zero bytes. */
 
 #if defined(__SSE4_2__) && defined(__x86_64__)
 #define GG_CRC_WORD(crc, word) ((uint32_t)__builtin_ia32_crc32di((crc), (word)))
@@ -41,7 +41,7 @@ static uint64_t gg_crc_load(const uint8_t *bytes) {
     return word;
 }
 
-/* The checksum of bytes that follow those of which `crc` is the checksum. */
+/* The checksum of bytes that follow those with the checksum `crc`. */
 uint32_t gg_crc32c(const uint8_t *bytes, int64_t size, uint32_t crc) {
     uint32_t first = ~crc;
     for (; size >= 3 * GG_CRC_PART; bytes += 3 * GG_CRC_PART, size -= 3 * GG_CRC_PART) {

@@ -1,8 +1,9 @@
-/* Loops: all that an iteration does, in order, by one call (gpugraph/devices/native/iterations.py).
+/* Loops: all instructions of an iteration, in order, by one call
+   (gpugraph/devices/native/iterations.py).
 
-   Each instruction calls a kernel, sets a bool, or goes elsewhere where one is true or false. What
-   has no native code is left to Python, which does it and calls again: so is a kernel that refuses
-   its input, and an access to a container that needs more than the common case. */
+   Each instruction calls a kernel, sets a bool, or jumps if one is true or false. Instructions
+   without native code are left to Python, which does them and calls again; so are a kernel that
+   refuses its input, and an access to a container beyond the common case. */
 
 #include <string.h>
 
@@ -20,9 +21,9 @@ typedef struct {
 typedef struct {
     gg_entry entry;
     const gg_instruction *instructions;
-    int64_t next;           /* where it begins, and where it ended */
-    int64_t slice;          /* nanoseconds after which it comes back for Python's sake */
-    volatile int64_t *stop; /* it comes back where this is not 0 */
+    int64_t next;           /* the first instruction, and the last one at the end */
+    int64_t slice;          /* nanoseconds after which it returns to Python */
+    volatile int64_t *stop; /* it returns if this is not 0 */
 } gg_iterations;
 
 GG_BRIEF
@@ -82,17 +83,17 @@ failed:
 
 /* -- containers: a push, a pop, a read or a write of one element
 
-   `record` is that of the object behind the handle. Whatever is not the common case fails, and
+   `record` is that of the object behind the handle. Everything beyond the common case fails, and
    Python does it: another object, another kind of element, memory that is full or to be freed,
    bad indices. */
 
 typedef struct {
     gg_entry entry;
     void *const *handle;
-    const void *object; /* whose record it is; NULL until Python says so */
+    const void *object; /* the owner of the record; NULL until Python sets it */
     int64_t *record;
     char *value;
-    char *copy;           /* where a value that is written goes too; may be NULL */
+    char *copy;           /* a second target of a written value; may be NULL */
     const int32_t *index; /* of arrays */
     int64_t kind, bytes, copied;
 } gg_access;
@@ -140,7 +141,7 @@ int gg_take(void *at) {
     if (!gg_is_known(p)) return GG_FAILED;
     int64_t index = *p->index;
     char *states = (char *)(intptr_t)p->record[GG_STATES];
-    /* with the first or last one read an array may free its memory */
+    /* after a read of the first or last element an array may free its memory */
     if (index < 1 || index >= p->record[GG_SIZE] - 1 || !(states[index] & GG_HELD))
         return GG_FAILED;
     memcpy(p->value, gg_row(p, index), p->bytes);
@@ -148,7 +149,7 @@ int gg_take(void *at) {
     return GG_DONE;
 }
 
-/* The handle of an array's gradients, `kind`, which is at `value` since it was found. */
+/* Reads the handle of an array's gradients, `kind`, which is at `value` since it was found. */
 int gg_find(void *at) {
     gg_access *p = at;
     if (!p->object || *p->handle != p->object || p->record[GG_CLOSED]) return GG_FAILED;

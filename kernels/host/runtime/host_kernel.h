@@ -14,7 +14,7 @@ typedef void (*gg_parallel)(gg_part part, void *block, int64_t parts, int64_t th
 
 typedef struct {
     gg_entry entry;
-    gg_parallel parallel; /* of the runtime: runs all parts, on at most so many threads */
+    gg_parallel parallel; /* of the runtime: runs all parts, on at most this number of threads */
     int64_t threads;
     int64_t parts;
     int64_t rows;       /* product of all axes but the last */
@@ -22,20 +22,20 @@ typedef struct {
     int64_t rows_each;  /* rows of a part */
     int64_t inner_each; /* elements along the last axis of a part */
     int64_t across;     /* parts that a row is cut into */
-    int64_t failed;     /* whether an expression that may fail (integers divided by 0) did */
+    int64_t failed;     /* whether an expression that may fail (integers divided by 0) failed */
     volatile int64_t *stop; /* loops: end when it is not 0; may be null */
-    int64_t limit;          /* loops: at most so many iterations; negative: any number */
+    int64_t limit;          /* loops: the maximum number of iterations; negative: any number */
     int64_t count;          /* loops: iterations done */
-    int64_t fresh;          /* loops: whether it begins anew */
+    int64_t fresh;          /* loops: whether it starts from the beginning */
     const int64_t *sizes; /* of all axes */
     void **at;            /* inputs, outputs, then results of parts for each other */
 } gg_block;
 
-/* What an entry returns. */
+/* The status codes of an entry. */
 enum { GG_DONE = 0, GG_MORE = 1, GG_STOPPED = 2, GG_FAILED = 3 };
 
-/* No iteration of the loop that follows reads what another one writes. Within an iteration the order
-   stays, so an output may be in an input's memory, element for element. */
+/* No iteration of the following loop reads a value that another one writes. Within an iteration
+   the order stays, so an output may be in an input's memory, element for element. */
 #if defined(__clang__)
 #define GG_LOOP _Pragma("clang loop vectorize(assume_safety)")
 #elif defined(__GNUC__)
@@ -44,8 +44,8 @@ enum { GG_DONE = 0, GG_MORE = 1, GG_STOPPED = 2, GG_FAILED = 3 };
 #define GG_LOOP
 #endif
 
-/* Around functions that only arrange the work of others, or compute by vector types alone: a level
-   that compiles two to three times as fast, where compilers can change it. */
+/* For functions that only arrange the work of others, or compute by vector types alone: an
+   optimization level that compiles two to three times as fast, if the compiler can change it. */
 #if defined(__GNUC__) && !defined(__clang__)
 #define GG_BRIEF _Pragma("GCC push_options") _Pragma("GCC optimize(\"O1\")")
 #define GG_BRIEF_END _Pragma("GCC pop_options")
@@ -55,16 +55,16 @@ enum { GG_DONE = 0, GG_MORE = 1, GG_STOPPED = 2, GG_FAILED = 3 };
 #endif
 
 /* Reductions: element i of a block goes to lane i modulo GG_LANES, lanes are combined as a tree,
-   blocks as a tree. Each number takes part in about 16 + log2(n / 1024) + 6 operations at most,
+   blocks as a tree. Each number takes part in at most about 16 + log2(n / 1024) + 6 operations,
    and the order is the same for every instruction set. */
 #define GG_LANES 64
 #define GG_BLOCK 1024
-#define GG_SHORT 16 /* up to so many elements are combined one after the other */
+#define GG_SHORT 16 /* the number of elements that are combined one after the other */
 #define GG_DEPTH 56
 
 static inline int64_t gg_min(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* Nanoseconds of a clock that only goes forward. */
+/* Nanoseconds of a monotonic clock. */
 static __attribute__((unused)) int64_t gg_now(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);

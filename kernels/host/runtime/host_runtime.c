@@ -1,9 +1,9 @@
 /* The runtime of native kernels: threads, sequences of kernels, and calls from Python.
 
-   Threads are created when first needed and block all signals. After a job a thread looks for a while
-   whether there is another, then it sleeps: to wake one takes longer than many a product. One job runs
-   at a time; a caller that finds the threads busy does its job alone. A forked process starts without
-   threads. */
+   Threads are created when first needed and block all signals. After a job a thread spins for a
+   while in case there is another, then it sleeps: waking one takes longer than many a product.
+   One job runs at a time; a caller that finds the threads in use does its job alone. A forked
+   child starts without threads. */
 
 #include <pthread.h>
 #include <signal.h>
@@ -20,20 +20,20 @@ typedef struct {
     int64_t parts;
     _Atomic int64_t next;
     int64_t wanted;         /* threads that may still join */
-    _Atomic int64_t active; /* threads that are at it */
+    _Atomic int64_t active; /* threads that work on it */
 } gg_job;
 
 #define GG_MOST_THREADS 256
 
 static pthread_mutex_t gg_owner = PTHREAD_MUTEX_INITIALIZER; /* held by the caller whose job runs */
-static pthread_mutex_t gg_lock = PTHREAD_MUTEX_INITIALIZER;  /* of all that follows */
+static pthread_mutex_t gg_lock = PTHREAD_MUTEX_INITIALIZER;  /* guards everything below */
 static pthread_cond_t gg_work = PTHREAD_COND_INITIALIZER;
 static pthread_cond_t gg_idle = PTHREAD_COND_INITIALIZER;
 static gg_job *gg_current;
 static int64_t gg_threads;
 static _Atomic int64_t gg_posted; /* jobs so far that others may join */
 static int64_t gg_asked_for;      /* threads that may join the last of them */
-static int64_t gg_watching;       /* threads that look for the next one */
+static int64_t gg_watching;       /* threads that spin for the next one */
 
 #define GG_WATCH_NANOSECONDS 60000
 #define GG_SHORTEST_REST 10000000
@@ -45,9 +45,9 @@ static inline void gg_pause(void) {
 #endif
 }
 
-/* Whether, and until when, a thread looks for jobs before it sleeps. Where its core was taken from it,
-   others need that: a job would wait for its part. Then it does not look for a while, which is longer
-   each time, and short again after as many jobs as it likes. */
+/* Whether, and until when, a thread spins for jobs before it sleeps. If its core was preempted,
+   others need that core: a job would wait for its part. Then it does not spin for a while, which
+   is longer each time, and short again after as many jobs without preemption. */
 typedef struct {
     int64_t taken, rest, rests_until, jobs;
 } gg_watch;
@@ -72,7 +72,7 @@ static int gg_may_watch(gg_watch *watch) {
 #endif
 }
 
-/* Looks until there is another job than the last of those `seen`, or some time is over. */
+/* Spins until there is another job than the last of those `seen`, or the time is over. */
 static void gg_look_for_job(int64_t seen) {
     int64_t ends = gg_now() + GG_WATCH_NANOSECONDS;
     while (atomic_load_explicit(&gg_posted, memory_order_acquire) == seen && gg_now() < ends)
@@ -123,7 +123,7 @@ static void gg_after_fork(void) {
     gg_threads = gg_watching = 0;
 }
 
-/* Makes threads up to `wanted`, under the lock; how many there are then. */
+/* Creates threads up to `wanted`, under the lock; returns their number. */
 static int64_t gg_have_threads(int64_t wanted) {
     static int asked;
     if (gg_threads >= wanted || wanted > GG_MOST_THREADS) return gg_threads;
@@ -206,7 +206,7 @@ typedef struct {
     void *gemm, *gemv; /* of CBLAS, for the type of the elements */
     int64_t is_wide;   /* whether its integers have 64 bits */
     int64_t item;      /* bytes of an element: 4 or 8 */
-    int64_t kind;      /* what follows */
+    int64_t kind;      /* one of the kinds below */
     int64_t transposes_a, transposes_b;
     int64_t m, n, k, lda, ldb, ldc;
     int64_t count;            /* products */
@@ -224,7 +224,7 @@ static struct {
     void (*set)(int);
     pthread_mutex_t lock;
     int64_t users;
-    int before; /* the BLAS's number of threads before, to be restored; 0: nothing to restore */
+    int before; /* the BLAS's earlier number of threads, to be restored; 0: nothing to restore */
 } gg_blas = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* Users at the time of a fork are not in the new process; the number to restore is kept. */
@@ -255,14 +255,14 @@ void gg_blas_enter(void) {
 void gg_blas_leave(void) {
     if (!gg_blas.set) return;
     pthread_mutex_lock(&gg_blas.lock);
-    if (gg_blas.users && !--gg_blas.users) { /* who forked meanwhile is none in the new process */
+    if (gg_blas.users && !--gg_blas.users) { /* a child has no users from before */
         if (gg_blas.before != 1) gg_blas.set(gg_blas.before);
         gg_blas.before = 0;
     }
     pthread_mutex_unlock(&gg_blas.lock);
 }
 
-/* The number that the last user restores; 0 where there is no user. */
+/* The number that the last user restores; 0 without a user. */
 int gg_blas_before(void) {
     pthread_mutex_lock(&gg_blas.lock);
     int before = gg_blas.users ? gg_blas.before : 0;
@@ -323,7 +323,7 @@ int gg_multiply(void *at) {
 /* -- called from Python, by its stable ABI, whose functions are arguments rather than linked
 
    A call is a builtin function (PyCFunction_NewEx) without arguments; its `self` is a tuple that
-   starts with the block's address and holds all that must live. */
+   starts with the block's address and holds all objects that must live. */
 
 static void *(*gg_item)(void *tuple, ptrdiff_t index);
 static void *(*gg_address)(void *number);
@@ -345,7 +345,7 @@ static void *gg_call(void *self, void *nothing) {
     return gg_number((*(gg_entry *)block)(block));
 }
 
-/* The same while other threads run Python. */
+/* The same with the GIL released. */
 static void *gg_call_released(void *self, void *nothing) {
     (void)nothing;
     void *block = gg_address(gg_item(self, 0)), *state = gg_release();

@@ -1,9 +1,9 @@
-/* What C functions of single ops share (kernels/host_*.h; gpugraph/devices/native/handwritten_kernels.py binds
-   them).
+/* The common part of C functions of single ops (kernels/host_*.h;
+   gpugraph/devices/native/handwritten_kernels.py binds them).
 
    A file is compiled for float and for double: `gg_real` is the type, and GG_NAME(f) is f_f32 or
-   f_f64. Files of rows (host_rows.h) are compiled for int32_t, int64_t and bytes too: f_i32, f_i64,
-   f_u8. Of each function f there are two:
+   f_f64. Files of rows (host_rows.h) are compiled for int32_t, int64_t and bytes too: f_i32,
+   f_i64, f_u8. For each function f there are two:
 
        void f_plan(gg_source *)   from parameters and `threads`, their limit: sets the number of
                                   threads, and the sizes of `scratch` and arrays
@@ -24,9 +24,9 @@ typedef struct {
     const int64_t *parameters;
     void **at;                     /* inputs, then outputs */
     char *scratch;                 /* on a cache line; other functions use it between two runs */
-    int64_t scratch_bytes;         /* set by the plan, as all that follows */
+    int64_t scratch_bytes;         /* set by the plan, as everything below */
     int64_t nanoseconds;           /* an estimate of the work, on one core */
-    int64_t count[GG_MOST_ARRAYS]; /* how many elements the arrays have */
+    int64_t count[GG_MOST_ARRAYS]; /* the number of elements of each array */
 } gg_source;
 
 #define GG_LINE 64
@@ -41,9 +41,9 @@ static inline int64_t gg_ceil(int64_t a, int64_t b) { return (a + b - 1) / b; }
 /* Rounded down, b > 0. */
 static inline int64_t gg_floor(int64_t a, int64_t b) { return a / b - (a % b < 0); }
 
-#define GG_THREAD_NANOSECONDS 8000 /* of work that is worth another thread */
+#define GG_THREAD_NANOSECONDS 8000 /* work that is worth another thread */
 
-/* Sets the estimate, and so many threads as it is worth. */
+/* Sets the estimate, and the number of threads that it is worth. */
 static void gg_set_work(gg_source *source, double nanoseconds) {
     source->nanoseconds = nanoseconds < 1e18 ? (int64_t)nanoseconds : INT64_MAX / 8;
     source->threads = gg_min(source->threads, source->nanoseconds / GG_THREAD_NANOSECONDS);
@@ -51,13 +51,13 @@ static void gg_set_work(gg_source *source, double nanoseconds) {
 }
 
 /* -- scratch memory of a part: one of `threads` slots, each after a line that marks it as in use.
-   Its content is what another part left. */
+   Its initial content is another part's. */
 
 static inline int64_t gg_slots_bytes(const gg_source *source, int64_t bytes) {
     return source->threads * (GG_LINE + gg_lines(bytes));
 }
 
-/* All slots are free: what comes before a run's first part. */
+/* Frees all slots, before a run's first part. */
 static __attribute__((unused)) void gg_free_slots(gg_source *source, char *slots, int64_t bytes) {
     for (int64_t each = 0; each < source->threads; each++)
         atomic_store((_Atomic int *)(slots + each * (GG_LINE + gg_lines(bytes))), 0);
@@ -100,14 +100,14 @@ typedef int64_t gg_mask_f64 __attribute__((vector_size(GG_VECTOR), aligned(8), m
 
 #define GG_ALWAYS static inline __attribute__((always_inline, unused))
 
-/* Unrolls the loop that follows, which has a constant number of iterations. */
+/* Unrolls the following loop, which has a constant number of iterations. */
 #if defined(__clang__)
 #define GG_UNROLL _Pragma("clang loop unroll(full)")
 #else
 #define GG_UNROLL _Pragma("GCC unroll 16")
 #endif
 
-/* sum += x * row, in the one form that keeps all three where they are: compilers that choose among
+/* sum += x * row, in the one form that keeps all three in place: compilers that choose among
    the instruction's forms move vectors about, and then run out of registers. */
 #if defined(__x86_64__) && defined(__FMA__)
 #define GG_ADD_PRODUCT(sum, x, row)                                                                   \

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define GG_OUTSIDE 6
-#define GG_LINE 64 /* bytes of a line of the cache: each of the target is written at once */
+#define GG_LINE 64 /* bytes of a cache line: each line of the target is written at once */
 
 typedef struct {
     gg_entry entry;
@@ -15,7 +15,7 @@ typedef struct {
     int64_t each;  /* blocks of a part */
     int64_t count; /* blocks */
     int64_t item;  /* bytes of an element: 1, 2, 4, 8 or 16 */
-    int64_t kind;  /* what follows */
+    int64_t kind;  /* one of the kinds below */
     int64_t rows, columns;
     int64_t rows_each, columns_each;           /* of a block */
     int64_t from_row, from_column;             /* strides in bytes, here and below */
@@ -35,17 +35,17 @@ static void gg_copy_rows(const gg_move *p, const char *from, char *to, int64_t m
 
 typedef struct { uint64_t low, high; } gg_wide;
 
-/* `to` is `from` with its halves interleaved: so often as a side of a tile can be halved, and the
-   tile is transposed. Compilers make permutations of it. */
+/* `to` is `from` with its halves interleaved: after log2(side) of these the
+   tile is transposed. Compilers turn it into permutations. */
 #define GG_ZIP(to, from, half)                                                                     \
     for (int64_t each = 0; each < (half); each++) {                                                \
         to[2 * each] = from[each];                                                                 \
         to[2 * each + 1] = from[each + (half)];                                                    \
     }
 
-/* The functions for elements of so many bytes; tiles have `side` rows of 16 to 64 bytes. A tile is
-   copied through buffers, so that each line of the source is read once even if all of them share a
-   few lines of the cache. */
+/* The functions for elements of this size; tiles have `side` rows of 16 to 64 bytes. A tile is
+   copied through buffers, so that each line of the source is read once even if all of them map to
+   a few cache sets. */
 #define GG_MOVES(type, bytes, side)                                                                \
     static void gg_fill_##bytes(const gg_move *p, const char *from, char *to, int64_t m,           \
                                 int64_t n) {                                                       \

@@ -1,11 +1,11 @@
 /* Batch normalization of images, channels last or first, and its gradient.
 
-   Parameters: batch, pixels, channels, whether channels come last, whether it trains, how many
-   reserves there are, the bits of epsilon (a double). Images are rows of numbers: with channels
-   last, a row is a pixel and has each channel once; with channels first, a row is a plane and is of
-   one channel. Sums go block by block in the images' type, and over blocks in double. Mean and
-   variance of blocks are joined as by T. Chan, G. Golub and R. LeVeque, "Updating formulae and a
-   pairwise algorithm for computing sample variances", 1979: images are read once. */
+   Parameters: batch, pixels, channels, whether channels come last, whether it trains, the number
+   of reserves, the bits of epsilon (a double). Images are rows of numbers: with channels last, a
+   row is a pixel and has each channel once; with channels first, a row is a plane and has one
+   channel. Sums are computed block by block in the images' type, and over blocks in double. Mean
+   and variance of blocks are joined as by T. Chan, G. Golub and R. LeVeque, "Updating formulae
+   and a pairwise algorithm for computing sample variances", 1979: images are read once. */
 
 #ifndef GG_BATCH_NORM
 #define GG_BATCH_NORM
@@ -34,7 +34,7 @@ static gg_norm gg_norm_of(gg_source *source) {
     return norm;
 }
 
-/* What part `which` leaves (-1: all of them together): doubles by channel. */
+/* The results of part `which` (-1: of all of them together): doubles by channel. */
 static double *gg_norm_sums(const gg_norm *n, int64_t which) {
     return (double *)n->source->scratch + (which + 1) * GG_NORM_SUMS * n->channels;
 }
@@ -75,7 +75,7 @@ static void GG_NAME(gg_norm_block)(const gg_real *x, int64_t rows, int64_t chann
     }
 }
 
-/* An infinite mean stays so (of inf and a number), or becomes NaN (of inf and -inf). */
+/* An infinite mean stays infinite (of inf and a number), or becomes NaN (of inf and -inf). */
 GG_ALWAYS void GG_NAME(gg_norm_join)(double *mean, double *squares, double had, double more,
                                      double other_mean, double other_squares) {
     const double total = had + more, step = other_mean - *mean;
@@ -105,7 +105,7 @@ GG_ALWAYS gg_real GG_NAME(gg_lanes_sum)(GG_NAME(gg_vector) lanes) {
     return sum;
 }
 
-/* The sum of f of (a, b): a * b less what is shifted, or the sums themselves. */
+/* The sum of f of (a, b): a * b minus the shift, or the sums themselves. */
 GG_ALWAYS gg_real GG_NAME(gg_plane_sum)(const int kind, const gg_real *a, const gg_real *b,
                                         gg_real shift, int64_t count) {
     GG_NAME(gg_vector) total[4] = {{0}, {0}, {0}, {0}};

@@ -1,17 +1,19 @@
 /* Convolution of images (n, h, w, c) with a filter (kh, kw, c, outputs), and its two gradients.
 
-   All three are one product (host_product.h) of places, each with a line of numbers, and a matrix:
+   All three are one product (host_product.h) of places, each with a line of numbers, and a
+   matrix:
 
-       forward          place: of a window     line: what it sees of the images    matrix: filter
-       by the images    place: of the images   line: the windows that see it       filter, turned
-       by the filter    place: in the filter   line: what it meets in the images   gradient
+       forward          place: of a window     line: its elements in the images      matrix: filter
+       by the images    place: of the images   line: the windows that contain it     filter^T
+       by the filter    place: in the filter   line: its elements in the images      gradient
 
-   With few outputs it is that of host_narrow_product.h. Images are copied with their padding, a part
-   of them at a time, so that no place needs to check edges; without padding they are read in place.
-   Places that see padding in the same elements of the window are computed together, without these.
-   Where the filter or, by the filter, the gradient of the results is not finite, padding is
-   multiplied as by NumPy: 0 times infinity is no zero. By the images NumPy has no padding at all.
-   Parameters are those of host_windows.h; with a bias one more, how results are cut (Relu). */
+   With few outputs it is the product of host_narrow_product.h. Images are copied with their
+   padding, a part of them at a time, so that no place needs to check edges; without padding they
+   are read in place. Places whose windows have padding in the same elements are computed
+   together, without these. If the filter or, by the filter, the gradient of the results is not
+   finite, padding is multiplied as by NumPy: 0 times infinity is not zero. By the images NumPy
+   has no padding at all. Parameters are those of host_windows.h; with a bias, one more for the
+   activation (Relu). */
 
 #include "host_half.h"
 #include "host_windows.h"
@@ -23,8 +25,8 @@ GG_BRIEF
 #ifndef GG_CONVOLUTION
 #define GG_CONVOLUTION
 
-#define GG_CONV_PART 32e6 /* products of a part, at most, about */
-#define GG_CONV_LEAST 5e5 /* and at least */
+#define GG_CONV_PART 32e6 /* maximum products of a part, about */
+#define GG_CONV_LEAST 5e5 /* and minimum */
 #define GG_CONV_PARTS 8   /* of a thread, if they are large enough */
 typedef struct {
     gg_source *source;
@@ -33,13 +35,13 @@ typedef struct {
     int64_t depth;                     /* rows of the matrix */
     int64_t lanes, vectors;            /* vectors: of a row of the matrix */
     int64_t is_plain;                  /* whether the matrix is used as it is */
-    int64_t is_turned;                 /* whether there are so few outputs that lines are dotted */
+    int64_t is_turned;                 /* whether vectors lie along the lines (few outputs) */
     int64_t images_each, rows_each, row_parts, parts;
     const void *bias;      /* of each output, or none */
-    int64_t cut, to;       /* how results are cut, and which array has them */
-    int64_t packed, slots; /* where scratch has them */
-    int64_t segments, stripes, boxes, places, pad, slot_bytes; /* where a slot has them; its size */
-    _Atomic int is_infinite; /* whether the matrix is not finite: what padding does is seen */
+    int64_t cut, to;       /* the activation, and the array of results */
+    int64_t packed, slots; /* offsets in scratch */
+    int64_t segments, stripes, boxes, places, pad, slot_bytes; /* offsets in a slot; its size */
+    _Atomic int is_infinite; /* whether the matrix is not finite, so that padding matters */
     int has_padding;         /* whether all of it is multiplied */
 } gg_conv;
 
@@ -56,7 +58,7 @@ static gg_conv gg_conv_of(gg_source *source, int is_back, int64_t size) {
     return c;
 }
 
-/* Into how many parts, of some images or of some rows of one: many images have many places that see
+/* Divides into parts of some images or of some rows of one: many images have many places with
    the same padding. No bit of a result depends on its part. */
 static void gg_conv_cut(gg_conv *c) {
     double each = (double)gg_max(c->depth, 1) * gg_max(c->vectors * c->lanes, 1);
@@ -102,7 +104,7 @@ static void gg_conv_place(gg_conv *c, int64_t size) {
 
 #endif
 
-/* Whether all numbers are finite: the others are not 0 if they are multiplied by it. */
+/* Whether all numbers are finite: a product of 0 with any other number is not 0. */
 static int GG_NAME(gg_are_finite)(const gg_real *x, int64_t count) {
     GG_NAME(gg_vector) sum[4] = {{0}};
     gg_real rest = 0;
@@ -118,7 +120,7 @@ static int GG_NAME(gg_are_finite)(const gg_real *x, int64_t count) {
 
 /* -- padding */
 
-/* Rows and columns of an image that may lie outside, where there are zeros. */
+/* Rows and columns that may be outside of an image, where there are zeros. */
 static void GG_NAME(gg_conv_pad)(const gg_conv *c, const gg_real *image, int64_t low_y,
                                  int64_t rows, int64_t low_x, int64_t columns, gg_real *to) {
     int64_t row_size = columns * c->channels;
@@ -149,7 +151,7 @@ typedef struct {
     int64_t *from_at, *to_at;
 } GG_NAME(gg_conv_part);
 
-/* The source's places in memory, copied with padding if need be. */
+/* The source's places in memory, copied with padding if needed. */
 static void GG_NAME(gg_conv_find)(GG_NAME(gg_conv_part) * part, gg_real *pad) {
     const gg_conv *c = part->c;
     int64_t low_y = gg_conv_low(&c->y, part->first_row), low_x = gg_conv_low(&c->x, 0);
@@ -170,7 +172,7 @@ static void GG_NAME(gg_conv_find)(GG_NAME(gg_conv_part) * part, gg_real *pad) {
                              pad + each * rows * columns * c->channels);
 }
 
-/* What the results of a phase see: a stripe for each row of the window. */
+/* The elements of the window for the results of a phase: a stripe for each row. */
 static void GG_NAME(gg_conv_see)(const GG_NAME(gg_conv_part) * part, const gg_conv_taps *y,
                                  const gg_conv_taps *x, GG_NAME(gg_lines_by_matrix) * m) {
     int64_t channels = part->c->channels;
@@ -183,7 +185,7 @@ static void GG_NAME(gg_conv_see)(const GG_NAME(gg_conv_part) * part, const gg_co
     m->depth = y->count * x->count * channels;
 }
 
-/* Where results of a phase are that see the same elements of the window, and the part of the source
+/* Results of a phase with the same elements of the window inside, and the part of the source
    that they depend on: those of rows and columns from `t` and `u` to their ends. */
 static int64_t GG_NAME(gg_conv_places)(const GG_NAME(gg_conv_part) * part, const int64_t *phases,
                                        int64_t have, const int64_t *t, const int64_t *u) {
@@ -277,7 +279,7 @@ static void GG_NAME(gg_conv_pack_tap)(const gg_conv *c, const gg_real *filter, i
             GG_NAME(gg_conv_pack_row)(c->outputs, packed, c->depth, row, filter, across);
 }
 
-/* The filter's rows in the order in which phases need them, a part an element of the window. */
+/* The filter's rows in the order in which phases need them, one part per element of the window. */
 static void GG_NAME(gg_conv_pack_part)(void *at, int64_t which) {
     gg_conv *c = at;
     const gg_real *filter = c->source->at[!c->y.is_back];

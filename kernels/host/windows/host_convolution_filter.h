@@ -1,8 +1,8 @@
 /* The gradient of a convolution by its filter (see host_convolution.h).
 
-   The matrix is the gradient of the results, its rows the windows; lines go from window to window.
-   Rows of windows are divided into groups that fit in a cache; each leaves a sum, and these are
-   added up in order. */
+   The matrix is the gradient of the results, its rows the windows; lines go from window to
+   window. Rows of windows are divided into groups that fit in a cache; each group has a partial
+   sum, and these are added up in order. */
 
 #ifndef GG_CONVOLUTION_FILTER
 #define GG_CONVOLUTION_FILTER
@@ -10,19 +10,19 @@
 #define GG_CONV_SECOND_CACHE 786432 /* bytes of images and gradient in a group */
 #define GG_CONV_SUMMED 8192         /* elements of a part of the addition of groups */
 
-/* Into parts by rows of the filter and by groups of rows of windows. */
+/* Divides into parts by rows of the filter and by groups of rows of windows. */
 typedef struct {
     gg_conv c;
     int64_t low_y, low_x, height, width; /* of the images with padding */
     int64_t is_padded;
     int64_t lines;                     /* rows of windows of all images */
-    int64_t groups, lines_each;        /* groups of them: each leaves a sum */
-    int64_t filter_parts, filter_each; /* places in the filter of a part */
-    int64_t sums;                      /* where scratch has them */
+    int64_t groups, lines_each;        /* groups of them: each has a partial sum */
+    int64_t filter_parts, filter_each; /* places in the filter per part */
+    int64_t sums;                      /* offset in scratch */
     const char *from, *matrix;
 } gg_conv_filter;
 
-/* Places in parts of some tiles; groups that fit in the cache, but of some 256 windows at least,
+/* Places in parts of some tiles; groups that fit in the cache, but of at least some 256 windows,
    since each has a sum, and as few as are enough for 32 parts. */
 static void gg_conv_filter_cut(gg_conv_filter *f, int64_t size) {
     gg_conv *c = &f->c;
@@ -41,7 +41,7 @@ static void gg_conv_filter_cut(gg_conv_filter *f, int64_t size) {
     f->groups = gg_ceil(f->lines, f->lines_each);
 }
 
-/* The windows in which an element that is so far from their beginning is inside the images. */
+/* The windows in which the element at this distance from their beginning is inside the images. */
 static void gg_conv_inside(const gg_conv_axis *axis, int64_t offset, int64_t *first,
                            int64_t *last) {
     *first = gg_max(gg_min(gg_ceil(-offset, axis->stride), axis->result), 0);
@@ -59,7 +59,7 @@ static gg_conv_filter gg_conv_filter_of(gg_source *source, int64_t size) {
     f.is_padded = f.low_y < 0 || f.low_x < 0 || high_y >= c->y.source || high_x >= c->x.source;
     if (!f.is_padded) f.low_y = f.low_x = 0;
     int64_t tile = GG_CONV_PLACES(gg_min(gg_max(c->vectors, 1), GG_CONV_VECTORS));
-    c->has_padding = !f.is_padded || c->channels < tile; /* then there is nothing to be gained */
+    c->has_padding = !f.is_padded || c->channels < tile; /* otherwise nothing would be gained */
     f.height = f.is_padded ? high_y - f.low_y + 1 : c->y.source;
     f.width = f.is_padded ? high_x - f.low_x + 1 : c->x.source;
     gg_conv_filter_cut(&f, size);

@@ -2,7 +2,8 @@
 
    Forward and in the gradient by the images, products are summed in the order of the window's
    elements, each rounded, as in NumPy. In the gradient by the filter, groups of rows of windows
-   leave sums, which are added up in order. Parameters: as in host_windows.h, with one output. */
+   have partial sums, which are added up in order. Parameters: as in host_windows.h, with one
+   output. */
 
 #include "host_half.h"
 #include "host_windows.h"
@@ -21,7 +22,7 @@ typedef struct {
     int64_t slot_bytes;
 } gg_depthwise;
 
-/* The contribution of one element of the window to a result: where both factors are. */
+/* The contribution of one element of the window to a result: the offsets of both factors. */
 typedef struct {
     int64_t from, weight;
 } gg_depth_tap;
@@ -50,14 +51,14 @@ static void gg_depthwise_set_work(const gg_depthwise *d) {
     gg_set_work(d->source, products * (d->channels / 8.0 + 1));
 }
 
-/* Where result `at` sees the window's element `tap`; whether it is inside. */
+/* The position of the window's element `tap` for result `at`; whether it is inside. */
 static int gg_depth_sees(const gg_conv_axis *axis, int64_t at, int64_t tap, int64_t *position) {
     int sees = gg_conv_sees(axis, axis->is_back ? at : 0, tap, position);
     if (!axis->is_back) *position += at * axis->stride;
     return sees && *position >= 0 && *position < axis->source;
 }
 
-/* The elements that the result at (y, x) sees, by their distance from `base`. */
+/* The elements inside the window of the result at (y, x), by their distance from `base`. */
 static int64_t gg_depth_taps(const gg_depthwise *d, int64_t y, int64_t x, int64_t base,
                              gg_depth_tap *taps) {
     int64_t have = 0, row, column;
@@ -72,7 +73,7 @@ static int64_t gg_depth_taps(const gg_depthwise *d, int64_t y, int64_t x, int64_
     return have;
 }
 
-/* Whether the result sees all of a row's elements, as its neighbour does one step on. */
+/* Whether all of a row's elements are inside for the result, as for its neighbour one step on. */
 static int gg_depth_is_inner(const gg_conv_axis *axis, int64_t at) {
     if (axis->is_back && axis->stride > 1) return 0;
     return gg_conv_low(axis, at) >= 0 && gg_conv_high(axis, at) < axis->source;
@@ -156,7 +157,7 @@ int GG_NAME(gg_depthwise_back_input)(void *block) { return GG_NAME(gg_depth_run)
 
 /* -- the gradient by the filter */
 
-/* sums[channel] += of `count` places in a row, `step` channels' numbers apart in the images. */
+/* sums[channel] += over `count` places in a row, `step` channels' numbers apart in the images. */
 static void GG_NAME(gg_depth_sum)(const gg_real *from, int64_t step, const gg_real *given,
                                   int64_t count, int64_t channels, gg_real *sums) {
     int64_t c = 0;

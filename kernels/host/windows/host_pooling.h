@@ -1,10 +1,10 @@
-/* Pooling of images (n, h, w, c): the largest element of each window, the mean, their gradients.
+/* Pooling of images (n, h, w, c): the maximum of each window, the mean, their gradients.
 
-   Results are those of the NumPy kernels (gpugraph/ops/nn/pooling/pool_ops.py), but for the sign of zeros and
-   the bits of NaN: the largest element is the first that is greater than all before, and a NaN
-   makes the largest NaN and gets no gradient.
+   Results are those of the NumPy kernels (gpugraph/ops/nn/pooling/pool_ops.py), except for the
+   sign of zeros and the bits of NaN: the maximum is the first element that is greater than all
+   before, and a NaN makes the maximum NaN and gets no gradient.
 
-   Parameters: n, h, w, c, kh, kw, oh, ow, then stride and padding before, each of y and x. */
+   Parameters: n, h, w, c, kh, kw, oh, ow, then stride and padding before, each for y and x. */
 
 #include "host_half.h"
 GG_BRIEF
@@ -12,7 +12,7 @@ GG_BRIEF
 #ifndef GG_POOLING
 #define GG_POOLING
 
-#define GG_POOL_PART 65536   /* elements that a part looks at, about */
+#define GG_POOL_PART 65536   /* elements that a part reads, about */
 #define GG_POOL_CHANNELS 128 /* whose positions are kept at a time */
 
 typedef struct {
@@ -23,13 +23,13 @@ typedef struct {
     gg_source *source;
     int64_t images, channels;
     gg_pool_axis y, x;
-    int64_t is_tiled; /* whether each element is in one window, and all of them inside */
+    int64_t is_tiled; /* whether each element is in one window, and all windows are inside */
     int64_t by_windows, rows, rows_each, parts; /* rows: of all windows, or of all images */
 } gg_pool;
 
-/* One window: the element (first_y, first_x) inside the image, and how many there are. */
+/* One window: the element (first_y, first_x) inside the image, and the number of elements. */
 typedef struct {
-    int64_t from, to; /* where the first element and the window are, without the channel */
+    int64_t from, to; /* offsets of the first element and of the window, without the channel */
     int64_t i, j;     /* the number of its first element */
     int64_t rows, columns;
     int64_t y; /* the first element's row */
@@ -135,7 +135,7 @@ GG_ALWAYS GG_NAME(gg_vector) GG_NAME(gg_chosen)(GG_NAME(gg_mask) which, GG_NAME(
     return (GG_NAME(gg_vector))chosen;
 }
 
-/* The first `count` elements of a vector; the others are of no use. They are read beyond these, but
+/* The first `count` elements of a vector; the others are ignored. Reads go beyond these, but
    not beyond the array's end. */
 GG_ALWAYS GG_NAME(gg_vector) GG_NAME(gg_first)(const gg_real *from, int64_t count,
                                                const gg_real *end) {
@@ -155,17 +155,17 @@ GG_ALWAYS void GG_NAME(gg_put_first)(GG_NAME(gg_vector) x, int64_t count, gg_rea
     for (int64_t lane = 0; lane < count; lane++) to[lane] = first[lane];
 }
 
-/* The lowest number, at which a search for the largest starts. */
+/* The lowest number, the initial value of a search for the maximum. */
 #define GG_LOWEST (sizeof(gg_real) == 4 ? (gg_real)-__FLT_MAX__ : (gg_real)-__DBL_MAX__)
 
-/* One more element of a window. As in np.fmax a NaN is passed over. */
+/* One more element of a window. As in np.fmax a NaN is ignored. */
 GG_ALWAYS GG_NAME(gg_vector) GG_NAME(gg_pooled)(const int is_max, GG_NAME(gg_vector) best,
                                                 GG_NAME(gg_vector) x) {
     if (!is_max) return best + x;
     return GG_NAME(gg_chosen)(x > best, x, best);
 }
 
-/* So many vectors of channels of a window. */
+/* A number of vectors of channels of a window. */
 GG_ALWAYS void GG_NAME(gg_pool_vectors)(const int is_max, const int vectors, const gg_pool *p,
                                         const gg_window *w, const gg_real *from, gg_real *to) {
     gg_real start = is_max ? GG_LOWEST : 0, share = (gg_real)gg_window_share(w);
@@ -183,7 +183,7 @@ GG_ALWAYS void GG_NAME(gg_pool_vectors)(const int is_max, const int vectors, con
     }
 }
 
-/* The `count` channels that are left, fewer than a vector has. Which is largest is seldom foreseen,
+/* The remaining `count` channels, fewer than a vector has. Their maxima are unpredictable,
    so that a branch for each would be slow. */
 GG_ALWAYS void GG_NAME(gg_pool_rest)(const int is_max, int64_t count, const gg_pool *p,
                                      const gg_window *w, const gg_real *from, const gg_real *end,
@@ -211,7 +211,7 @@ GG_ALWAYS void GG_NAME(gg_pool_window)(const int is_max, const gg_pool *p, const
         GG_NAME(gg_pool_rest)(is_max, p->channels - c, p, w, from + c, end, to + c);
 }
 
-/* Windows of two by two elements that share none, side by side, of channels that fill vectors. */
+/* Disjoint windows of two by two elements, side by side, of channels that fill vectors. */
 GG_ALWAYS void GG_NAME(gg_pool_fours)(const int is_max, const gg_pool *p, const gg_real *from,
                                       gg_real *to) {
     int64_t channels = p->channels, row = p->x.size * channels;

@@ -1,14 +1,14 @@
 /* The gradients of pooling (see host_pooling.h).
 
    Contributions of windows to one element are added in the order of the window's elements, as in
-   NumPy: so windows are walked from the last to the first, but for those that share no element, which
-   go with memory. The work is divided into parts by rows of
-   the images; windows on the border of two parts are processed in both. */
+   NumPy: so windows are processed from the last to the first, except for disjoint ones, which go
+   in the order of memory. The work is divided into parts by rows of the images; windows on the
+   border of two parts are processed in both. */
 
-/* -- the gradient of the largest */
+/* -- the gradient of the maximum */
 
-/* Of some channels, the number (within the part that is inside) of each window's largest element:
-   the first until a larger one comes, also where it is NaN; -1 where nothing is inside. `place`
+/* For some channels, the number (within the part that is inside) of each window's maximum:
+   the first until a larger one comes, also if it is NaN; -1 if nothing is inside. `place`
    holds whole vectors. */
 static void GG_NAME(gg_find_places)(const GG_NAME(gg_pool_work) * work, int64_t from,
                                     const gg_window *w, int64_t channels, gg_real *place) {
@@ -33,7 +33,7 @@ static void GG_NAME(gg_find_places)(const GG_NAME(gg_pool_work) * work, int64_t 
     }
 }
 
-/* Gives the gradient to an element of the window, where it is the one. */
+/* Adds the gradient to an element of the window, if it is the maximum. */
 static void GG_NAME(gg_give_place)(int is_first, const gg_real *place, gg_real number,
                                    const gg_real *given, const gg_real *given_end,
                                    int64_t channels, gg_real *to) {
@@ -48,8 +48,8 @@ static void GG_NAME(gg_give_place)(int is_first, const gg_real *place, gg_real n
     }
 }
 
-/* Both at once for two by two elements that are in no other window, their rows `row` apart, of all
-   channels, which fill vectors. */
+/* Both at once for two by two elements that are in no other window, their rows `row` apart, for
+   all channels, which fill vectors. */
 static void GG_NAME(gg_max_back_four)(const gg_real *images, const gg_real *given, int64_t channels,
                                       int64_t row, gg_real *out) {
     int64_t at[4] = {0, channels, row, row + channels};
@@ -95,7 +95,7 @@ static void GG_NAME(gg_max_back_window)(const GG_NAME(gg_pool_work) * work, cons
     }
 }
 
-/* The windows that have some of the rows `first` to `last`, from the last on. */
+/* The windows with some of the rows `first` to `last`, in reverse order. */
 static void GG_NAME(gg_pool_back)(const GG_NAME(gg_pool_work) * work, int64_t image, int64_t first,
                                   int64_t last,
                                   void (*give)(const GG_NAME(gg_pool_work) *, const gg_window *,

@@ -9,7 +9,7 @@
 
 #define GG_WINDOW_PARAMETERS 15
 
-/* One dimension: where in the source the windows of the results are. */
+/* One dimension: the positions of the results' windows in the source. */
 typedef struct {
     int64_t source, result, window, stride, dilation, before;
     int64_t phases; /* the stride for the gradient by the images, whose source are windows; or 1 */
@@ -27,7 +27,7 @@ static gg_conv_axis gg_conv_axis_of(const int64_t *at, int is_x, int is_back) {
     return axis;
 }
 
-/* The first and the last position of the source that the results from `first` to `last` see. */
+/* The first and the last position of the source in the windows of the results `first` to `last`. */
 static int64_t gg_conv_low(const gg_conv_axis *axis, int64_t first) {
     if (!axis->is_back) return first * axis->stride - axis->before;
     return -gg_floor((axis->window - 1) * axis->dilation - axis->before - first, axis->stride);
@@ -38,12 +38,12 @@ static int64_t gg_conv_high(const gg_conv_axis *axis, int64_t last) {
     return last * axis->stride - axis->before + (axis->window - 1) * axis->dilation;
 }
 
-/* Whether some result sees what is outside of the source. */
+/* Whether the window of some result extends beyond the source. */
 static int gg_conv_is_padded(const gg_conv_axis *axis) {
     return gg_conv_low(axis, 0) < 0 || gg_conv_high(axis, axis->result - 1) >= axis->source;
 }
 
-/* Where the first result of a phase sees the window's element `tap`; whether it does at all. */
+/* The source's position of the window's element `tap` for the first result of a phase, if any. */
 static int gg_conv_sees(const gg_conv_axis *axis, int64_t phase, int64_t tap, int64_t *position) {
     int64_t at = phase + axis->before - tap * axis->dilation;
     *position = axis->is_back ? at / axis->stride : -at;
@@ -55,8 +55,8 @@ static int64_t gg_conv_tap(const gg_conv_axis *axis, int64_t order) {
     return axis->is_back ? axis->window - 1 - order : order;
 }
 
-/* The elements of the window that a phase sees, in the source's order: how many, where its first
-   result sees the first one, and how far the next one is. */
+/* The elements of the window for a phase, in the source's order: their number, the position of
+   the first one for its first result, and the distance to the next one. */
 typedef struct {
     int64_t count, first, apart;
 } gg_conv_taps;
@@ -73,8 +73,8 @@ static gg_conv_taps gg_conv_taps_of(const gg_conv_axis *axis, int64_t phase) {
     return taps;
 }
 
-/* Which of these are inside the source for the result `at` of the phase, from `first` to `last`; up
-   to which result, `end` at most, they are the same ones. Goes down where the end is below. */
+/* The first and last of these that are inside the source for the result `at` of the phase; and
+   the last result, at most `end`, for which they are the same. Goes down if the end is below. */
 static int64_t gg_conv_alike(const gg_conv_axis *axis, const gg_conv_taps *taps, int64_t at,
                              int64_t end, int64_t *first, int64_t *last) {
     int64_t start = at, step = at < end ? 1 : -1;
@@ -91,12 +91,12 @@ static int64_t gg_conv_alike(const gg_conv_axis *axis, const gg_conv_taps *taps,
     return at;
 }
 
-/* How many such groups of results a phase has at most, of so many. */
+/* The maximum number of such groups of results in a phase. */
 static int64_t gg_conv_groups(const gg_conv_axis *axis, int64_t results) {
     return gg_min(2 * axis->window + 1, gg_ceil(results, axis->phases));
 }
 
-/* How many elements images, filter and windows have, by their places among the arrays. */
+/* The numbers of elements of images, filter and windows, by their indices among the arrays. */
 static void gg_conv_set_count(gg_source *source, int images, int filter, int windows) {
     const int64_t *at = source->parameters;
     source->count[images] = at[0] * at[1] * at[2] * at[3];

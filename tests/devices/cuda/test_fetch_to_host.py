@@ -84,7 +84,9 @@ def test_what_failed_before_comes_out_when_it_is_read() -> None:
         one = Geometry((1, 1, 1), (1, 1, 1))
         device.driver.launcher(module, "bad", one, (8,), device.compute)()
         way.begin()
-        with pytest.raises(DriverError, match=r"when /device:GPU:0 was waited for.*start anew"):
+        with pytest.raises(
+            DriverError, match=r"raised while waiting for /device:GPU:0.*start anew"
+        ):
             way.read()
         way.release()
 

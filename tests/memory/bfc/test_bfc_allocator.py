@@ -244,7 +244,7 @@ def test_what_the_limit_leaves_when_garbage_is_collected(caplog: pytest.LogCaptu
     assert [region.size // MIB for region in allocator.regions()] == [1, 2, 4]
     with caplog.at_level(logging.WARNING):
         assert get(allocator, 7 * MIB) == BASE + 7 * MIB
-    assert "gives 6.00MiB in 2 free regions back" in caplog.text
+    assert "returns 6.00MiB in 2 free regions" in caplog.text
     assert [region.size // MIB for region in allocator.regions()] == [1, 7]
     free(allocator, held)
 

@@ -49,7 +49,7 @@ def swap_bin(store: ChunkStore, chunk: Chunk) -> None:
         (lambda s, c: setattr(c[2], "prev", c[0]), "wrong predecessor"),
         (lambda s, c: setattr(c[0], "next", None), "is not tiled"),
         (lambda s, c: s.chunks.pop(c[1].address), "not the one known by address"),
-        (lambda s, c: s.chunks.update({7: c[1]}), "knows other chunks"),
+        (lambda s, c: s.chunks.update({7: c[1]}), "have different chunks"),
         (lambda s, c: swap_bin(s, c[1]), "is not in its bin"),
         (lambda s, c: s.slots[2].insert(0, (512, 512)), "chunks in bins"),
         (lambda s, c: setattr(s, "_nonempty", 0), "mask"),

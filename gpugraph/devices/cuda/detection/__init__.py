@@ -1,1 +1,1 @@
-"""Which GPUs there are; if none, why."""
+"""Detection of GPUs, and of the reason if there are none."""

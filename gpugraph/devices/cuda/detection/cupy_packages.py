@@ -1,4 +1,4 @@
-"""Which CuPy is installed, without importing it."""
+"""The installed CuPy, found without importing it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from typing import NamedTuple
 
 _WHEELS = {"cupy-cuda13x": 13, "cupy-cuda12x": 12, "cupy-cuda11x": 11, "cupy": 0}
-"""CuPy's packages, and the CUDA version of each; 0: whichever it was built with."""
+"""CuPy's packages, and the CUDA version of each; 0: the version that it was built with."""
 _OTHERS = ("cupy-rocm-7-0", "cupy-rocm-5-0", "cupy-rocm-4-3")
 _EXTRAS = {12: "cuda12", 13: "cuda13"}
 _OLDEST, _NEWEST = min(_EXTRAS), max(_EXTRAS)
@@ -26,7 +26,7 @@ class CuPy(NamedTuple):
 
 
 def installed_version(name: str) -> str | None:
-    """The version of an installed distribution, or None."""
+    """Return the version of an installed distribution, or None."""
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
@@ -34,7 +34,7 @@ def installed_version(name: str) -> str | None:
 
 
 def extra_for(driver_version: int | None) -> str:
-    """The command that installs CuPy for a driver of this CUDA version; None: without a driver."""
+    """Return the command that installs CuPy for a driver of this CUDA version; None: no driver."""
     if driver_version is None:
         return f"pip install 'gpugraph[{_EXTRAS[_OLDEST]}]' or 'gpugraph[{_EXTRAS[_NEWEST]}]'"
     fitting = min(max(driver_version // 1000, _OLDEST), _NEWEST)
@@ -42,7 +42,7 @@ def extra_for(driver_version: int | None) -> str:
 
 
 def find_cupy(driver_version: int | None) -> CuPy:
-    """The CuPy that an import would find, with advice that fits the driver's version."""
+    """Return the CuPy that an import would find, with advice that fits the driver's version."""
     versions = {name: version for name in _WHEELS if (version := installed_version(name))}
     foreign = [name for name in _OTHERS if installed_version(name)]
     if len(versions) + len(foreign) > 1:
@@ -63,7 +63,7 @@ def find_cupy(driver_version: int | None) -> CuPy:
 
 
 def _several(names: list[str], driver_version: int | None) -> CuPy:
-    """The error of several packages: they share a folder and overwrite each other's files."""
+    """Return the error of several packages: they overwrite each other's files in one folder."""
     reason = (
         f"{len(names)} packages of CuPy are installed over each other ({', '.join(names)}): "
         f"pip uninstall {' '.join(names)}, then {extra_for(driver_version)}"
@@ -72,7 +72,7 @@ def _several(names: list[str], driver_version: int | None) -> CuPy:
 
 
 def _unimportable(driver_version: int | None) -> str:
-    """Why `cupy_backends`, the part of CuPy that is used, can't be imported, or an empty string."""
+    """Return why `cupy_backends`, the part of CuPy that is used, can't be imported, or ""."""
     try:
         spec = find_spec("cupy_backends")
         whole = find_spec("cupy")

@@ -1,12 +1,12 @@
-"""Which GPUs can compute; if there is none, a sentence that says why and what to do.
+"""Detects the usable GPUs, or if there are none a sentence with the reason and the remedy.
 
     GPUGRAPH_GPU=0?  ->  driver?  ->  CuPy?  ->  they fit?  ->  GPUs visible?  ->  CuPy imports?
                      ->  a small kernel compiles, runs and has the right result
 
 The first checks are cheap, so that they cost a machine without a GPU almost nothing, and CuPy is
 imported only if there is a GPU. The result is kept for the process. The success of the last check
-is kept in the user's cache folder too, by the versions of all packages that take part; that the GPU
-can be opened is checked each time.
+is also kept in the user's cache folder, by the versions of all packages that take part; whether the
+GPU can be opened is checked each time.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ _logger = logging.getLogger(__name__)
 
 
 class Detection(NamedTuple):
-    """The GPUs that can compute; if none, the reason.
+    """The usable GPUs; if none, the reason.
 
-    left_out: the reason for each GPU that can't compute. surprising: whether a user with an NVIDIA
+    left_out: the reason for each unusable GPU. surprising: whether a user with an NVIDIA
     driver would not expect the result.
     """
 
@@ -64,13 +64,13 @@ class Detection(NamedTuple):
 _lock = new_lock()
 _detections: dict[tuple[int, str | None], Detection] = {}
 _started_in: list[int] = []
-"""The process that started the driver: a process forked from it can't use it."""
+"""The process that started the driver: processes forked from it can't use the driver."""
 
 
 def detect() -> Detection:
-    """The GPUs of this process, detected once.
+    """Return the GPUs of this process, detected once.
 
-    InvalidArgumentError for a GPUGRAPH_GPU that is neither 0 nor 1.
+    InvalidArgumentError if GPUGRAPH_GPU is neither 0 nor 1.
     """
     if not is_on(SWITCH):
         return Detection(reason=f"{SWITCH} is 0, which switches CUDA GPUs off")
@@ -83,7 +83,7 @@ def detect() -> Detection:
 
 
 def forget() -> None:
-    """Makes the next `detect` detect again."""
+    """Make the next `detect` detect again."""
     with _lock:
         _detections.clear()
 
@@ -117,7 +117,7 @@ def _detect() -> Detection:
 
 
 def _usable(visible: list[Gpu], version: int, cupy: CuPy) -> Detection:
-    """Which of the visible GPUs can compute."""
+    """Detect the usable GPUs among the visible ones."""
     if not visible:
         return Detection(reason=f"the NVIDIA driver is here, but shows no GPU{_as_visible()}")
     gpus = tuple(gpu for gpu in visible if gpu.capability >= OLDEST_CAPABILITY)
@@ -147,10 +147,10 @@ def _visible_gpus(library: LibCuda) -> list[Gpu]:
 
 
 def _try_out(gpu: Gpu, version: int, cupy: CuPy) -> None:
-    """Compiles and runs a kernel, unless the cache has its success. DriverError if it fails."""
+    """Compile and run a kernel, unless the cache has its success. DriverError if it fails."""
     cache = ObjectCache(cache_folder().with_name("gpu"))
     key = _key(gpu, version, cupy)
-    driver = open_driver(gpu.ordinal)  # a GPU that is lost shows here
+    driver = open_driver(gpu.ordinal)  # fails for a lost GPU
     try:
         if cache.load(key) is None:
             probe(driver)
@@ -189,7 +189,7 @@ def _too_old(version: int, needed: int, package: str) -> str:
 
 
 def _hidden() -> str:
-    """Why CUDA_VISIBLE_DEVICES hides all GPUs, if it does: a bad entry hides those after it."""
+    """Return why CUDA_VISIBLE_DEVICES hides all GPUs, or "": a bad entry hides those after it."""
     visible = value_of(VISIBLE)
     if visible is None:
         return ""

@@ -18,7 +18,7 @@ _BYTES = 8 * _THREADS
 
 
 def probe(driver: Driver) -> None:
-    """Runs the kernel. DriverError if compiler, memory, launch, copy or result is wrong."""
+    """Run the kernel. DriverError if compiler, memory, launch, copy or result is wrong."""
     module = driver.compile(_SOURCE, "gpugraph_probe")
     with _memory(driver) as (device, host):
         stream = driver.stream("probe")
@@ -37,7 +37,7 @@ def probe(driver: Driver) -> None:
 def _memory(driver: Driver) -> Iterator[tuple[int, int]]:
     device = driver.malloc(_BYTES)
     if device is None:
-        raise DriverError(f"there is no memory for {_BYTES} bytes: somebody else has all of it")
+        raise DriverError(f"there is no memory for {_BYTES} bytes: other processes use all of it")
     try:
         host = driver.malloc_host(_BYTES)
         if host is None:
@@ -51,6 +51,6 @@ def _memory(driver: Driver) -> Iterator[tuple[int, int]]:
 
 
 def _free(call: Callable[[int], None], address: int) -> None:
-    """Frees memory, which fails after a fatal error; that error says more."""
+    """Free memory, ignoring its failure after a fatal error, which is more informative."""
     with contextlib.suppress(DriverError):
         call(address)

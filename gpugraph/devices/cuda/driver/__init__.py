@@ -1,1 +1,1 @@
-"""What drives a GPU: CuPy's bindings, NVRTC, cublasLt, libcuda."""
+"""The libraries that drive a GPU: CuPy's bindings, NVRTC, cublasLt, libcuda."""

@@ -1,8 +1,8 @@
 """Matrix products by NVIDIA's cublasLt, called by ctypes.
 
-CuPy's products can't be captured; cublasLt's can: each call has the stream and the workspace as
-arguments and keeps no state. The binding of a product chooses its algorithm; a call then is one
-call of C.
+CuPy's products can't be captured, but cublasLt's can: each call has the stream and the workspace as
+arguments and keeps no state. Binding a product chooses its algorithm; after that a call is a single
+C call.
 
 cublasLt is column-major. A row-major matrix is its transpose in column-major order, so out = a @ b
 is out' = b' @ a': the operands are exchanged, and no matrix is copied. The bias, one number for
@@ -10,7 +10,7 @@ each column of `out`, is one for each row of out', as cublasLt requires; it has 
 and is the same for the whole batch. The addend is cublasLt's C, with beta 1.
 
 Accuracy: float32 is computed in float32 throughout, unless `Product.tf32` allows 10 bits of
-mantissa; float16 and bfloat16 are summed in float32, to which bias and addend are added before the
+mantissa. float16 and bfloat16 are summed in float32, to which bias and addend are added before the
 only rounding. GELU is left out: the accuracy of cublasLt's tanh is not documented.
 
 Numbers and layouts: https://docs.nvidia.com/cuda/cublas/#using-the-cublaslt-api
@@ -59,8 +59,8 @@ _NO_ALGORITHM = (7, 8, 15)
 _BEST_ALIGNMENT = 256
 
 _BIAS_ALIGNMENT = 16
-"""Bytes. The heuristic does not know how a bias is aligned, and may choose a kernel that loads so
-many at once (https://github.com/pytorch/pytorch/pull/194497)."""
+"""The alignment of a bias in bytes. The heuristic does not take it into account, and may choose a
+kernel with loads of this size (https://github.com/pytorch/pytorch/pull/194497)."""
 
 
 class _Types(NamedTuple):
@@ -116,7 +116,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
 
 
 def load_cublaslt(versions: Sequence[int]) -> ctypes.CDLL:
-    """The library of the first of these CUDA versions that there is. Raises OSError."""
+    """Load the library of the first of these CUDA versions that is installed. Raises OSError."""
     return load_library("cublasLt", versions)
 
 
@@ -133,9 +133,9 @@ class CublasLt:
     def bind(
         self, product: Product, workspace: tuple[int, int], stream: int
     ) -> Callable[[], None] | None:
-        """A callable that launches the product on a stream, with a workspace (address, bytes).
+        """Return the launch of a product on a stream, with a workspace (address, bytes).
 
-        None if cublasLt has no algorithm for it, or none that is correct.
+        Returns None if cublasLt has no algorithm for it, or none that is correct.
         """
         if product.dtype not in _TYPES or not _is_safe_bias(product):
             return None
@@ -168,7 +168,7 @@ class CublasLt:
         return description
 
     def _layouts(self, product: Product, types: _Types) -> tuple[_Handle, _Handle, _Handle]:
-        """The layouts of a, b and out: (columns, rows) of the row-major matrix in memory."""
+        """Return the layouts of a, b and out: (columns, rows) of the row-major matrix in memory."""
         a, b, out = product.stored_shapes()
         return (
             self._layout(types, a, product.lda, product.batch, product.stride_a),
@@ -192,7 +192,7 @@ class CublasLt:
         layouts: tuple[_Handle, _Handle, _Handle],
         workspace_bytes: int,
     ) -> HeuristicResult | None:
-        """The first algorithm that cublasLt proposes for the workspace and these alignments."""
+        """Return cublasLt's first algorithm for the workspace and these alignments."""
         preference = self._make("MatmulPreference")
         preference.set(_PREF_MAX_WORKSPACE_BYTES, ctypes.c_uint64(workspace_bytes))
         addresses = (product.b, product.a, product.addend or product.out, product.out)
@@ -226,7 +226,7 @@ class _Handle:
         self.value = handle.value
 
     def set(self, attribute: int, value: Any) -> None:
-        """Sets an attribute to a ctypes value."""
+        """Set an attribute to a ctypes value."""
         call = getattr(self._library, f"cublasLt{self._kind}SetAttribute")
         status = call(_P(self.value), attribute, ctypes.byref(value), ctypes.sizeof(value))
         _check(f"set attribute {attribute} of a {self._kind}", status)
@@ -254,13 +254,15 @@ def _epilogue(product: Product) -> int:
 
 
 def _is_safe_bias(product: Product) -> bool:
-    """Whether there is no bias, or one that cublasLt adds correctly. One of a single number was not
-    always added (https://github.com/dfyz/cublaslt-bias-epilogue)."""
+    """Return whether there is no bias, or one that cublasLt adds correctly.
+
+    A bias of a single number was not always added (https://github.com/dfyz/cublaslt-bias-epilogue).
+    """
     return not product.bias or (product.n > 1 and product.bias % _BIAS_ALIGNMENT == 0)
 
 
 def _alignment(address: int) -> int:
-    """The largest power of two that divides an address, up to the largest that matters."""
+    """Return the largest power of two that divides an address, up to the largest that matters."""
     return min(address & -address, _BEST_ALIGNMENT) or _BEST_ALIGNMENT
 
 

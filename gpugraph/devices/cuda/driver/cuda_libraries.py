@@ -1,4 +1,4 @@
-"""Where CUDA's libraries lie: in NVIDIA's wheels, the toolkit of CUDA_HOME, the system.
+"""Finds CUDA's libraries: in NVIDIA's wheels, the toolkit of CUDA_HOME, the system.
 
 nvidia/cublas/lib/libcublasLt.so.12      wheels for CUDA 12: a folder for each library
 nvidia/cu13/lib/libcublasLt.so.13        wheels for CUDA 13: one folder for all
@@ -21,7 +21,7 @@ LIBRARY_FOLDERS = ("lib64", "lib", os.path.join("targets", "*", "lib"))
 
 
 def cuda_roots() -> Iterator[str]:
-    """Folders that may hold lib/ and include/ of a CUDA version, the likeliest first."""
+    """Yield folders that may hold lib/ and include/ of a CUDA version, the likeliest first."""
     for place in sys.path:
         yield from sorted(glob.glob(os.path.join(glob.escape(place), "nvidia", "*")), reverse=True)
     for variable in ("CUDA_PATH", "CUDA_HOME"):
@@ -31,9 +31,9 @@ def cuda_roots() -> Iterator[str]:
 
 
 def load_library(stem: str, versions: Sequence[int]) -> ctypes.CDLL:
-    """A CUDA library by its stem (`cublasLt`), of one of these CUDA versions, best first.
+    """Load a CUDA library by its stem (`cublasLt`), of one of these CUDA versions, best first.
 
-    OSError with the places that were searched and the loader's errors.
+    OSError with the searched paths and the loader's errors.
     """
     failures = []
     for version in versions:

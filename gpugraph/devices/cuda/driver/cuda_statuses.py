@@ -1,4 +1,4 @@
-"""CUDA's error numbers: which of them end all work on a GPU, and the DriverError of each."""
+"""CUDA's error numbers: the set of those that end all work on a GPU, and their DriverErrors."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ PEER_ACCESS_ALREADY = 704
 FATAL = frozenset(
     (
         3,  # the driver could not be initialized
-        4,  # it is shutting down
-        46,  # all devices are busy or can't be reached
+        4,  # the driver is shutting down
+        46,  # all devices are in use or can't be reached
         100,  # no device
         101,  # no such device
-        214,  # memory error that could not be corrected
-        220,  # NVLink error that could not be corrected
-        700,  # a kernel wrote or read where it must not
+        214,  # uncorrectable memory error
+        220,  # uncorrectable NVLink error
+        700,  # a kernel accessed an invalid address
         702,  # a kernel took too long for a GPU that drives a screen
         709,  # the context was destroyed
         710,  # a kernel's assert failed
-        714,  # the hardware's stack
+        714,  # hardware stack error
         715,  # illegal instruction
         716,  # misaligned address
-        717,  # address of a wrong space
+        717,  # address in a wrong address space
         718,  # program counter outside the program
         719,  # a kernel failed
         721,  # tensor memory leaked by a kernel
@@ -34,7 +34,7 @@ FATAL = frozenset(
         999,  # unknown, seen after a GPU fell off the bus
     )
 )
-"""After these all further calls in the process fail too, or no GPU could be used before.
+"""Errors after which all further calls in the process fail too, or no GPU could be used before.
 
 From the descriptions of `cudaError` in the CUDA Runtime API: "leaves the process in an inconsistent
 state and any further CUDA work will return the same error".
@@ -42,7 +42,7 @@ state and any further CUDA work will return the same error".
 
 
 def refusal(what: str, error: BaseException) -> DriverError:
-    """An error of CuPy, raised by the attempt to `what`, as a DriverError with CUDA's number."""
+    """Convert an error of CuPy in the attempt to `what` to a DriverError with CUDA's number."""
     status = int(getattr(error, "status", 0) or 0)
     text = str(error).strip() or type(error).__name__
     fatal = status in FATAL

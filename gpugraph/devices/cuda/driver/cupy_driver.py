@@ -2,14 +2,14 @@
 
 It uses only the thin bindings of CUDA's runtime and driver (`cupy_backends.cuda.api`, which
 `cupy.cuda.runtime` and `cupy.cuda.driver` re-export): one Python call is one CUDA call, and CuPy's
-array library is not imported. Without CuPy, or with a broken one, the module can be imported all
-the same: `PROBLEM` is the error then, and `CupyDriver` raises it.
+array library is not imported. The module can also be imported without CuPy, or with a broken one:
+then `PROBLEM` is the error, and `CupyDriver` raises it.
 
 Launches are prepared: a launch is two calls of C functions, whose arguments need no conversion.
 CuPy's bindings take plain integers and are compiled, so that a launch through them costs 0.1 to
 0.2 us; the same call by ctypes costs 0.7 to 0.9 (measured on a library that does nothing).
 
-Each call makes its GPU's context the thread's current one first, so that any thread may use a
+Each call first makes its GPU's context the thread's current one, so that any thread may use a
 driver, and one thread several drivers. That costs less than a check whether it is needed.
 """
 
@@ -52,27 +52,27 @@ else:
 
 
 Compiler = Callable[[str, str, str], bytes]
-"""Compiles a CUDA source for an architecture (`sm_90`) to a cubin; a name for messages."""
+"""Compiles a CUDA source for an architecture (`sm_90`) to a cubin; with a name for messages."""
 
 ProductBinder = Callable[[Product, tuple[int, int], int], Callable[[], None] | None]
-"""Binds a product to a workspace and a stream's handle; None if there is no algorithm."""
+"""Binds a product to a workspace and a stream's handle, or returns None without an algorithm."""
 
 _MULTIPROCESSORS, _MAJOR, _MINOR, _SHARED_BYTES = 16, 75, 76, 97
-"""Of cudaDeviceAttr."""
+"""Members of cudaDeviceAttr."""
 _MAX_DYNAMIC_SHARED_BYTES = 8
-"""Of CUfunction_attribute: has to be raised before a launch with more than 48 KiB in all."""
+"""A CUfunction_attribute, which must be raised before a launch with more than 48 KiB in all."""
 
 
 def runtime_version() -> int:
-    """The version of CuPy's CUDA runtime, as CUDA numbers it: 12090 is 12.9."""
+    """Return the version of CuPy's CUDA runtime, as CUDA numbers it: 12090 is 12.9."""
     return int(_call("report its version", runtime.runtimeGetVersion))
 
 
 class CupyDriver:
     """One GPU (see `Driver`). Streams are CUDA's handles as integers.
 
-    compiler: compiles kernel sources. make_products: called at the first matrix product, with this
-    GPU current, for what binds products; without it `product` returns None.
+    compiler: compiles kernel sources. make_products: returns the binder of products; it is called
+    at the first matrix product, with this GPU current. Without it `product` returns None.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class CupyDriver:
 
     @property
     def properties(self) -> Properties:
-        """The properties when the driver was created, also of free bytes."""
+        """The properties at the time when the driver was created, including the free bytes."""
         return self._properties
 
     def _call(self, what: str, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -109,20 +109,20 @@ class CupyDriver:
     # -- memory
 
     def free_bytes(self) -> int:
-        """The GPU's memory that no process has allocated."""
+        """Return the amount of the GPU's memory that no process has allocated."""
         return int(self._call("report its memory", runtime.memGetInfo)[0])
 
     def malloc(self, num_bytes: int) -> int | None:
-        """Device memory, or None if there is not so much."""
+        """Allocate device memory, or return None if there is not enough."""
         what, free = "allocate device memory", runtime.free
         return self._allocate(num_bytes, what, free, runtime.malloc, num_bytes)
 
     def free(self, address: int) -> None:
-        """Frees device memory, unless the driver is closed, which has freed it."""
+        """Free device memory, unless the driver is closed, which has freed it."""
         self._free(f"free the memory at {address:#x}", runtime.free, address)
 
     def malloc_host(self, num_bytes: int) -> HostRegion | None:
-        """Pinned host memory, or None if there is not so much."""
+        """Allocate pinned host memory, or return None if there is not enough."""
         flags = runtime.hostAllocPortable  # pinned for all GPUs
         what, free = "allocate pinned host memory", runtime.freeHost
         address = self._allocate(num_bytes, what, free, runtime.hostAlloc, num_bytes, flags)
@@ -132,7 +132,7 @@ class CupyDriver:
         return HostRegion(address, memoryview(buffer).cast("B"))
 
     def free_host(self, address: int) -> None:
-        """Frees pinned host memory, unless the driver is closed."""
+        """Free pinned host memory, unless the driver is closed."""
         self._free(f"free the pinned memory at {address:#x}", runtime.freeHost, address)
 
     def _free(self, what: str, call: Callable[[int], None], address: int) -> None:
@@ -144,7 +144,7 @@ class CupyDriver:
         self, num_bytes: int, what: str, free: Callable[[int], None], call: Any, *arguments: int
     ) -> int | None:
         if num_bytes <= 0:
-            raise ValueError(f"can't {what}: {num_bytes} bytes were asked for")
+            raise ValueError(f"can't {what}: {num_bytes} bytes requested")
         try:
             address = int(self._call(f"{what} ({num_bytes} bytes)", call, *arguments))
         except DriverError as error:
@@ -157,7 +157,7 @@ class CupyDriver:
     # -- streams
 
     def stream(self, name: str) -> Stream:
-        """A new stream."""
+        """Create a stream."""
         what = f"create the stream {name}"
         handle = self._call(what, runtime.streamCreateWithFlags, runtime.streamNonBlocking)
         with self._lock:
@@ -165,30 +165,30 @@ class CupyDriver:
         return handle
 
     def event(self) -> Any:
-        """A new event."""
+        """Create an event."""
         flags = runtime.eventDisableTiming
         handle = self._call("create an event", runtime.eventCreateWithFlags, flags)
         return Owned(handle, runtime.eventDestroy)
 
     def record(self, event: Any, stream: Stream) -> None:
-        """Records the event on the stream."""
+        """Record the event on the stream."""
         self._call("record an event", runtime.eventRecord, event.handle, stream)
 
     def wait(self, stream: Stream, event: Any) -> None:
-        """Work enqueued on the stream later runs after the event."""
+        """Make work that is enqueued on the stream later wait for the event."""
         self._call("wait for an event", runtime.streamWaitEvent, stream, event.handle)
 
     def is_done(self, event: Any) -> bool:
-        """Whether the event has occurred."""
+        """Return whether the event has occurred."""
         status = self._call("query an event", runtime.eventQuery, event.handle)
         if status not in (0, NOT_READY):
             self._call("query an event", runtime.check_status, status)
         return bool(status == 0)
 
     def synchronize(self, stream: Stream | None = None) -> None:
-        """Waits for a stream, or for all streams of this driver."""
+        """Wait for a stream, or for all streams of this driver."""
         if stream is None:
-            for stream in list(self._streams):  # other drivers' streams may be in a capture
+            for stream in list(self._streams):  # other drivers' streams may be captured
                 self.synchronize(stream)
         else:
             what = f"finish the stream {self._streams.get(stream, stream)}"
@@ -197,15 +197,15 @@ class CupyDriver:
     # -- copies
 
     def copy_in(self, target: int, source: int, num_bytes: int, stream: Stream) -> None:
-        """Copies host memory to the GPU."""
+        """Copy host memory to the GPU."""
         self._copy("to the GPU", target, source, num_bytes, runtime.memcpyHostToDevice, stream)
 
     def copy_out(self, target: int, source: int, num_bytes: int, stream: Stream) -> None:
-        """Copies the GPU's memory to the host."""
+        """Copy the GPU's memory to the host."""
         self._copy("to the host", target, source, num_bytes, runtime.memcpyDeviceToHost, stream)
 
     def copy(self, target: int, source: int, num_bytes: int, stream: Stream) -> None:
-        """Copies within the GPU."""
+        """Copy within the GPU."""
         kind = runtime.memcpyDeviceToDevice
         self._copy("within the GPU", target, source, num_bytes, kind, stream)
 
@@ -218,7 +218,7 @@ class CupyDriver:
     def copy_peer(
         self, target: int, source: int, source_driver: Driver, num_bytes: int, stream: Stream
     ) -> None:
-        """Copies another GPU's memory."""
+        """Copy another GPU's memory."""
         other, this = source_driver.properties.ordinal, self._properties.ordinal
         if other == this:  # two parts of one GPU
             self.copy(target, source, num_bytes, stream)
@@ -229,7 +229,7 @@ class CupyDriver:
         self._call(what, runtime.memcpyPeerAsync, target, this, source, other, num_bytes, stream)
 
     def _enable_peer(self, other: int) -> None:
-        """Enables peer access, once. If the GPUs are no peers, CUDA copies through the host."""
+        """Enable peer access, once. If the GPUs are not peers, CUDA copies through the host."""
         self._peers_enabled.add(other)
         if other not in self._properties.peers:
             return
@@ -242,14 +242,14 @@ class CupyDriver:
     # -- kernels
 
     def compile(self, source: str, name: str) -> int:
-        """The module's handle. Modules stay loaded until the driver is closed."""
+        """Return a module's handle. Modules stay loaded until the driver is closed."""
         with self._lock:
             module = self._modules.get(source)
         if module is None:
             cubin = self._compiler(source, self._properties.arch, name)
             module = int(self._call(f"load the kernels {name}", driver.moduleLoadData, cubin))
             with self._lock:
-                self._modules.setdefault(source, module)  # of two threads: both modules serve
+                self._modules.setdefault(source, module)  # of two threads, both modules are valid
         return module
 
     def launcher(
@@ -262,7 +262,7 @@ class CupyDriver:
         reads: Sequence[Span] = (),
         writes: Sequence[Span] = (),
     ) -> Callable[[], None]:
-        """A callable that launches a kernel."""
+        """Return a callable that launches a kernel."""
         find = driver.moduleGetFunction
         handle = self._call(f"find the kernel {function}", find, module, function)
         shared = geometry.shared_bytes
@@ -272,7 +272,7 @@ class CupyDriver:
         return self._repeated(f"launch {function} ({geometry})", launch, parameters)
 
     def _reserve_shared(self, function: str, handle: int, shared: int) -> None:
-        """Raises a kernel's limit of shared memory, which all of its launches share."""
+        """Raise a kernel's limit of shared memory, which all of its launches share."""
         with self._lock:
             if shared <= self._shared.get(handle, 0):
                 return
@@ -283,7 +283,7 @@ class CupyDriver:
     def _repeated(
         self, what: str, launch: Callable[[], object], owner: object
     ) -> Callable[[], None]:
-        """A callable that calls `launch` with this GPU current. `owner` lives as long."""
+        """Return a callable that calls `launch` with this GPU current, and keeps `owner` alive."""
         enter, context = driver.ctxSetCurrent, self._context
 
         def call(_keep_alive: object = owner) -> None:
@@ -300,7 +300,7 @@ class CupyDriver:
     def product(
         self, product: Product, workspace: tuple[int, int], stream: Stream
     ) -> Callable[[], None] | None:
-        """A callable that computes a product, or None if `make_products` has none for it."""
+        """Return a callable that computes a product, or None if `make_products` has none for it."""
         if self._make_products is None:
             return None
         _call("use the GPU", driver.ctxSetCurrent, self._context)
@@ -314,7 +314,7 @@ class CupyDriver:
     # -- captured work
 
     def capture(self, stream: Stream, work: Callable[[], None]) -> Callable[[], None]:
-        """Captures what `work` enqueues as a CUDA graph, and returns what launches it."""
+        """Capture the work that `work` enqueues as a CUDA graph, and return its launch."""
         with nothing_collected():
             graph = self._graph(stream, work)
         try:
@@ -327,14 +327,12 @@ class CupyDriver:
         return self._repeated("launch captured work", launch, captured)
 
     def _graph(self, stream: Stream, work: Callable[[], None]) -> int:
-        mode = runtime.streamCaptureModeThreadLocal  # other threads may do what they like
+        mode = runtime.streamCaptureModeThreadLocal  # other threads are not restricted
         self._call("begin to capture a stream", runtime.streamBeginCapture, stream, mode)
         try:
             work()
         except BaseException:
-            with contextlib.suppress(
-                DriverError
-            ):  # the capture is invalid, which is raised already
+            with contextlib.suppress(DriverError):  # invalid; its error is raised already
                 self._destroy_graph(self._call("end a capture", runtime.streamEndCapture, stream))
             raise
         return int(self._call("capture the stream's work", runtime.streamEndCapture, stream))
@@ -344,8 +342,8 @@ class CupyDriver:
             self._call("destroy a graph", runtime.graphDestroy, graph)
 
     def close(self) -> None:
-        """Waits for all work, then releases streams, modules and all memory, also of a lost GPU.
-        Nothing that the driver created may be used any longer."""
+        """Wait for all work, then release streams, modules and all memory, also of a lost GPU.
+        Nothing that the driver created may be used after that."""
         self._products = self._make_products = None
         with self._lock:
             self._closed = True
@@ -357,12 +355,12 @@ class CupyDriver:
         calls += [(driver.moduleUnload, module) for module in modules]
         calls += [(free, address) for address, free in memory]
         for call, *handles in calls:
-            with contextlib.suppress(DriverError):  # a lost GPU has released all already
+            with contextlib.suppress(DriverError):  # a lost GPU has released everything
                 self._call("close the GPU", call, *handles)
 
 
 def _call(what: str, function: Callable[..., Any], *arguments: Any) -> Any:
-    """Calls CuPy, whose errors derive from RuntimeError and have CUDA's number as `status`."""
+    """Call CuPy, whose errors derive from RuntimeError and have CUDA's number as `status`."""
     try:
         return function(*arguments)
     except RuntimeError as error:

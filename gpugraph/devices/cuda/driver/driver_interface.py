@@ -5,8 +5,8 @@
 streams that run their commands as late as events allow, so that a missing event shows. The code
 above the interface is the same for both.
 
-Addresses are integers. Streams, events, modules, functions and graphs are the driver's own objects.
-Work on a stream runs in order; streams wait for each other by events alone.
+Addresses are integers. Streams, events, modules, functions and graphs are opaque objects of the
+driver. Work on a stream runs in order; streams wait for each other by events alone.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from gpugraph.memory import HostRegion
 Stream = Any
 
 Span = tuple[int, int]
-"""Address and number of bytes of memory that a launch reads or writes."""
+"""The address and size in bytes of memory that a launch reads or writes."""
 
 ITEM_BYTES = {"float16": 2, "bfloat16": 2, "float32": 4, "float64": 8}
-"""The dtypes that `Driver.product` may multiply, and the bytes of an element."""
+"""The dtypes that `Driver.product` may multiply, and the size of an element in bytes."""
 
 
 class DriverError(InternalError):
@@ -103,28 +103,28 @@ class Product(NamedTuple):
         return not (self.bias or self.addend or self.relu)
 
     def plain(self) -> Product:
-        """The product without its epilogue."""
+        """Return the product without its epilogue."""
         return self._replace(bias=0, addend=0, relu=False)
 
     @property
     def item_bytes(self) -> int:
-        """Bytes of an element; 0 for a dtype that no driver multiplies."""
+        """The size of an element in bytes; 0 for a dtype that no driver multiplies."""
         return ITEM_BYTES.get(self.dtype, 0)
 
     def stored_shapes(self) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int]]:
-        """The shapes of a, b and out as they are in memory."""
+        """Return the shapes of a, b and out as they are in memory."""
         a = (self.k, self.m) if self.transpose_a else (self.m, self.k)
         b = (self.n, self.k) if self.transpose_b else (self.k, self.n)
         return a, b, (self.m, self.n)
 
     def extent(self, shape: tuple[int, int], leading: int, stride: int) -> int:
-        """Elements from the first to the last of a batch of matrices, inclusive."""
+        """Return the elements from the first to the last of a batch of matrices, inclusive."""
         if not self.batch or not all(shape):
             return 0
         return (self.batch - 1) * stride + (shape[0] - 1) * leading + shape[1]
 
     def spans(self) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
-        """The memory that it reads and writes; of a batch all from first to last element."""
+        """Return the memory that it reads and writes; for a batch, from first to last element."""
         size = self.item_bytes
         a, b, out = self.stored_shapes()
         out_bytes = self.extent(out, self.ldo, self.stride_out) * size
@@ -149,61 +149,62 @@ class Driver(Protocol):
     # -- memory
 
     def free_bytes(self) -> int:
-        """The GPU's memory that no process has allocated."""
+        """Return the amount of the GPU's memory that no process has allocated."""
 
     def malloc(self, num_bytes: int) -> int | None:
-        """Device memory aligned to 256 bytes, or None if there is not so much."""
+        """Allocate device memory aligned to 256 bytes, or return None if there is not enough."""
 
     def free(self, address: int) -> None:
-        """Frees device memory."""
+        """Free device memory."""
 
     def malloc_host(self, num_bytes: int) -> HostRegion | None:
-        """Pinned host memory as a buffer, or None if there is not so much."""
+        """Allocate pinned host memory as a buffer, or return None if there is not enough."""
 
     def free_host(self, address: int) -> None:
-        """Frees pinned host memory."""
+        """Free pinned host memory."""
 
     # -- streams
 
     def stream(self, name: str) -> Stream:
-        """A new stream that waits for no other."""
+        """Create a stream that waits for no other."""
 
     def event(self) -> Any:
-        """A new event."""
+        """Create an event."""
 
     def record(self, event: Any, stream: Stream) -> None:
-        """Records the event on the stream: it occurs when all work enqueued so far is done."""
+        """Record the event on the stream: it occurs when all work enqueued so far is done."""
 
     def wait(self, stream: Stream, event: Any) -> None:
-        """Work enqueued on the stream later runs after the event."""
+        """Make work that is enqueued on the stream later wait for the event."""
 
     def is_done(self, event: Any) -> bool:
-        """Whether the event has occurred."""
+        """Return whether the event has occurred."""
 
     def synchronize(self, stream: Stream | None = None) -> None:
-        """Waits for a stream, or for all; raises the error of a launch that failed."""
+        """Wait for a stream, or for all; raise the error of a launch that failed."""
 
     # -- copies, all asynchronous
 
     def copy_in(self, target: int, source: int, num_bytes: int, stream: Stream) -> None:
-        """Copies host memory (pinned, to be truly asynchronous) to the device's."""
+        """Copy host memory (pinned, to be truly asynchronous) to the device."""
 
     def copy_out(self, target: int, source: int, num_bytes: int, stream: Stream) -> None:
-        """Copies the device's memory to host memory."""
+        """Copy the device's memory to host memory."""
 
     def copy(self, target: int, source: int, num_bytes: int, stream: Stream) -> None:
-        """Copies within the device."""
+        """Copy within the device."""
 
     def copy_peer(
         self, target: int, source: int, source_driver: Driver, num_bytes: int, stream: Stream
     ) -> None:
-        """Copies another GPU's memory, on a stream of this one."""
+        """Copy another GPU's memory, on a stream of this one."""
 
     # -- kernels
 
     def compile(self, source: str, name: str) -> Any:
-        """The module of a CUDA source, which a cache on disk keeps. DriverError with the compiler's
-        log and the path of a file that has the source."""
+        """Return the module of a CUDA source, which is cached on disk.
+
+        DriverError with the compiler's log and the path of a file with the source."""
 
     def launcher(
         self,
@@ -215,10 +216,10 @@ class Driver(Protocol):
         reads: Sequence[Span] = (),
         writes: Sequence[Span] = (),
     ) -> Callable[[], None]:
-        """A callable that launches the function, prepared as far as possible.
+        """Return a callable that launches the function, prepared as far as possible.
 
         arguments: `int` (64 bits, or an address) and `float` (a double); for a last parameter that
-        is a structure of 64-bit words, its words. reads, writes: the memory that it touches, for
+        is a structure of 64-bit words, its words. reads, writes: the memory that it accesses, for
         drivers that detect hazards between streams.
         """
 
@@ -227,14 +228,14 @@ class Driver(Protocol):
     def product(
         self, product: Product, workspace: tuple[int, int], stream: Stream
     ) -> Callable[[], None] | None:
-        """A callable that computes a product by cublasLt, with a workspace (address, bytes); None
-        if cublasLt has no algorithm for it (the caller has a kernel of its own)."""
+        """Return a callable that computes a product by cublasLt, with a workspace (address, bytes).
+        None if cublasLt has no algorithm for it; the caller then uses its own kernel."""
 
     # -- captured work
 
     def capture(self, stream: Stream, work: Callable[[], None]) -> Callable[[], None]:
-        """Calls `work`, which enqueues on the stream (and on streams that events join to it), and
-        returns a callable that launches all of that at once on the same stream."""
+        """Call `work`, which enqueues on the stream (and on streams that events join to it), and
+        return a callable that launches all of that at once on the same stream."""
 
     def close(self) -> None:
-        """Releases what the driver holds."""
+        """Release the driver's resources."""

@@ -1,6 +1,7 @@
-"""Opens GPUs. Imports the module that imports CuPy when the first GPU is opened.
+"""Opens GPUs. The module that imports CuPy is imported when the first GPU is opened.
 
-That import would take the most time of `import gpugraph`, also in processes that use no GPU.
+Otherwise that import would take most of the time of `import gpugraph`, also in processes that use
+no GPU.
 """
 
 from __future__ import annotations
@@ -20,17 +21,17 @@ _CUDA_VERSIONS = (12, 13)
 
 
 def binding_problem() -> str:
-    """Why CuPy can't be imported, or the empty string."""
+    """Return why CuPy can't be imported, or the empty string."""
     return str(_cupy_driver().PROBLEM)
 
 
 def binding_version() -> int:
-    """The version of CuPy's CUDA runtime: 12090 is 12.9. Raises DriverError."""
+    """Return the version of CuPy's CUDA runtime: 12090 is 12.9. Raises DriverError."""
     return int(_cupy_driver().runtime_version())
 
 
 def open_driver(ordinal: int) -> Driver:
-    """A driver of a visible GPU. Raises DriverError."""
+    """Open a driver for a visible GPU. Raises DriverError."""
     return _cupy_driver().CupyDriver(ordinal, compile_source, _products)
 
 
@@ -42,7 +43,7 @@ Bind = Callable[[Product, tuple[int, int], int], Callable[[], None] | None]
 
 
 def _products() -> Bind:
-    """cublasLt's products, if possible of CuPy's CUDA version; without cublasLt there are none."""
+    """Return cublasLt's binder of products, of CuPy's CUDA version if possible, or of none."""
     runtime = binding_version() // 1000
     try:
         return CublasLt(load_cublaslt(tuple(dict.fromkeys((runtime, *_CUDA_VERSIONS))))).bind
@@ -56,7 +57,7 @@ def _none(product: Product, workspace: tuple[int, int], stream: int) -> None:
 
 
 def compile_source(source: str, arch: str, name: str) -> bytes:
-    """The cubin of a CUDA source by NVRTC. DriverError without NVRTC, or if it does not compile."""
+    """Compile a CUDA source to a cubin by NVRTC. DriverError without NVRTC, or if it fails."""
     nvrtc, reason = find_nvrtc()
     if nvrtc is None:
         raise DriverError(reason)
@@ -64,6 +65,6 @@ def compile_source(source: str, arch: str, name: str) -> bytes:
 
 
 def compiler_version() -> int | None:
-    """NVRTC's version, 12090 for 12.9; None without NVRTC."""
+    """Return NVRTC's version, 12090 for 12.9; None without NVRTC."""
     nvrtc = find_nvrtc().nvrtc
     return None if nvrtc is None else nvrtc.version[0] * 1000 + nvrtc.version[1] * 10

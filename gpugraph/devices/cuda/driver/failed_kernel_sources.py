@@ -1,4 +1,4 @@
-"""Keeps kernel sources that did not compile in the user's cache folder, to be looked at.
+"""Keeps kernel sources that did not compile in the user's cache folder, for inspection.
 
 Equal sources have the same file, so a program that fails repeatedly keeps one.
 """
@@ -16,7 +16,7 @@ from gpugraph.devices.codegen.trusted_folders import open_folder, write_file
 
 
 def keep_source(source: str, name: str, ending: str) -> Path | None:
-    """Writes the source to a file of this user and returns its path; None if that fails."""
+    """Write the source to a file of this user and return its path; None if that fails."""
     key = hashlib.sha256(source.encode()).hexdigest()[:12]
     file = re.sub(r"\W+", "_", name)[:60] + f"-{key}{ending}"
     with contextlib.suppress(OSError):

@@ -1,7 +1,7 @@
 """Inlines the includes of a kernel source: `#include "x.cuh"` becomes that file of `kernels/`.
 
 The compiled source is complete, so it serves as the cache key and can be kept in a file when it
-does not compile. Each file is included once. `#include <...>` stays for the compiler.
+does not compile. Each file is included once. `#include <...>` is left to the compiler.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ def with_includes(
     read: Callable[[str], str] = kernel_file,
     included: set[str] | None = None,
 ) -> str:
-    """The source with its includes inlined; `#line` names the file of each line.
+    """Return the source with its includes inlined; `#line` names the file of each line.
 
     included: files that are not to be included again, to which the included files are added.
-    KeyError with the file's name if there is none.
+    KeyError with the file's name if it is missing.
     """
     done = set() if included is None else included
 

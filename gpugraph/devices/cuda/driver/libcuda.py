@@ -1,6 +1,6 @@
 """Properties of NVIDIA's driver and of its GPUs, read from libcuda.so.1 by ctypes.
 
-Nothing here creates a context, which would take memory of the GPU.
+Nothing here creates a context, which would take GPU memory.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _TEXTS = {
     804: "the compatibility libraries of CUDA do not support this GPU",
     999: "unknown error",
 }
-"""Messages for drivers too old or broken to have them."""
+"""Messages for drivers that are too old or broken to have them."""
 
 
 class Gpu(NamedTuple):
@@ -45,7 +45,7 @@ class Gpu(NamedTuple):
 
 
 def version_text(number: int) -> str:
-    """CUDA's version number as text: 12090 is 12.9."""
+    """Format CUDA's version number: 12090 is 12.9."""
     return f"{number // 1000}.{number % 1000 // 10}"
 
 
@@ -56,17 +56,17 @@ class LibCuda:
         self._library = ctypes.CDLL(_NAME)
 
     def version(self) -> int:
-        """The newest CUDA version that the driver supports: 13000 is 13.0."""
+        """Return the newest CUDA version that the driver supports: 13000 is 13.0."""
         number = ctypes.c_int(0)
         self._call("cuDriverGetVersion", ctypes.byref(number))
         return number.value
 
     def initialize(self) -> None:
-        """Starts the driver in this process. DriverError with CUDA's status if it fails."""
+        """Start the driver in this process. DriverError with CUDA's status if it fails."""
         self._call("cuInit", ctypes.c_uint(0))
 
     def gpus(self) -> list[Gpu]:
-        """The visible GPUs, in the order of CUDA_VISIBLE_DEVICES."""
+        """Return the visible GPUs, in the order of CUDA_VISIBLE_DEVICES."""
         count = ctypes.c_int(0)
         self._call("cuDeviceGetCount", ctypes.byref(count))
         return [self._gpu(ordinal) for ordinal in range(count.value)]
@@ -95,7 +95,7 @@ class LibCuda:
         try:
             status = getattr(self._library, name)(*arguments)
         except AttributeError:
-            raise DriverError(f"{_NAME} has no {name}: it is no CUDA driver") from None
+            raise DriverError(f"{_NAME} has no {name}: it is not a CUDA driver") from None
         if status:
             text = _TEXTS.get(status) or self._text(status)
             raise DriverError(f"{text} ({name}: {status})", status, status in FATAL)

@@ -2,13 +2,13 @@
 
     source with its includes -> key -> cubin in the cache, or compiled -> stored by its key
 
-For a GPU that is newer than NVRTC, it compiles for the newest architecture of the same generation
-that it knows, whose cubins run there; for a GPU of another generation to PTX, which the driver
-compiles further.
+For a GPU that is newer than NVRTC, it compiles for the newest supported architecture of the same
+generation, whose cubins run there; for a GPU of another generation it compiles to PTX, which the
+driver compiles further.
 
 The library is looked for in NVIDIA's wheels (nvidia-cuda-nvrtc-cu12, nvidia-cuda-nvrtc), then under
 CUDA_PATH and CUDA_HOME, then among the system's libraries. The key is the digest of the source, the
-architecture, the options and NVRTC's version; cubins lie in $XDG_CACHE_HOME/gpugraph/cuda, like
+architecture, the options and NVRTC's version. Cubins are in $XDG_CACHE_HOME/gpugraph/cuda, like
 compiled C (`codegen.object_cache`).
 """
 
@@ -34,18 +34,18 @@ from gpugraph.devices.cuda.driver.failed_kernel_sources import keep_source
 from gpugraph.devices.cuda.driver.kernel_includes import with_includes
 
 OPTIONS = ("--std=c++17", "--ptxas-options=-v")
-"""Options of every compilation: C++17, and each kernel's registers in the log."""
+"""Options of every compilation: C++17, and a log of each kernel's registers."""
 
-MOST_WAIT_S = 60.0
-"""Seconds for which another process may compile the same source."""
+MAX_WAIT_S = 60.0
+"""The maximum time to wait for another process that compiles the same source, in seconds."""
 
 _ARCH = re.compile(r"sm_(\d+)[af]?")
 _GENERATION = 10
-"""Capabilities are of one generation if they are equal but for the last digit: 90 and 93."""
+"""Capabilities are of one generation if they differ only in the last digit: 90 and 93."""
 
 
 class Cubin(NamedTuple):
-    """A compiled source: what a driver loads (a cubin, or PTX), and the compiler's log."""
+    """A compiled source: a cubin or PTX for a driver to load, and the compiler's log."""
 
     content: bytes
     log: str
@@ -59,7 +59,7 @@ class NvrtcSearch(NamedTuple):
 
 
 class Nvrtc:
-    """A loaded NVRTC. version: (12, 9). archs: the capabilities that it knows, (50, ..., 120)."""
+    """A loaded NVRTC. version: (12, 9). archs: the supported capabilities, (50, ..., 120)."""
 
     def __init__(self, library: ctypes.CDLL, path: str, folder: Path | None = None) -> None:
         self.path = path
@@ -71,13 +71,13 @@ class Nvrtc:
         self.cache = ObjectCache(folder or cache_folder().parent / "cuda", ending=".cubin")
 
     def with_cache(self, folder: Path) -> Nvrtc:
-        """The same NVRTC with its cache in another folder."""
+        """Return the same NVRTC with its cache in another folder."""
         return Nvrtc(self._library, self.path, folder)
 
     def compile(self, source: str, name: str, arch: str, options: Sequence[str] = ()) -> Cubin:
-        """The cubin of a CUDA source for an architecture like `sm_90`.
+        """Compile a CUDA source to a cubin for an architecture like `sm_90`.
 
-        DriverError with NVRTC's log and the file that has the source.
+        DriverError with NVRTC's log and the file with the source.
         """
         try:
             source = with_includes(source)
@@ -89,7 +89,7 @@ class Nvrtc:
         stored = self.cache.load(key)
         if stored is not None:
             return _unpacked(stored)
-        with self.cache.locked(key, MOST_WAIT_S):  # of several processes one compiles
+        with self.cache.locked(key, MAX_WAIT_S):  # only one of several processes compiles
             stored = self.cache.load(key)
             if stored is not None:
                 return _unpacked(stored)
@@ -100,8 +100,9 @@ class Nvrtc:
         return cubin
 
     def target(self, arch: str) -> str:
-        """The architecture to compile for, so that a GPU of `arch` can run the result: `arch` if
-        NVRTC knows it. DriverError if NVRTC knows only newer ones."""
+        """Return the architecture to compile for, so that a GPU of `arch` can run the result.
+
+        That is `arch` if NVRTC supports it. DriverError if NVRTC supports only newer ones."""
         match = _ARCH.fullmatch(arch)
         if match is None or int(match[1]) in self.archs:
             return arch
@@ -183,7 +184,7 @@ def _unpacked(stored: bytes) -> Cubin:
 
 
 def library_paths() -> Iterator[str]:
-    """Files and library names that may be NVRTC, the likeliest first."""
+    """Yield files and library names that may be NVRTC, the likeliest first."""
     for root in cuda_roots():
         for folder in LIBRARY_FOLDERS:
             pattern = os.path.join(glob.escape(root), folder, "libnvrtc.so*")
@@ -195,7 +196,7 @@ def library_paths() -> Iterator[str]:
 
 
 def header_folders(library: str, major: int) -> tuple[str, ...]:
-    """The folder of cuda_fp16.h: beside the library, or elsewhere of the same CUDA version."""
+    """Return the folder of cuda_fp16.h: beside the library, or of the same CUDA version."""
     beside = os.path.dirname(os.path.dirname(library))
     for root in (beside, *cuda_roots()):
         for folder in ("include", os.path.join("targets", "*", "include")):
@@ -206,7 +207,7 @@ def header_folders(library: str, major: int) -> tuple[str, ...]:
 
 
 def _headers_major(folder: str) -> int:
-    """The CUDA version of headers, from cuda_runtime_api.h or cuda.h; 0: unknown."""
+    """Return the CUDA version of headers, from cuda_runtime_api.h or cuda.h; 0 if unknown."""
     for name in ("cuda_runtime_api.h", "cuda.h"):
         try:
             with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as file:
@@ -222,7 +223,7 @@ _search_lock = new_lock()
 
 
 def find_nvrtc() -> NvrtcSearch:
-    """This process's NVRTC, looked for once; or the reason why there is none."""
+    """Return this process's NVRTC, which is searched once, or the reason why there is none."""
     with _search_lock:
         return _search()
 
@@ -241,11 +242,11 @@ def _search() -> NvrtcSearch:
 
 
 def _load_builtins(path: str) -> None:
-    """Loads the library that NVRTC loads by its bare name at its first compilation: NVRTC of CUDA
+    """Load the library that NVRTC loads by its bare name at its first compilation: NVRTC of CUDA
     13.0 does not look for it in its own folder."""
     folder, _ = os.path.split(path)
     if not folder:
         return
     for other in sorted(glob.glob(os.path.join(glob.escape(folder), "libnvrtc-builtins.so*"))):
-        with contextlib.suppress(OSError):  # NVRTC may find it all the same, or fails with a reason
+        with contextlib.suppress(OSError):  # NVRTC may find it anyway, or fails with a reason
             ctypes.CDLL(other)

@@ -2,7 +2,7 @@
 
 While a thread captures a stream, it must not destroy graphs, free memory or wait: the capture would
 fail. Python's garbage collector may do all of that at any line, by finalizers (of a session that
-was not closed); so it is disabled meanwhile.
+was not closed), so it is disabled during a capture.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ _waits: list[bool] = []
 
 
 class Owned:
-    """An event, a graph: `destroy` is called with the handle, once.
+    """The handle of an event or a graph: `destroy` is called with it, once.
 
-    Its errors are dropped: a finalizer has no caller, and on a lost GPU all is destroyed already.
+    Its errors are dropped: a finalizer has no caller, and on a lost GPU everything is already
+    destroyed.
     """
 
     __slots__ = ("_destroy", "handle")
@@ -39,7 +40,7 @@ class Owned:
 
 @contextlib.contextmanager
 def nothing_collected() -> Iterator[None]:
-    """Disables Python's garbage collector meanwhile, in all threads."""
+    """Disable Python's garbage collector inside the context, in all threads."""
     with _lock:
         _waits.append(gc.isenabled())
         gc.disable()

@@ -3,9 +3,9 @@
     shim + namespace { source with its includes } + an entry for each kernel
       -> key -> object in the cache, or compiled -> loaded by ctypes
 
-The object is found and cached as those of native code are (`codegen.c_compiler`), but whatever
-GPUGRAPH_NATIVE is: an emulated GPU has no other kernels. A source that does not compile is kept in
-a file, which the error names beside the compiler's log.
+The object is found and cached as in `codegen.c_compiler`, but independently of GPUGRAPH_NATIVE,
+since an emulated GPU has no other kernels. A source that does not compile is kept in a file; the
+error has its path and the compiler's log.
 
     GPUGRAPH_CXX   the compiler, a name on the PATH or a path; by default c++
 """
@@ -37,11 +37,11 @@ FLAGS = (
     *("-fvisibility=hidden", "-fPIC", "-shared", "-w", "-Wl,--as-needed"),
 )
 
-MOST_THREADS = 1024
+MAX_THREADS = 1024
 THREADS_OF_ANY = 256
-"""Threads for which a GPU always has the registers: at most 255 each, of 65536."""
+"""The number of threads for which a GPU always has enough registers: at most 255 each, of 65536."""
 STACK_BYTES = 128 << 10
-MOST_SHARED_BYTES = 227 << 10
+MAX_SHARED_BYTES = 227 << 10
 _MESSAGE_BYTES = 1000
 
 _KERNEL = re.compile(
@@ -74,7 +74,7 @@ class _CudaCompiler(Compiler):
         return ""
 
     def preprocessed(self, source: str) -> str:
-        """The source with its macros expanded; the source itself if that fails."""
+        """Return the source with its macros expanded, or the source itself if that fails."""
         flags = ["-E", "-P", "-x", "c++", "-DGPUGRAPH_ON_HOST=1", "-"]
         code, output = self._run([self.path, *flags], _SYSTEM.sub("", source))
         return source if code else output
@@ -82,7 +82,7 @@ class _CudaCompiler(Compiler):
 
 @cache
 def host_compiler() -> _CudaCompiler:
-    """This process's C++ compiler for CUDA sources."""
+    """Return this process's C++ compiler for CUDA sources."""
     compiler = _CudaCompiler(setting("GPUGRAPH_CXX"))
     if is_sanitizing():
         compiler.flags = (*FLAGS, *guarded.FLAGS)
@@ -91,7 +91,7 @@ def host_compiler() -> _CudaCompiler:
 
 
 def kernel_names(source: str) -> tuple[str, ...]:
-    """The `__global__` functions of a source that has its includes, in order."""
+    """Return the `__global__` functions of a source that has its includes, in order."""
     plain = _COMMENT.sub(" ", source)
     if _MACRO_KERNEL.search(plain) and not host_compiler().reason:
         plain = host_compiler().preprocessed(plain)
@@ -99,9 +99,9 @@ def kernel_names(source: str) -> tuple[str, ...]:
 
 
 def host_source(source: str) -> tuple[str, tuple[str, ...]]:
-    """The C++ source of a CUDA source with entries for its kernels, and the kernels' names.
+    """Return the C++ source of a CUDA source with entries for its kernels, and the kernels' names.
 
-    DriverError if it includes a file that does not exist, or has no kernel.
+    DriverError if it includes a missing file, or has no kernel.
     """
     included: set[str] = set()
     try:
@@ -118,20 +118,20 @@ def host_source(source: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _dynamic(declaration: re.Match[str]) -> str:
-    """`extern __shared__ T name[];` as a pointer to the launch's dynamic shared memory."""
+    """Translate `extern __shared__ T name[];` to a pointer to dynamic shared memory."""
     _, element, _, name = declaration.groups()
     return f"{element}* const {name} = ({element}*)gg_host::dynamic_shared();"
 
 
 @cache
 def _stacks() -> mmap.mmap:
-    """Stacks of a block's threads, which all launches share: one runs at a time in a process."""
-    return mmap.mmap(-1, (MOST_THREADS + 1) * STACK_BYTES, flags=mmap.MAP_PRIVATE)
+    """Return the stacks of a block's threads. Launches share them: a process runs one at a time."""
+    return mmap.mmap(-1, (MAX_THREADS + 1) * STACK_BYTES, flags=mmap.MAP_PRIVATE)
 
 
 @cache
 def _shared() -> mmap.mmap:
-    return mmap.mmap(-1, MOST_SHARED_BYTES, flags=mmap.MAP_PRIVATE)
+    return mmap.mmap(-1, MAX_SHARED_BYTES, flags=mmap.MAP_PRIVATE)
 
 
 def _address(buffer: mmap.mmap) -> int:
@@ -161,7 +161,7 @@ class HostModule:
             self.kernels[kernel] = kinds().decode()
 
     def check(self, function: str, geometry: Geometry, arguments: Sequence[Any]) -> None:
-        """DriverError if CUDA would refuse the launch."""
+        """Raise DriverError if CUDA would refuse the launch."""
         kinds = self.kernels.get(function)
         if kinds is None:
             names = ", ".join(self.kernels)
@@ -190,7 +190,7 @@ class HostModule:
     def launch(
         self, function: str, geometry: Geometry, arguments: Sequence[Any], backwards: bool = False
     ) -> None:
-        """Runs a kernel to its end. DriverError as by `check`, and if the kernel fails."""
+        """Run a kernel to its end. DriverError as from `check`, and if the kernel fails."""
         self.check(function, geometry, arguments)
         words = b"".join(
             struct.pack("=d" if kind == "d" else "=q", _signed(argument, kind))
@@ -223,7 +223,7 @@ _KINDS = {
 
 
 def _signed(argument: Any, kind: str) -> Any:
-    """A word as a signed number: arguments for unsigned parameters may be 2**63 or more."""
+    """Return a word as a signed number: arguments for unsigned parameters may be 2**63 or more."""
     return argument - (1 << 64) if kind != "d" and argument >= 1 << 63 else argument
 
 
@@ -231,19 +231,18 @@ def _check_geometry(function: str, geometry: Geometry) -> None:
     grid, block, shared = geometry
     if min(grid) < 1 or min(block) < 1 or max(grid[1:]) > 65535 or grid[0] > 2**31 - 1:
         raise DriverError(f"kernel {function}: no GPU launches a grid of {grid} of {block}", 9)
-    if prod(block) > MOST_THREADS or block[2] > 64:
+    if prod(block) > MAX_THREADS or block[2] > 64:
         raise DriverError(f"kernel {function}: a block of {block} has over 1024 threads", 9)
-    if not 0 <= shared <= MOST_SHARED_BYTES:
+    if not 0 <= shared <= MAX_SHARED_BYTES:
         raise DriverError(
-            f"kernel {function}: {shared} bytes of shared memory, a block has {MOST_SHARED_BYTES}",
-            1,
+            f"kernel {function}: {shared} bytes of shared memory, a block has {MAX_SHARED_BYTES}", 1
         )
 
 
 def load(source: str, name: str) -> HostModule:
-    """A CUDA source, compiled for the host and loaded. `name` is for messages.
+    """Compile a CUDA source for the host and load it. `name` is for messages.
 
-    DriverError with the compiler's log and the file that has the source.
+    DriverError with the compiler's log and the file with the source.
     """
     source, names = host_source(source)
     compilation = host_compiler().start(source, name, waits=True)

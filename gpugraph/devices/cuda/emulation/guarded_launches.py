@@ -1,9 +1,9 @@
-"""Launches on copies of their arrays, so that AddressSanitizer sees accesses out of bounds.
+"""Launches on copies of their arrays, so that AddressSanitizer detects accesses out of bounds.
 
-Arrays of a GPU lie side by side in large regions, where a read behind one of them is a read of
+Arrays of a GPU lie side by side in large regions, where a read beyond one of them is a read of
 another. With GPUGRAPH_CUDA_SANITIZE=1 kernels are compiled for AddressSanitizer, and each array
 that a launch declares is copied to memory from malloc before it, and back after it. ci/sanitize
-runs tests so, with the sanitizer's library preloaded.
+runs tests in this way, with the sanitizer's library preloaded.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ FLAGS: tuple[str, ...] = ("-fsanitize=address", "-g1")
 
 
 def is_sanitizing() -> bool:
-    """Whether GPUGRAPH_CUDA_SANITIZE is set."""
+    """Return whether GPUGRAPH_CUDA_SANITIZE is set."""
     return is_on("GPUGRAPH_CUDA_SANITIZE")
 
 
@@ -30,7 +30,7 @@ def on_copies(
     reads: Sequence[Span],
     writes: Sequence[Span],
 ) -> None:
-    """Calls `launch` with the memory of `reads` and `writes` copied, and copies it back.
+    """Call `launch` on copies of the memory of `reads` and `writes`, and copy it back.
 
     pointers: the indices and values of the arguments that may be addresses.
     """
@@ -55,7 +55,7 @@ def on_copies(
 
 
 def _joined(spans: Sequence[Span]) -> list[Span]:
-    """The spans, with those that overlap as one."""
+    """Merge overlapping spans."""
     joined: list[Span] = []
     for start, size in sorted({span for span in spans if span[1]}):
         if joined and start < sum(joined[-1]):

@@ -1,7 +1,7 @@
-"""A capture on the host: a timeline of its own, whose commands each launch runs again.
+"""A capture on the host: a separate timeline, whose commands each launch runs again.
 
 A stream joins the capture when it waits for an event that was recorded in it. Before the capture
-ends, its first stream has to wait for all streams that joined. A captured stream can't wait for
+ends, its first stream must wait for all streams that joined. A captured stream can't wait for
 events from outside.
 """
 
@@ -33,7 +33,7 @@ class HostCapture:
         self.streams = {stream: self._origin}
 
     def join(self, stream: HostStream, mark: Mark) -> None:
-        """A stream waits for an event during the capture."""
+        """Make a stream wait for an event during the capture."""
         if mark.timeline is self.timeline:
             if stream not in self.streams:
                 self.streams[stream] = self.timeline.stream(stream.name, stream.owner)
@@ -45,7 +45,7 @@ class HostCapture:
             )
 
     def finish(self) -> Graph:
-        """Ends the capture. DriverError if a stream that joined was not waited for."""
+        """End the capture. DriverError if a stream that joined was not waited for."""
         origin = self._origin
         for stream in self.streams.values():
             numbers = [number for number, command in enumerate(stream.pending, 1) if command.run]

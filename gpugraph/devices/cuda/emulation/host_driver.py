@@ -1,12 +1,12 @@
 """CUDA emulated on the host: the driver of tests and CI without a GPU.
 
 Kernels are the GPU's sources, compiled by the C++ compiler (`cxx_compiler`). Device memory is host
-memory, in which all addresses of launches and copies have to lie. Streams run as late as events
+memory, which must contain all addresses of launches and copies. Streams run as late as events
 allow (`stream_timeline`), unordered access to the same memory is an error (`stream_hazards`), and
-a capture refuses what CUDA refuses. The failure of a kernel is raised when its stream is waited
-for, and the device is lost then.
+a capture refuses the same calls as in CUDA. The failure of a kernel is raised when its stream is
+waited for, and the device is lost then.
 
-Several drivers of one `HostMachine` are GPUs that see each other.
+Several drivers of one `HostMachine` are peers.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from gpugraph.devices.cuda.driver.driver_interface import (
     Span,
 )
 from gpugraph.devices.cuda.emulation import host_matrix_products
-from gpugraph.devices.cuda.emulation.cxx_compiler import MOST_SHARED_BYTES, HostModule, load
+from gpugraph.devices.cuda.emulation.cxx_compiler import MAX_SHARED_BYTES, HostModule, load
 from gpugraph.devices.cuda.emulation.guarded_launches import is_sanitizing, on_copies
 from gpugraph.devices.cuda.emulation.host_capture import HostCapture
 from gpugraph.devices.cuda.emulation.host_gpu import (
@@ -43,9 +43,9 @@ class HostDriver(HostGPU):
 
     total_bytes: its memory. fill: the byte that new memory holds (255: NaN), None: zeros.
     products: whether it has cublasLt's products; without, the caller's kernels compute them.
-    epilogues: whether these products may have an epilogue. backwards: threads and blocks run from
+    epilogues: whether these products may have an epilogue. backwards: run threads and blocks from
     the last to the first, so that a race shows. hazards: whether a hazard raises; if not, it is
-    only noted in `faults`.
+    only recorded in `faults`.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class HostDriver(HostGPU):
             total_bytes=self._device.limit,
             free_bytes=self._device.limit - self._device.used,
             multiprocessors=4,
-            shared_bytes=MOST_SHARED_BYTES,
+            shared_bytes=MAX_SHARED_BYTES,
             bus_id=f"host:{self.ordinal}",
             versions="emulated by the host's C++ compiler",
             peers=frozenset(driver.ordinal for driver in drivers if driver is not self),
@@ -88,23 +88,23 @@ class HostDriver(HostGPU):
     # -- streams
 
     def stream(self, name: str) -> HostStream:
-        """A new stream."""
+        """Create a stream."""
         with self._lock:
             return self._timeline.stream(f"{name}@{self.ordinal}", self)
 
     def event(self) -> HostEvent:
-        """A new event."""
+        """Create an event."""
         return HostEvent()
 
     def record(self, event: HostEvent, stream: HostStream) -> None:
-        """Records the event at the stream's current end."""
+        """Record the event at the stream's current end."""
         with self._lock:
             self._raise_late()
             timeline, stream = self._place(stream)
             event.mark = timeline.mark(stream)
 
     def wait(self, stream: HostStream, event: HostEvent) -> None:
-        """Enqueues a wait for the event, unless that was never recorded."""
+        """Enqueue a wait for the event, unless that was never recorded."""
         with self._lock:
             self._raise_late()
             mark = event.mark
@@ -118,7 +118,7 @@ class HostDriver(HostGPU):
             timeline.wait(stream, mark)
 
     def is_done(self, event: HostEvent) -> bool:
-        """Whether the event has occurred. If not, False, after which the commands before it run."""
+        """Return whether the event has occurred. If it has not, the commands before it run now."""
         with self._lock:
             self._begin("is_done")
             mark = event.mark
@@ -135,7 +135,7 @@ class HostDriver(HostGPU):
     # -- copies
 
     def copy_in(self, target: int, source: int, num_bytes: int, stream: HostStream) -> None:
-        """Copies host memory; memory that is not pinned is read before this returns."""
+        """Copy host memory; memory that is not pinned is read before this returns."""
         with self._lock:
             self._check_span((target, num_bytes), "copy_in writes")
             if self._pinned.holds(source, num_bytes):
@@ -151,7 +151,7 @@ class HostDriver(HostGPU):
             )
 
     def copy_out(self, target: int, source: int, num_bytes: int, stream: HostStream) -> None:
-        """Copies to host memory; to memory that is not pinned before this returns."""
+        """Copy to host memory; memory that is not pinned is written before this returns."""
         with self._lock:
             self._check_span((source, num_bytes), "copy_out reads")
             is_pinned = self._pinned.holds(target, num_bytes)
@@ -162,7 +162,7 @@ class HostDriver(HostGPU):
                 self.synchronize(stream)
 
     def copy(self, target: int, source: int, num_bytes: int, stream: HostStream) -> None:
-        """Copies within the device."""
+        """Copy within the device."""
         with self._lock:
             self._check_span((target, num_bytes), "copy writes")
             self._check_span((source, num_bytes), "copy reads")
@@ -171,7 +171,7 @@ class HostDriver(HostGPU):
     def copy_peer(
         self, target: int, source: int, source_driver: Driver, num_bytes: int, stream: HostStream
     ) -> None:
-        """Copies the memory of another GPU of this machine."""
+        """Copy the memory of another GPU of this machine."""
         with self._lock:
             other = source_driver
             if not isinstance(other, HostDriver) or other.machine is not self.machine:
@@ -188,13 +188,13 @@ class HostDriver(HostGPU):
     # -- kernels
 
     def compile(self, source: str, name: str) -> HostModule:
-        """The module of a CUDA source, compiled for the host."""
+        """Return the module of a CUDA source, compiled for the host."""
         with self._lock:
             module = self._modules.get(source)
             if module is not None:
                 return module
             self._begin("compile")
-        module = load(source, name)  # without the lock: threads compile side by side
+        module = load(source, name)  # without the lock: threads compile in parallel
         with self._lock:
             return self._modules.setdefault(source, module)
 
@@ -208,7 +208,7 @@ class HostDriver(HostGPU):
         reads: Sequence[Span] = (),
         writes: Sequence[Span] = (),
     ) -> Callable[[], None]:
-        """A callable that launches a kernel. `run` raises DriverError for pointers to no memory."""
+        """Return a callable that launches a kernel. It raises DriverError for invalid pointers."""
         module.check(function, geometry, arguments)
         arguments = tuple(arguments)
         for span in (*reads, *writes):
@@ -247,7 +247,7 @@ class HostDriver(HostGPU):
     def product(
         self, product: Product, workspace: tuple[int, int], stream: HostStream
     ) -> Callable[[], None] | None:
-        """A callable that computes a product with NumPy; None where the GPU is to have none."""
+        """Return a callable that computes a product with NumPy; None if the GPU has no products."""
         if not self.products or not product.item_bytes:
             return None
         if not (self.epilogues or product.is_plain):
@@ -269,7 +269,7 @@ class HostDriver(HostGPU):
     # -- captured work
 
     def capture(self, stream: HostStream, work: Callable[[], None]) -> Callable[[], None]:
-        """Captures what `work` enqueues, and returns a callable that launches it."""
+        """Capture the work that `work` enqueues, and return a callable that launches it."""
         with self._lock:
             self._begin("capture")
             capture = HostCapture(stream, self._timeline.raises_hazards, self.machine.seed)
@@ -288,7 +288,7 @@ class HostDriver(HostGPU):
         return launch
 
     def close(self) -> None:
-        """Drops the commands that have not run, and frees all memory."""
+        """Drop the commands that have not run, and free all memory."""
         with self._lock:
             self._timeline.drop(self)
             self._device.clear()

@@ -1,4 +1,4 @@
-"""An emulated GPU's state, on which `host_driver` builds: memory, failures, and its commands."""
+"""The state of an emulated GPU, on which `host_driver` builds: memory, failures, and commands."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class HostEvent:
 
 
 class HostMachine:
-    """What the GPUs of one machine share: a timeline and a lock.
+    """The timeline and the lock that the GPUs of one machine share.
 
-    seed: streams take turns at random; None: the stream with the newest command runs first.
+    seed: run streams in random order; None: the stream with the newest command runs first.
     """
 
     def __init__(self, seed: int | None = None) -> None:
@@ -42,7 +42,7 @@ def _note_failure(stream: HostStream, error: DriverError) -> None:
 
 
 class HostGPU:
-    """One GPU's memory and state, with the methods of `Driver` that need no more."""
+    """One GPU's memory and state, with those methods of `Driver` that need no more."""
 
     def __init__(
         self, ordinal: int, machine: HostMachine, total_bytes: int, fill: int | None
@@ -58,7 +58,7 @@ class HostGPU:
         machine.drivers.append(self)
 
     def synchronize(self, stream: HostStream | None = None) -> None:
-        """Waits for a stream, or for all; raises the error of a command that failed."""
+        """Wait for a stream, or for all; raise the error of a command that failed."""
         timeline = self._timeline
         with self._lock:
             self._begin("synchronize")
@@ -80,28 +80,28 @@ class HostGPU:
     # -- memory
 
     def free_bytes(self) -> int:
-        """The device memory that is not allocated."""
+        """Return the amount of device memory that is not allocated."""
         return self._device.limit - self._device.used
 
     def malloc(self, num_bytes: int) -> int | None:
-        """Device memory, or None over the limit."""
+        """Allocate device memory, or return None over the limit."""
         with self._lock:
             self._begin("malloc")
             region = self._device.take(num_bytes)
             return None if region is None else region.base
 
     def free(self, address: int) -> None:
-        """Frees device memory. Waits for all streams first, as cudaFree does."""
+        """Free device memory. Waits for all streams first, as cudaFree does."""
         self._free(address, self._device)
 
     def malloc_host(self, num_bytes: int) -> HostRegion | None:
-        """Pinned host memory, or None if there is not so much."""
+        """Allocate pinned host memory, or return None if there is not enough."""
         with self._lock:
             self._begin("malloc_host")
             return self._pinned.take(num_bytes)
 
     def free_host(self, address: int) -> None:
-        """Frees pinned host memory. Waits for all streams first."""
+        """Free pinned host memory. Waits for all streams first."""
         self._free(address, self._pinned)
 
     def _free(self, address: int, regions: Regions) -> None:
@@ -112,8 +112,9 @@ class HostGPU:
             self._timeline.forget_memory(address, regions.give_back(address))
 
     def touch_host(self, address: int, num_bytes: int, is_write: bool = True) -> None:
-        """To be called before the host touches this memory: DriverError if an enqueued command may
-        still touch it."""
+        """Raise DriverError if an enqueued command may still access this memory.
+
+        To be called before the host reads or writes it."""
         with self._lock:
             names = self._timeline.touched_by_host((address, num_bytes), is_write)
             if names:
@@ -129,7 +130,7 @@ class HostGPU:
         return self._error is not None and self._error.fatal
 
     def fail_on(self, stream: HostStream, error: DriverError) -> None:
-        """Enqueues a command that fails with `error`, for tests."""
+        """Enqueue a command that fails with `error`, for tests."""
 
         def run() -> None:
             raise error
@@ -138,14 +139,14 @@ class HostGPU:
             self._enqueue(stream, "failure", run)
 
     def note_failure(self, error: DriverError) -> None:
-        """Keeps the first error of a command that ran. After a fatal error nothing more runs."""
+        """Keep the first error of a command that ran. After a fatal error nothing more runs."""
         if self._error is None:
             self._error = error
         if error.fatal:
             self._timeline.drop(self)
 
     def _raise_late(self) -> None:
-        """Raises the error of an earlier command, once; a fatal one always."""
+        """Raise the error of an earlier command, once; a fatal one always."""
         error = self._error
         if error is None:
             return
@@ -153,7 +154,7 @@ class HostGPU:
             self._error = None
         raise DriverError(str(error), error.status, error.fatal)
 
-    # -- what the driver's methods share
+    # -- helpers of the driver's methods
 
     def _begin(self, verb: str) -> None:
         self._raise_late()
@@ -168,7 +169,7 @@ class HostGPU:
             raise DriverError("an event recorded in a capture can't be queried", 907)
 
     def _place(self, stream: HostStream) -> tuple[Timeline, HostStream]:
-        """Where a stream's commands go: to the capture that it is in, or to be run."""
+        """Return the target of a stream's commands: its capture, or the timeline that runs."""
         if self._capture is not None and stream in self._capture.streams:
             return self._capture.timeline, self._capture.streams[stream]
         return self._timeline, stream

@@ -1,4 +1,4 @@
-"""Matrix products of an emulated GPU: NumPy's, 16-bit types summed in float.
+"""Matrix products of an emulated GPU: NumPy's, with 16-bit types summed in float32.
 
 With TF32, float32 is rounded to it first, as for tensor cores.
 """
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def compute(product: Product) -> None:
-    """Computes a product, now."""
+    """Compute a product immediately."""
     shape_a, shape_b, shape_out = product.stored_shapes()
     a = _operand(product, _view(product, product.a, shape_a, product.lda, product.stride_a))
     b = _operand(product, _view(product, product.b, shape_b, product.ldb, product.stride_b))
@@ -39,7 +39,7 @@ def compute(product: Product) -> None:
 def _view(
     product: Product, address: int, shape: tuple[int, int], leading: int, stride: int
 ) -> NDArray[Any]:
-    """The array (batch, rows, columns) at an address; bfloat16 as its bits."""
+    """Return the array (batch, rows, columns) at an address; bfloat16 as its bits."""
     size, batch = product.item_bytes, product.batch
     dtype = np.dtype(np.uint16 if product.dtype == "bfloat16" else product.dtype)
     count = product.extent(shape, leading, stride)
@@ -50,7 +50,10 @@ def _view(
 
 
 def _operand(product: Product, array: NDArray[Any]) -> NDArray[Any]:
-    """A factor as it is multiplied: TF32 has a mantissa of 10 bits, halves away from 0 (`rna`)."""
+    """Convert an operand to the type of the multiplication.
+
+    TF32 has a mantissa of 10 bits; halves are rounded away from 0 (`rna`).
+    """
     wide = _widened(array)
     if not (product.tf32 and product.dtype == "float32"):
         return wide

@@ -23,7 +23,7 @@ class Regions:
         self._buffers: dict[int, mmap.mmap] = {}
 
     def take(self, num_bytes: int) -> HostRegion | None:
-        """New memory; None if it would exceed the limit, or the host has none."""
+        """Allocate memory; return None if it would exceed the limit, or the host has none."""
         size = max(num_bytes, 1)
         if self.used + size > self.limit:
             return None
@@ -40,19 +40,19 @@ class Regions:
         return HostRegion(base, buffer)
 
     def give_back(self, address: int) -> int:
-        """Frees the memory at `address` and returns its size in bytes."""
+        """Free the memory at `address` and return its size in bytes."""
         buffer = self._buffers.pop(address, None)
         if buffer is None:
             raise DriverError(f"{address:#x} is no {self.kind} memory that was allocated", 1)
         self._starts.remove(address)
         size = len(buffer)
         self.used -= size
-        with contextlib.suppress(BufferError):  # an array looks at it: it goes with the array
+        with contextlib.suppress(BufferError):  # an array views it, and unmaps it
             buffer.close()
         return size
 
     def holds(self, address: int, num_bytes: int) -> bool:
-        """Whether all these bytes lie in one mapping."""
+        """Return whether all these bytes are in one mapping."""
         index = bisect_right(self._starts, address) - 1
         if index < 0:
             return False
@@ -60,6 +60,6 @@ class Regions:
         return address + num_bytes <= start + len(self._buffers[start])
 
     def clear(self) -> None:
-        """Frees all memory."""
+        """Free all memory."""
         for address in list(self._buffers):
             self.give_back(address)

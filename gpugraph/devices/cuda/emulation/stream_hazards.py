@@ -1,9 +1,9 @@
-"""Hazards between streams: two commands touch the same bytes, one writes, and nothing orders them.
+"""Hazards between streams: two commands access the same bytes, one writes, and nothing orders them.
 
-Vector clocks give the order: for each stream, how many of its commands are over before a command
-begins. A stream's clock counts its own commands and joins an event's clock when it waits for the
-event. The host's clock joins a stream's when it synchronizes, and each new command's clock joins
-the host's.
+Vector clocks give the order: for each stream, the number of its commands that finish before a
+command begins. A stream's clock counts its own commands and joins an event's clock when it waits
+for the event. The host's clock joins a stream's when it synchronizes, and each new command's clock
+joins the host's.
 
 For each range of bytes the last write and the reads since are kept, so the history is bounded by
 the number of ranges in use, not by the number of commands.
@@ -18,25 +18,25 @@ from typing import NamedTuple
 from gpugraph.devices.cuda.driver.driver_interface import Span
 
 Clock = dict[int, int]
-"""For each stream, by its number, how many of its commands come before."""
+"""For each stream, by its number, the number of its commands that come before."""
 
 
 def join(clock: Clock, other: Clock) -> None:
-    """Changes `clock` to come after `other` too."""
+    """Change `clock` to come after `other` too."""
     for stream, count in other.items():
         if clock.get(stream, 0) < count:
             clock[stream] = count
 
 
 class Access(NamedTuple):
-    """A command that touches memory: its stream, its number there, its name for messages."""
+    """A command that accesses memory: its stream, its number there, its name for messages."""
 
     stream: int
     number: int
     name: str
 
     def is_before(self, clock: Clock) -> bool:
-        """Whether the command is over before `clock`."""
+        """Return whether the command finishes before `clock`."""
         return clock.get(self.stream, 0) >= self.number
 
 
@@ -52,7 +52,7 @@ class _Range:
 
 
 class Hazards:
-    """The history of all memory that commands touch."""
+    """The history of all memory that commands access."""
 
     def __init__(self) -> None:
         self._starts: list[int] = []
@@ -61,7 +61,7 @@ class Hazards:
     def note(
         self, command: Access, clock: Clock, reads: Iterable[Span], writes: Iterable[Span]
     ) -> list[str]:
-        """Adds a command that comes after `clock` to the history; returns its hazards, as text."""
+        """Add a command that comes after `clock` to the history; return its hazards as text."""
         faults = []
 
         def fault(verb: str, other: Access, other_verb: str, start: int, end: int) -> None:
@@ -84,7 +84,7 @@ class Hazards:
         return list(dict.fromkeys(faults))
 
     def collisions(self, clock: Clock, span: Span, is_write: bool) -> list[str]:
-        """Commands that `clock` does not follow and that an access to `span` collides with."""
+        """Return the commands not before `clock` that an access to `span` collides with."""
         start, end = span[0], span[0] + span[1]
         return [
             command.name
@@ -95,7 +95,7 @@ class Hazards:
         ]
 
     def forget(self, address: int, size: int) -> None:
-        """Drops the history of memory that was freed."""
+        """Drop the history of memory that was freed."""
         self._drop(address, address + size)
 
     # -- the ranges
@@ -108,7 +108,7 @@ class Hazards:
             yield reader, "reads"
 
     def _cut(self, address: int) -> None:
-        """Cuts the range that crosses `address`, if one does, in two."""
+        """Split the range that crosses `address`, if there is one."""
         index = bisect_right(self._starts, address) - 1
         if index < 0:
             return
@@ -120,13 +120,13 @@ class Hazards:
             piece.end = address
 
     def _cut_out(self, start: int, end: int) -> slice:
-        """Cuts the ranges at both ends; where in `_starts` those between are."""
+        """Split the ranges at both ends; return the slice of `_starts` between them."""
         self._cut(start)
         self._cut(end)
         return slice(bisect_left(self._starts, start), bisect_left(self._starts, end))
 
     def _within(self, start: int, end: int) -> list[tuple[int, _Range]]:
-        """The ranges that make up start to end; new ones where there were none."""
+        """Return the ranges that make up start to end, creating missing ones."""
         if start >= end:
             return []
         starts = self._starts[self._cut_out(start, end)]

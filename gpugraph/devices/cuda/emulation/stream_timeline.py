@@ -3,8 +3,8 @@
     enqueue       -> a command at the end of the stream's queue; nothing runs
     synchronize   -> that stream's commands run, and of other streams only those it waits for
 
-So a command that does not wait for an event finds memory as it was before. When all streams are to
-run, the one with the newest command runs first; with a seed they take turns at random. Each command
+So a command that does not wait for an event finds memory as it was before. If all streams are to
+run, the one with the newest command runs first; with a seed they run in random order. Each command
 is checked for hazards (`stream_hazards`) when it is enqueued.
 """
 
@@ -20,7 +20,7 @@ from gpugraph.devices.cuda.emulation.stream_hazards import Access, Clock, Hazard
 
 
 class Command(NamedTuple):
-    """A command of a stream: something to run, or a mark to wait for."""
+    """A command of a stream: a function to run, or a mark to wait for."""
 
     name: str
     run: Callable[[], None] | None
@@ -30,7 +30,7 @@ class Command(NamedTuple):
 
 
 class HostStream:
-    """A stream: its commands that have not run, how many were enqueued, how many have run."""
+    """A stream: its pending commands, and the numbers of enqueued and finished commands."""
 
     def __init__(self, name: str, number: int, owner: object) -> None:
         self.name = name
@@ -57,7 +57,7 @@ class Mark(NamedTuple):
 
 
 class Timeline:
-    """Streams that wait for each other. seed: for turns at random; None: the newest first."""
+    """Streams that wait for each other. seed: for a random order; None: the newest first."""
 
     def __init__(self, seed: int | None = None) -> None:
         self.streams: list[HostStream] = []
@@ -72,7 +72,7 @@ class Timeline:
     # -- enqueueing
 
     def stream(self, name: str, owner: object) -> HostStream:
-        """A new stream."""
+        """Create a stream."""
         self.streams.append(HostStream(name, len(self.streams) + 1, owner))
         return self.streams[-1]
 
@@ -84,7 +84,7 @@ class Timeline:
         reads: Iterable[Span] = (),
         writes: Iterable[Span] = (),
     ) -> None:
-        """Enqueues a command. If it has a hazard, DriverError, and it is not enqueued."""
+        """Enqueue a command. If it has a hazard, raise DriverError and do not enqueue it."""
         clock = dict(stream.clock)
         join(clock, self.host)
         number = clock[stream.number] = stream.enqueued + 1
@@ -98,11 +98,11 @@ class Timeline:
         self._append(stream, command)
 
     def mark(self, stream: HostStream) -> Mark:
-        """The stream's current end."""
+        """Return the stream's current end."""
         return Mark(self, stream, stream.enqueued, dict(stream.clock))
 
     def wait(self, stream: HostStream, mark: Mark) -> None:
-        """Enqueues a wait for a mark."""
+        """Enqueue a wait for a mark."""
         join(stream.clock, mark.clock)
         if not mark.is_reached:
             self._append(stream, Command(f"wait for stream {mark.stream.name}", None, mark))
@@ -113,15 +113,15 @@ class Timeline:
         self._by_newest_command.pop(stream, None)
         self._by_newest_command[stream] = None
 
-    # -- run
+    # -- running
 
     def run_to(self, mark: Mark) -> None:
-        """Runs what has to be over at the mark; with a seed, at random some other commands."""
+        """Run the commands before the mark; with a seed, also some other commands at random."""
         self._run_some()
         self._run_to(mark.stream, mark.position)
 
     def run_all(self, streams: Sequence[HostStream]) -> None:
-        """Runs these streams to their ends."""
+        """Run these streams to their ends."""
         order = [stream for stream in reversed(self._by_newest_command) if stream in streams]
         if self._random is None:
             for stream in order:
@@ -132,7 +132,7 @@ class Timeline:
             self._run_to(stream, stream.done + 1)
 
     def meet(self, clock: Clock) -> None:
-        """Notes that the host has waited for all that is before the clock."""
+        """Record that the host has waited for everything before the clock."""
         join(self.host, clock)
 
     def _run_some(self) -> None:
@@ -168,18 +168,18 @@ class Timeline:
                 raise
             self.failed(stream, error)
 
-    # -- what the host does
+    # -- accesses by the host
 
     def touched_by_host(self, span: Span, is_write: bool) -> list[str]:
-        """Commands that the host has not waited for and that may still touch this memory."""
+        """Return the commands that the host has not waited for and that may access this memory."""
         return self._hazards.collisions(self.host, span, is_write)
 
     def forget_memory(self, address: int, size: int) -> None:
-        """Drops the history of memory that was freed."""
+        """Drop the history of memory that was freed."""
         self._hazards.forget(address, size)
 
     def drop(self, owner: object) -> None:
-        """Drops the commands of this owner's streams that have not run."""
+        """Drop the commands of this owner's streams that have not run."""
         for stream in self.streams:
             if stream.owner is owner:
                 stream.pending.clear()
@@ -188,11 +188,11 @@ class Timeline:
     # -- captured once, run many times
 
     def recorded(self) -> dict[HostStream, tuple[Command, ...]]:
-        """All commands so far, none of which has run."""
+        """Return all commands so far, none of which has run."""
         return {stream: tuple(stream.pending) for stream in self.streams}
 
     def replay(self, commands: dict[HostStream, tuple[Command, ...]]) -> None:
-        """Runs what `recorded` returned, once more."""
+        """Run the commands that `recorded` returned, once more."""
         for stream, pending in commands.items():
             stream.pending = deque(pending)
             stream.done = 0

@@ -1,1 +1,1 @@
-"""What is enqueued on a GPU's stream: programs, copies, matrix products, kernels."""
+"""The work that is enqueued on a GPU's stream: programs, copies, matrix products, kernels."""

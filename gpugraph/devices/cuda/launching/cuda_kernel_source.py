@@ -1,24 +1,24 @@
-"""CUDA source of a program: which kernels it takes, and what each is.
+"""CUDA source of a program, in one or more kernels of these forms:
 
     elements   no reductions: each thread a few neighbouring elements, loaded and stored as one
-    rows       reductions along rows: a group of threads (1, 32, or a block) goes over a row,
-               pass after pass; threads with their own elements all the while
+    rows       reductions along rows: a group of threads (1, 32, or a block) passes over a row
+               several times; each thread has the same elements in each pass
     columns    reductions over rows, of elements: blocks of columns times rows, then `late`
-    whole      reductions of one long axis: a kernel a pass, each block a part, then `late`
+    whole      reductions of one long axis: a kernel per pass, each block a part, then `late`
 
-What blocks or groups leave of a reduction lies in scratch memory, which the next kernel
-combines: always in the same order, so that results don't vary from run to run.
+Partial results of blocks or groups are stored in scratch memory, which the next kernel
+combines, always in the same order, so that results don't vary from run to run.
 
 Names in the generated code, beside those of `ProgramSource`:
 
     gg_index                    the type of sizes and offsets: 32 bits, if they suffice
-    rows_, inner_, size<axis>_  the parameters that sizes are taken from
-    parts, rows_each            how many parts there are, and rows (or elements) of each
-    failed_                     the parameter: where a kernel writes 1 when it fails
+    rows_, inner_, size<axis>_  the parameters with the sizes
+    parts, rows_each            the number of parts, and of rows (or elements) in each
+    failed_                     the parameter: the address where a kernel writes 1 when it fails
     lane                        the number of a thread among those of its row
     part                        the part of a group of threads
     first                       the first element of a pack
-    item                        which of a pack's elements
+    item                        the number of an element in its pack
     pack_in<n>, pack_out<slot>  several elements that are loaded, stored as one
     end                         the end of a part's rows (or elements)
 """
@@ -34,10 +34,10 @@ from gpugraph.devices.codegen.program_source import ProgramSource, brace, functi
 
 
 class Variant(NamedTuple):
-    """What a source depends on beside its program.
+    """The parameters of a source beside its program.
 
     pack: elements that a thread loads as one; group: threads of a row; wide: whether offsets need
-    64 bits; whole: whether the one axis is cut into parts.
+    64 bits; whole: whether the single axis is split into parts.
     """
 
     pack: int = 1
@@ -47,25 +47,25 @@ class Variant(NamedTuple):
 
 
 class Form(NamedTuple):
-    """One of the source's kernels: its name, and which form it has (see above)."""
+    """One of the source's kernels: its name and its form (see above)."""
 
     name: str
     kind: str
 
 
 class CudaSource(ProgramSource):
-    """`source` and `forms`, in the order in which they are launched. Each kernel has as parameters
+    """`source` and `forms`, in the order of their launches. The parameters of each kernel are
     inputs, outputs, scratch, `failed_` (if it may fail), then rows, inner, parts, rows of a part,
-    and the sizes of all axes but the last."""
+    and the sizes of all axes except the last."""
 
     index_type = "gg_index"
     size_expression = "(gg_index)size{}_"
 
     block, blocks = "blockIdx.x", "gridDim.x"
-    """The expressions for the number of a kernel's block, and for how many there are."""
+    """The expressions for the number of a kernel's block, and for the number of its blocks."""
 
     def __init__(self, program: Program, variant: Variant, *layout: object) -> None:
-        """layout: what else the source depends on."""
+        """layout: further parameters of the source, for its name."""
         super().__init__(program, (program, variant, *layout), whole=variant.whole)
         self.variant = variant
         self.forms: list[Form] = []
@@ -76,7 +76,7 @@ class CudaSource(ProgramSource):
 
     @property
     def has_row_results(self) -> bool:
-        """Whether a row has results of its own, so that it can't be split."""
+        """Whether rows have separate results, so that a row can't be split."""
         return super().has_row_results or bool(self.schedule.row_stores)
 
     def _kernels(self) -> str:
@@ -102,14 +102,14 @@ class CudaSource(ProgramSource):
         return function_source(head, self._within(lines))
 
     def _parameters(self) -> list[tuple[str, str]]:
-        """The types and names of a kernel's parameters."""
+        """Return the types and names of a kernel's parameters."""
         pointers = self.pointers() + ([("int *", "failed_")] if self.values.can_fail else [])
         numbers = ["rows_", "inner_", "parts_", "rows_each_"]
         numbers += [f"size{axis}_" for axis in range(max(self.program.axes - 1, 0))]
         return pointers + [("long long ", name) for name in numbers]
 
     def _within(self, lines: list[str]) -> list[str]:
-        """What is in a kernel's braces."""
+        """Return the body of a kernel."""
         sizes = {name: f"(gg_index){name}_" for name in ("rows", "inner", "parts", "rows_each")}
         if self.program.narrow:
             sizes["inner"] = str(self.program.narrow)
@@ -124,16 +124,16 @@ class CudaSource(ProgramSource):
         ]
 
     def _end(self, part: str, total: str) -> list[str]:
-        """Declares where a part ends."""
+        """Declare the end of a part."""
         return [f"gg_index end = ({part} + 1) * rows_each;", f"if (end > {total}) end = {total};"]
 
     def _threads(self, function: str, index: int, group: str = "") -> str:
-        """A call of a reduction of threads (see gpu_kernel.cuh) up to its arguments."""
+        """Return a call of a reduction of threads (see gpu_kernel.cuh) up to its arguments."""
         reduction = f"{self.values.reduction(index)}_two{group}"
         return f"{function}<{self.values.kind(index)}, {reduction}>"
 
     def _leave(self, function: str, index: int, is_first: str, place: str) -> list[str]:
-        """Combines a total of threads, one of which writes it to scratch memory."""
+        """Combine the totals of threads, one of which writes the result to scratch memory."""
         total = f"total{index}"
         return [
             f"{total} = {self._threads(function, index)}({total});",
@@ -167,14 +167,14 @@ class CudaSource(ProgramSource):
             *indent([*row, *self._pack(row_pass)]),
             "}",
         ]
-        if pack > 1 and self.program.axes == 1:  # what is left when the axis is no multiple
+        if pack > 1 and self.program.axes == 1:  # the remainder of the axis
             body = [self.declaration("row", "0"), *row, *self.element(row_pass)]
             lines.append(f"const gg_index e = packs * {pack} + {thread};")
             lines += brace("if (e < inner)", body)
         return lines
 
     def _pack(self, row_pass: Pass, sums: Sequence[str] = ()) -> list[str]:
-        """The elements of one pack, and the sums to which each of them is added."""
+        """Compute the elements of one pack, and add each of them to the sums."""
         pack, values = self.variant.pack, self.values
         if pack == 1:
             return [self.declaration("e", "first"), *self.element(row_pass), *sums]
@@ -199,7 +199,7 @@ class CudaSource(ProgramSource):
         return lines
 
     def _rows(self) -> list[str]:
-        """Groups of threads, each of which has `rows_each` rows."""
+        """Return the body for groups of threads, each of which has `rows_each` rows."""
         group, sums = self.variant.group, self.reductions_in("parts")
         lines = [
             f"const gg_index lane = threadIdx.x % {group};",
@@ -223,7 +223,7 @@ class CudaSource(ProgramSource):
         return lines
 
     def _row_elements(self, row_pass: Pass) -> list[str]:
-        """The pass over the elements of a row, by a group of threads."""
+        """Return the pass of a group of threads over the elements of a row."""
         pack = self.variant.pack
         sums = [*map(self._add, row_pass.lanes), *self.column_sums(row_pass)]
         step = f"first += {self.variant.group * pack}"
@@ -234,7 +234,11 @@ class CudaSource(ProgramSource):
         return f"{self._threads('gg_group', index, f', {self.variant.group}')}(total{index})"
 
     def _columns(self) -> list[str]:
-        """Blocks of blockDim.x columns; blockIdx.y has `rows_each` rows, threadIdx.y some."""
+        """Return the body for blocks of columns.
+
+        A block has blockDim.x columns. blockIdx.y selects `rows_each` rows, threadIdx.y some of
+        these.
+        """
         [row_pass] = self.schedule.passes
         row = [*self.row_starts(), *self.scalars(row_pass.rows, "row_in{}[0]")]
         row += [*self.element(row_pass), *map(self._add, self.scratch)]
@@ -270,7 +274,10 @@ class CudaSource(ProgramSource):
         ]
 
     def _late(self) -> list[str]:
-        """What follows when all rows are done: `parts` parts of columns, `rows_each` of sums."""
+        """Return the body of the kernel after all rows.
+
+        It combines `parts` parts of columns and `rows_each` parts of sums.
+        """
         scalars, elements, stores = self.after_rows()
         return [
             *scalars,
@@ -280,7 +287,7 @@ class CudaSource(ProgramSource):
         ]
 
     def _whole(self) -> str:
-        """A kernel a pass; each begins with what the one before left."""
+        """Return one kernel per pass; each begins with the partial results of the one before."""
         order, source = self.schedule, ""
         scalars = set(order.once)
         known: list[int] = []
@@ -307,6 +314,6 @@ class CudaSource(ProgramSource):
         return source
 
     def _totals(self, known: list[int]) -> list[str]:
-        """Declares what earlier passes have left."""
+        """Declare the results of earlier passes."""
         totals = ((index, self._total_of_parts(index, "parts")) for index in known)
         return [self.values.finish(index, total, "inner") for index, total in totals]

@@ -1,7 +1,7 @@
 """Steps of a GPU: a call enqueues their work on the stream.
 
-An `Enqueued` does not wait and allocates no memory, so that it can be captured. It knows the memory
-that its work touches, so that launches can be joined with others.
+An `Enqueued` does not wait and allocates no memory, so that it can be captured. It has a list of
+the memory that its work reads and writes, so that launches can be joined with others.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from gpugraph.devices.cuda.driver.driver_interface import Span
 from gpugraph.devices.cuda.launching.unbound_launch import Touches, Work
 from gpugraph.devices.session_resources import VariableState
 
-MOST_BLOCKS = 1024
-"""The blocks of a launch that is small enough to be joined: some microseconds of work."""
+MAX_BLOCKS = 1024
+"""The maximum number of blocks of a launch to be joined: some microseconds of work."""
 
 
 class Part(NamedTuple):
@@ -30,7 +30,7 @@ class Part(NamedTuple):
 class Enqueued:
     """Enqueues its parts on a stream, in order, under the lock of the stream.
 
-    assigned: variables that are initialized from then on. notes: lines for the compiler's report,
+    assigned: variables that are initialized by the call. notes: lines for the compiler's report,
     which follow the op's name.
     """
 
@@ -51,13 +51,13 @@ class Enqueued:
                 state.initialized = True
 
     def assigning(self, states: Iterable[VariableState]) -> Enqueued:
-        """The same step, which initializes these variables."""
+        """Return the same step, which also marks these variables as initialized."""
         step = copy.copy(self)
         step.assigned = tuple(states)
         return step
 
     def touches(self) -> Touches | None:
-        """The memory that all parts read and write; None if one's is unknown."""
+        """Return the memory that all parts read and write; None if that of one is unknown."""
         reads: list[Span] = []
         writes: list[Span] = []
         for part in self.parts:
@@ -68,15 +68,15 @@ class Enqueued:
         return Touches(tuple(reads), tuple(writes))
 
     def kind(self) -> Hashable:
-        """Equal for steps that may be joined (`Launcher.joined`); None if it can't be joined."""
+        """Return a key that is equal for steps that may be joined (`Launcher.joined`), or None."""
         work = self.parts[0].work if len(self.parts) == 1 else None
-        if work is None or work.parts is None or work.geometry.grid[0] > MOST_BLOCKS:
+        if work is None or work.parts is None or work.geometry.grid[0] > MAX_BLOCKS:
             return None
         return work.text
 
 
 class Waiting(Enqueued):
-    """A step that waits for its work, so that a failure is raised while its op is known."""
+    """A step that waits for its work, so that a failure is raised in the step of its op."""
 
     __slots__ = ("wait",)
 
@@ -91,5 +91,5 @@ class Waiting(Enqueued):
 
 
 def is_blocking() -> bool:
-    """Whether each launch is waited for: CUDA's own switch, which here prevents captures too."""
+    """Return whether each launch is waited for: CUDA's switch, which also prevents captures."""
     return setting("CUDA_LAUNCH_BLOCKING") not in ("", "0")

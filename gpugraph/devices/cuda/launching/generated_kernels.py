@@ -16,22 +16,22 @@ THREADS = 256
 """Threads per block, of all generated kernels."""
 
 BLOCKS = 132 * 32
-"""The limit of blocks of an elementwise kernel: each thread computes further elements then."""
+"""The maximum number of blocks of an elementwise kernel: beyond it, each thread computes more."""
 
 PARTS = 256
-"""The limit of parts that leave sums of columns."""
+"""The maximum number of parts with partial sums of columns."""
 
 LONG = 16384
-"""Elements of an axis from which its reduction is cut into parts."""
+"""The length of an axis from which its reduction is split into parts."""
 
 NARROW = 16
-"""Elements of a row up to which one thread reduces it."""
+"""The length of a row up to which a single thread reduces it."""
 
-MOST_ARGUMENTS = 32764 // 8
-"""The limit of a kernel's arguments, of 8 bytes each."""
+MAX_ARGUMENTS = 32764 // 8
+"""The maximum number of a kernel's arguments, of 8 bytes each."""
 
 _HALF = (1 << 31) - (1 << 24)
-"""Elements from which indices need 64 bits."""
+"""The number of elements from which indices need 64 bits."""
 
 
 class Launch(NamedTuple):
@@ -45,8 +45,8 @@ class Launch(NamedTuple):
 class Launches(NamedTuple):
     """A kernel source and its launches, in order.
 
-    parts: what the source was generated from, if it is one kernel whose blocks are independent, so
-    that launches may be joined (see `joined_launches`).
+    parts: the program and variant of the source, if it is one kernel whose blocks are independent,
+    so that launches may be joined (see `joined_launches`).
     """
 
     text: str
@@ -56,7 +56,7 @@ class Launches(NamedTuple):
 
 
 def variant_for(program: Program, sizes: Sequence[int], arrays: Sequence[Array]) -> Variant:
-    """The variant of a program for these sizes and addresses."""
+    """Return the variant of a program for these sizes and addresses."""
     total = prod(sizes)
     inner = sizes[-1] if sizes else 1
     wide = total >= _HALF
@@ -73,7 +73,7 @@ def variant_for(program: Program, sizes: Sequence[int], arrays: Sequence[Array])
 
 
 def _pack(program: Program, inner: int, arrays: Sequence[Array]) -> int:
-    """Elements that a thread loads at once: 16 bytes of the largest dtype, if all are aligned."""
+    """Return how many elements a thread loads at once: 16 bytes of the largest dtype if aligned."""
     pack = min(8, 16 // max(int(array.dtype.itemsize) for array in arrays))
     while pack > 1 and program.axes > 1 and inner % pack:
         pack //= 2
@@ -83,7 +83,7 @@ def _pack(program: Program, inner: int, arrays: Sequence[Array]) -> int:
 
 
 class _Shape(NamedTuple):
-    """How the work of the first kernel is divided. sums: the number of blocks that leave sums."""
+    """The division of the first kernel's work. sums: the number of blocks with partial sums."""
 
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
@@ -100,10 +100,11 @@ def launches(
     scratch: Callable[[int, DType], int],
     error_flag: Callable[[str], int],
 ) -> Launches:
-    """The launches of a program.
+    """Return the launches of a program.
 
-    scratch: allocates so many elements of a dtype and returns the address. error_flag: the address
-    of the flag for an error message. NotNativeError for more arrays than a kernel may have.
+    scratch: allocates a number of elements of a dtype and returns the address. error_flag: returns
+    the address of the flag for an error message. NotNativeError for more arrays than a kernel may
+    have.
     """
     arrays = [*inputs, *outputs]
     text = CudaSource(program, variant_for(program, sizes, arrays))
@@ -115,7 +116,7 @@ def launches(
         addresses.append(scratch(lengths[kind], _register_type(program.values[value].dtype)))
     if text.values.can_fail:
         addresses.append(error_flag(text.values.failure))
-    if len(addresses) + 4 + len(sizes) > MOST_ARGUMENTS:
+    if len(addresses) + 4 + len(sizes) > MAX_ARGUMENTS:
         raise NotNativeError(f"{len(addresses)} arrays are more than a kernel takes")
     result = []
     for form in text.forms:
@@ -128,12 +129,12 @@ def launches(
 
 
 def _register_type(dtype: DType) -> DType:
-    """The dtype of a value in registers and scratch memory."""
+    """Return the dtype of a value in registers and scratch memory."""
     return float32 if dtype in (float16, bfloat16) else dtype
 
 
 def _divided(text: CudaSource, rows: int, inner: int) -> _Shape:
-    """Divides the work, by sizes alone: results don't depend on the GPU."""
+    """Divide the work by sizes alone, so that results don't depend on the GPU."""
     kind, block = text.forms[0].kind, (THREADS, 1, 1)
     if kind == "elements":
         packs = ceil(rows * inner / text.variant.pack)
@@ -155,7 +156,7 @@ def _divided(text: CudaSource, rows: int, inner: int) -> _Shape:
 
 
 def _columns(rows: int, inner: int) -> _Shape:
-    """Blocks of 32 columns (or of fewer, a power of two that covers them all), the rest rows."""
+    """Divide into blocks of 32 columns (a lower power of two if that covers all) times rows."""
     width = 1
     while width < min(inner, 32):
         width *= 2
@@ -168,7 +169,7 @@ def _columns(rows: int, inner: int) -> _Shape:
 
 
 def _geometry(form: Form, shape: _Shape, inner: int) -> tuple[Geometry, int]:
-    """A kernel's geometry, and its argument `rows_each`."""
+    """Return a kernel's geometry, and its argument `rows_each`."""
     if form.kind == "late":
         return Geometry((max(1, ceil(inner / THREADS)), 1, 1), (THREADS, 1, 1)), shape.sums
     if form.kind == "end":

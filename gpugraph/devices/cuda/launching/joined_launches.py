@@ -1,11 +1,11 @@
-"""Many small launches of one generated kernel as one: each block finds its tensor in a table.
+"""Joins many small launches of one generated kernel: each block finds its tensor in a table.
 
     table    tensors | equal arguments | for each tensor: the end of its blocks, other arguments
 
 The table is the kernel's only parameter, by value: it needs no memory, and a captured graph keeps
 it. CUDA allows 4 KiB of parameters, so that many tensors take several launches. Arguments are equal
 by their values: numbers of an optimizer's update (learning rate, ...), and outputs in place of
-inputs. The statements are those of the single kernel, so the results are the same to the bit.
+inputs. The statements are those of the single kernel, so the results are bitwise the same.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gpugraph.devices.cuda.launching.cuda_kernel_source import CudaSource, Form,
 from gpugraph.devices.cuda.launching.unbound_launch import Work
 
 WORDS = 500
-"""64-bit words of a table: nearly all that a kernel's parameters may have."""
+"""The 64-bit words of a table: nearly the maximum for a kernel's parameters."""
 
 _KERNEL = """struct {name}_table {{
     long long of[{words}];
@@ -50,7 +50,7 @@ class Table:
     def __init__(self, works: Sequence[Work]) -> None:
         self.works = works
         shared: dict[Any, int] = {}
-        self._columns: dict[tuple[Any, ...], int] = {}  # equal columns are one
+        self._columns: dict[tuple[Any, ...], int] = {}  # equal columns are stored once
         places = []
         for column in zip(*(work.arguments for work in works)):
             if column.count(column[0]) == len(column):
@@ -62,7 +62,7 @@ class Table:
         self.first, self.stride = _layout(self.places)
 
     def words(self, start: int, stop: int) -> tuple[int, tuple[int, ...]]:
-        """The number of blocks of the launches from `start` to `stop`, and their table."""
+        """Return the number of blocks of the launches from `start` to `stop`, and their table."""
         words, blocks = [stop - start, *self._shared], 0
         for index in range(start, stop):
             blocks += self.works[index].geometry.grid[0]
@@ -71,12 +71,12 @@ class Table:
 
 
 def _layout(places: Sequence[int]) -> tuple[int, int]:
-    """The word at which a table's tensors begin, and the number of words of one."""
+    """Return the word at which a table's tensors begin, and the number of words of each."""
     return 1 + max(0, -min(places)), 2 + max(-1, *places)
 
 
 class JoinedSource(CudaSource):
-    """The source of a joined kernel, whose statements are those of the single kernel."""
+    """The source of a joined kernel, with the statements of the single kernel."""
 
     block, blocks = "block_", "blocks_"
 
@@ -104,7 +104,7 @@ class JoinedSource(CudaSource):
 
 
 def join(works: Sequence[Work]) -> Iterator[Work]:
-    """Independent launches of one generated source (which has `parts`) as few launches."""
+    """Join independent launches of one generated source (which has `parts`) into few launches."""
     assert works[0].parts is not None
     table = Table(works)
     text = JoinedSource(*works[0].parts, table.places)

@@ -1,7 +1,7 @@
-"""Binds what runs on a GPU's stream: programs, copies of views, matrix products, kernel sources.
+"""Binds the work on a GPU's stream: programs, copies of views, matrix products, kernel sources.
 
-`Launcher` binds them to arrays and returns an `Enqueued`, which when called only enqueues work: it
-does not wait and allocates no memory, so that it can be captured.
+`Launcher` binds it to arrays and returns an `Enqueued`, whose call only enqueues work: it does not
+wait and allocates no memory, so that it can be captured.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ from gpugraph.kernel import (
 )
 
 TENSOR_CORES = 80
-"""The least compute capability, times 10, for kernels/cuda/shared/tensor_core_mma.cuh."""
+"""The minimum compute capability, times 10, for kernels/cuda/shared/tensor_core_mma.cuh."""
 
 Allocate = Callable[[tuple[int, ...], DType], Array]
-"""Allocates scratch memory that lives as long as the bound step."""
+"""A function that allocates scratch memory, which lives as long as the bound step."""
 
 
 class Launcher:
     """Binds kernels to arrays of one GPU."""
 
     def __init__(self, driver: Driver, stream: Stream, workspace: Span, lock: Any) -> None:
-        """lock: to be held to enqueue work on the stream, or to capture it."""
+        """lock: must be held to enqueue work on the stream, or to capture it."""
         self.driver = driver
         self.lock = lock
         self.stream = stream
@@ -59,15 +59,15 @@ class Launcher:
         self._modules: dict[str, Future[Any]] = {}
 
     def nothing(self) -> Enqueued:
-        """A step without work, for tensors without elements."""
+        """Return a step without work, for tensors without elements."""
         return self._enqueued(())
 
     def both(self, first: Enqueued, then: Enqueued) -> Enqueued:
-        """Two steps as one, in this order."""
+        """Return two steps as one, in this order."""
         return self._enqueued((*first.parts, *then.parts))
 
     def joined(self, steps: Sequence[Enqueued]) -> Enqueued:
-        """Independent steps of one kind as one step, with as few launches as possible."""
+        """Return independent steps of one kind as one step, with as few launches as possible."""
         works = [part.work for step in steps for part in step.parts if part.work is not None]
         joined = self._enqueued([self._call(work) for work in join(works)])
         return joined.assigning(state for step in steps for state in step.assigned)
@@ -83,7 +83,7 @@ class Launcher:
         allocate: Allocate,
         error_flag: Callable[[str], int],
     ) -> Enqueued:
-        """The launches of a program. error_flag: the address of the flag for an error message."""
+        """Bind a program. error_flag: returns the address of the flag for an error message."""
         scratch_spans: list[Span] = []
 
         def scratch(count: int, dtype: DType) -> int:
@@ -102,7 +102,7 @@ class Launcher:
         )
 
     def moves(self, native: ViewCopies, signature: Signature, arrays: Sequence[Array]) -> Enqueued:
-        """The copies, and fills, of views of arrays."""
+        """Bind the copies, and fills, of views of arrays."""
         stand_ins = StandIns(arrays)
         return self._enqueued(
             [
@@ -125,8 +125,10 @@ class Launcher:
         signature: Signature,
         arrays: Sequence[Array],
     ) -> Enqueued:
-        """Matrix products with their epilogues: by cublasLt; by cublasLt with our kernel for the
-        epilogue; or by our kernel alone."""
+        """Bind matrix products with their epilogues.
+
+        They run by cublasLt, by cublasLt with our kernel for the epilogue, or by our kernel alone.
+        """
         stand_ins = StandIns(arrays)
         epilogue = Epilogue()
         if isinstance(native, MatmulWithEpilogue):
@@ -148,7 +150,7 @@ class Launcher:
             call = self._by_cublaslt(product.plain())
             if call is not None:
                 notes.append(
-                    "ends in kernels/cuda/math/gemm.cu: cublasLt has nothing but its plain product"
+                    "ends in kernels/cuda/math/gemm.cu: cublasLt has only its plain product"
                 )
                 after = [self._call(epilogue)]
         if call is not None:
@@ -157,7 +159,7 @@ class Launcher:
             return [call, *after]
         if whole is None:
             raise NotNativeError("more rows or products than a launch of ours has")
-        notes.append("is computed by kernels/cuda/math/gemm.cu: cublasLt has nothing for it")
+        notes.append("is computed by kernels/cuda/math/gemm.cu: cublasLt does not support it")
         return [self._call(whole)]
 
     def _by_cublaslt(self, product: Product) -> Part | None:
@@ -176,13 +178,13 @@ class Launcher:
         error_flag: Callable[[str], int],
         stored: Callable[[State], Array],
     ) -> Enqueued:
-        """The launches of a `Source`. error_flag: as for a program; stored: a state's array."""
+        """Bind a `Source`. error_flag: as for a program; stored: returns a state's array."""
         operands = _Operands(arrays, allocate, _ErrorFlags(error_flag), stored, {})
         launches = self._source_launches(source, signature)
         return self._enqueued(self._launches(source.file, launches, operands))
 
     def _source_launches(self, source: Source, signature: Signature) -> Sequence[Launch]:
-        """The launches on this GPU: by tensor cores if the GPU and the source have them."""
+        """Return the launches on this GPU: by tensor cores if the GPU and the source have them."""
         if source.tensor_cores and self.driver.properties.capability >= TENSOR_CORES:
             return source.tensor_cores(signature) or source.launches(signature)
         return source.launches(signature)
@@ -195,7 +197,7 @@ class Launcher:
         allocate: Allocate,
         error_flag: Callable[[str], int],
     ) -> Sizing:
-        """The launches of a `Sized` kernel: those that find the sizes, then those that fill."""
+        """Bind a `Sized` kernel: the launches that find the sizes, then those that fill."""
         operands = _Operands(arrays, allocate, _ErrorFlags(error_flag), _no_state, {})
         measure = self._enqueued(self._launches(kernel.file, kernel.measure(signature), operands))
         return Sizing(self, kernel, operands, measure)
@@ -205,8 +207,8 @@ class Launcher:
         for launch in launches:
             if launch.shared_bytes > self.driver.properties.shared_bytes:
                 raise NotNativeError(
-                    f"it needs {launch.shared_bytes} bytes of shared memory, of which this GPU "
-                    f"gives a block {self.driver.properties.shared_bytes}"
+                    f"it needs {launch.shared_bytes} bytes of shared memory; a block of this GPU "
+                    f"has {self.driver.properties.shared_bytes}"
                 )
             arguments, arrays = operands.words_of(launch)
             macros = type_macros(launch.types, launch.defines)
@@ -235,7 +237,7 @@ class Launcher:
 
 
 class Pending:
-    """A launch of a kernel that other threads still compile: its first call waits for that."""
+    """A launch of a kernel that may still be compiling: its first call waits for that."""
 
     __slots__ = ("call", "driver", "module", "stream", "work")
 
@@ -255,7 +257,7 @@ class Pending:
 
 
 class _Operands(NamedTuple):
-    """What arguments of an op's launches refer to: arrays, scratch memory, error flags, states."""
+    """The objects behind an op's launch arguments: arrays, scratch memory, error flags, states."""
 
     arrays: Sequence[Array]
     allocate: Allocate
@@ -264,7 +266,7 @@ class _Operands(NamedTuple):
     scratch: dict[str, Array]
 
     def words_of(self, launch: Launch) -> tuple[list[int | float], list[Array]]:
-        """The launch's arguments as numbers, and the arrays among them."""
+        """Return the launch's arguments as numbers, and the arrays among them."""
         words: list[int | float] = []
         arrays: list[Array] = []
         for argument in launch.arguments:
@@ -314,7 +316,7 @@ class Sizing:
         results: Sequence[Array],
         allocate: Allocate,
     ) -> Enqueued:
-        """The launches that fill outputs, whose sizes follow from the numbers."""
+        """Bind the launches that fill outputs, whose sizes follow from the numbers."""
         launches = self.kernel.fill(signature, numbers)
         arrays, scratch = [*self.operands.arrays, *results], dict(self.operands.scratch)
         operands = self.operands._replace(arrays=arrays, allocate=allocate, scratch=scratch)
@@ -333,8 +335,8 @@ class _ErrorFlags(dict[str, int]):
 
 
 def _compilers() -> ThreadPoolExecutor:
-    """This process's threads in which kernels are compiled, side by side."""
-    return _compilers_of(os.getpid())  # a forked process has none of its parent's threads
+    """Return this process's threads in which kernels are compiled in parallel."""
+    return _compilers_of(os.getpid())  # a forked child lacks its parent's threads
 
 
 @cache

@@ -1,7 +1,7 @@
 """Matrix products of views of GPU arrays: as arguments of cublasLt, and of our own kernels.
 
-Both may have an epilogue (bias, addend, Relu). If cublasLt has a product only without its epilogue,
-a kernel of ours computes the epilogue afterwards.
+Both may have an epilogue (bias, addend, Relu). If cublasLt supports a product only without its
+epilogue, a kernel of ours computes the epilogue afterwards.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from gpugraph.kernel import Epilogue
 TILE = 64
 """Rows and columns of a block's tile in kernels/cuda/math/gemm.cu."""
 
-MOST_PRODUCTS = 64
-"""The limit of products into which a batch with irregular strides may be divided."""
+MAX_PRODUCTS = 64
+"""The maximum number of products into which a batch with irregular strides may be divided."""
 
-MOST_BLOCKS = 65535
-"""Blocks along a grid's second and third axis."""
+MAX_BLOCKS = 65535
+"""The maximum number of blocks along a grid's second and third axis."""
 
 EPILOGUE_BLOCKS, THREADS = 132 * 32, 256
 
@@ -42,7 +42,8 @@ class _Matrix(NamedTuple):
     batch: int = 0
 
     def leading(self, rows: int, columns: int) -> tuple[int, bool]:
-        """Elements from row to row in memory, and whether the matrix is stored transposed.
+        """Return the elements from row to row, and whether the matrix is stored transposed.
+
         NotNativeError if neither rows nor columns are contiguous."""
         if self.column == 1 or columns == 1:
             return (self.row if rows > 1 else max(columns, 1)), False
@@ -52,8 +53,8 @@ class _Matrix(NamedTuple):
 
 
 class ProductLaunches(NamedTuple):
-    """One product: for cublasLt; `whole`, the launch of our kernel, if that is possible;
-    `epilogue`, the launch of our kernel after cublasLt's plain product, if there is one."""
+    """One product for cublasLt; `whole`, the launch of our kernel, if that is possible; and
+    `epilogue`, the launch of our kernel after cublasLt's plain product, if there is an epilogue."""
 
     product: Product
     whole: Work | None
@@ -63,7 +64,10 @@ class ProductLaunches(NamedTuple):
 def products(
     stand_ins: StandIns, a: Any, b: Any, out: Any, epilogue: Epilogue, tf32: bool
 ) -> Iterator[ProductLaunches]:
-    """out = a @ b with its epilogue, for views of stand-ins with equal leading axes."""
+    """Yield the launches of out = a @ b with its epilogue, for views of stand-ins.
+
+    The views have equal leading axes.
+    """
     if not out.size:
         return
     name = str(out.dtype)
@@ -77,7 +81,7 @@ def products(
         product = _product(matrices, (m, n, k), count, name)
         yield _launches(product, matrices, stand_ins, (a, b, out), epilogue, tf32)
         return
-    if prod(batch) > MOST_PRODUCTS:
+    if prod(batch) > MAX_PRODUCTS:
         raise NotNativeError(f"a batch of {prod(batch)} products with irregular strides")
     for index in indices(*map(range, batch)):
         views = (a[index], b[index], out[index])
@@ -89,7 +93,7 @@ def products(
 
 
 def _batch_step(view: Any, batch: tuple[int, ...]) -> int | None:
-    """Elements from one matrix to the next; None if that varies."""
+    """Return the elements from one matrix to the next, or None if that varies."""
     step: int | None = None
     below = 1
     for size, stride in zip(reversed(batch), reversed(view.strides[:-2])):
@@ -105,10 +109,10 @@ def _batch_step(view: Any, batch: tuple[int, ...]) -> int | None:
 
 
 def _joined(matrices: list[_Matrix], m: int, batch: int) -> tuple[int, int]:
-    """Rows and batch; a batch with the same b, and evenly spaced rows, becomes one matrix."""
+    """Return rows and batch. A batch with one b, and evenly spaced rows, becomes one matrix."""
     a, b, out = matrices
     is_one = not b.batch and a.batch == m * a.row and out.batch == m * out.row
-    if batch > 1 and is_one and ceil(m * batch / TILE) <= MOST_BLOCKS:
+    if batch > 1 and is_one and ceil(m * batch / TILE) <= MAX_BLOCKS:
         return m * batch, 1
     return m, batch
 
@@ -157,7 +161,7 @@ def _launches(
     after = (product.out, product.bias, product.addend, int(product.relu))
     m, n, batch = product.m, product.n, product.batch
     whole = finishing = None
-    if max(ceil(m / TILE), batch) <= MOST_BLOCKS:
+    if max(ceil(m / TILE), batch) <= MAX_BLOCKS:
         strides = [(matrix.row, matrix.column, matrix.batch) for matrix in matrices]
         numbers = (m, n, product.k, *(step for three in strides for step in three))
         grid = ceil(n / TILE), ceil(m / TILE), batch
@@ -174,7 +178,7 @@ def _launches(
 
 
 def _address(stand_ins: StandIns, view: Any) -> int:
-    """The GPU's address of a view; 0 for None."""
+    """Return the GPU's address of a view; 0 for None."""
     if view is None:
         return 0
     address = stand_ins.of(view)
@@ -184,7 +188,7 @@ def _address(stand_ins: StandIns, view: Any) -> int:
 
 
 def _range(stand_ins: StandIns, view: Any) -> Span:
-    """The bytes from a view's first to its last element (strides of products are not negative)."""
+    """Return the span of a view in bytes (strides of products are not negative)."""
     start = stand_ins.of(view)
     assert start is not None
     reach = sum((size - 1) * stride for size, stride in zip(view.shape, view.strides))

@@ -6,12 +6,13 @@ from gpugraph.config.environment import setting
 from gpugraph.config.experimental import tensor_float_32_execution_enabled
 
 _ARCH = 80
-"""The first GPUs whose tensor cores take float32 as TF32."""
+"""The architecture of the first GPUs whose tensor cores compute float32 as TF32."""
 
 
 def is_tf32(arch: str) -> bool:
-    """Whether products are computed in TF32 on GPUs of an architecture (`sm_90`), by the process's
-    setting, which CUDA's own variable overrides."""
+    """Return whether products are computed in TF32 on GPUs of an architecture (`sm_90`).
+
+    The process has a setting, which CUDA's own environment variable overrides."""
     if int(arch.removeprefix("sm_")) < _ARCH:
         return False
     override = setting("NVIDIA_TF32_OVERRIDE")

@@ -1,4 +1,4 @@
-"""Dtypes in CUDA sources: the macros by which files of `kernels/` serve any dtype."""
+"""Dtypes in CUDA sources: the macros that adapt files of `kernels/` to any dtype."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gpugraph.devices.native import NotNativeError
 
 
 def cuda_type(dtype: DType) -> CType:
-    """The C types of a dtype, in memory and for computation. NotNativeError if it has none."""
+    """Return the C types of a dtype, in memory and for computation, or raise NotNativeError."""
     base = dtype.base_dtype
     reason = not_native(base, gpu=True)
     if reason:
@@ -19,8 +19,8 @@ def cuda_type(dtype: DType) -> CType:
 
 
 def type_macros(types: Mapping[str, DType], defines: Mapping[str, str | int]) -> str:
-    """The head of a source of `kernels/`: the macros of a `kernel.Launch`, after the include that
-    all files share (it has short names, which macros must not replace)."""
+    """Return the head of a source of `kernels/`: the macros of a `kernel.Launch`, after the include
+    that all files share (it has short names, which macros must not replace)."""
     lines = ['#include "gpu_kernel.cuh"']
     for name, dtype in types.items():
         types_of = cuda_type(dtype)

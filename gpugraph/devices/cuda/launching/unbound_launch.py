@@ -21,9 +21,9 @@ class Touches(NamedTuple):
 
 
 class Work(NamedTuple):
-    """A source's function, its geometry and arguments, and the memory that it touches.
+    """A source's function, its geometry and arguments, and the memory that it reads and writes.
 
-    parts: what the source was generated from, if its launches may be joined (`joined_launches`).
+    parts: the program and variant of the source, if its launches may be joined (`joined_launches`).
     """
 
     text: str
@@ -36,11 +36,11 @@ class Work(NamedTuple):
 
 
 def ranges(arrays: Sequence[Array]) -> tuple[Span, ...]:
-    """The spans of arrays, without those of no bytes."""
+    """Return the spans of arrays, without those of no bytes."""
     return tuple((array.address, array.nbytes) for array in arrays if array.nbytes)
 
 
 def number_words(value: Any, dtype: Any) -> tuple[int, int]:
-    """A number of a dtype as two 64-bit words."""
+    """Return a number of a dtype as two 64-bit words."""
     words = np.frombuffer(np.asarray(value, dtype).tobytes().ljust(16, b"\0"), np.int64)
     return int(words[0]), int(words[1])

@@ -21,9 +21,9 @@ from gpugraph.devices.native import Axis, NotNativeError, axes_of
 
 THREADS = 256
 BLOCKS = 132 * 32
-MOST_AXES = 8
-MOST_OUTSIDE = 65535
-"""Blocks along the second and third axis of a grid."""
+MAX_AXES = 8
+MAX_OUTER_BLOCKS = 65535
+"""The maximum number of blocks along the second and third axis of a grid."""
 _ITEMS = {1: "uint8_t", 2: "uint16_t", 4: "uint32_t", 8: "uint64_t", 16: "uint4"}
 
 
@@ -39,7 +39,7 @@ class StandIns:
     """Host arrays that stand for arrays of a GPU; arrays with one address share one."""
 
     def __init__(self, arrays: Sequence[Array]) -> None:
-        self._memory: dict[int, tuple[int, Any]] = {}  # by address, the largest array's
+        self._memory: dict[int, tuple[int, Any]] = {}  # by address, for its largest array
         for array in arrays:
             count, _ = self._memory.get(array.address, (-1, None))
             if array.nbytes > count:
@@ -54,7 +54,7 @@ class StandIns:
         )
 
     def address(self, host_address: int) -> int | None:
-        """The GPU's address for an address in a stand-in; None if it is in none."""
+        """Return the GPU's address for an address in a stand-in; None if it is in none."""
         index = bisect_right(self._bases, host_address, key=lambda base: base[0]) - 1
         if index < 0:
             return None
@@ -63,12 +63,12 @@ class StandIns:
         return address + offset if offset < max(count, 1) else None
 
     def of(self, view: Any) -> int | None:
-        """The GPU's address of a view; None for an array of the host."""
+        """Return the GPU's address of a view; None for an array of the host."""
         return self.address(view.__array_interface__["data"][0])
 
 
 def copies(stand_ins: StandIns, source: Any, target: Any) -> list[Copy | Work]:
-    """The copy of a view, or a number, to a view of stand-ins. NotNativeError if there is none."""
+    """Return the copy of a view, or a number, to a view of stand-ins, or raise NotNativeError."""
     if not target.size:
         return []
     if not isinstance(source, np.ndarray) or stand_ins.of(source) is None:
@@ -94,7 +94,7 @@ def copies(stand_ins: StandIns, source: Any, target: Any) -> list[Copy | Work]:
 
 
 def _span(axes: Sequence[Axis], start: int, item: int, which: str) -> Span:
-    """The bytes from the lowest to the highest of a view."""
+    """Return the span from the lowest to the highest byte of a view."""
     low = high = start
     for axis in axes:
         reach = getattr(axis, which) * (axis.size - 1)
@@ -103,7 +103,7 @@ def _span(axes: Sequence[Axis], start: int, item: int, which: str) -> Span:
 
 
 def _widened(axes: list[Axis], item: int, starts: tuple[int, int]) -> tuple[list[Axis], int]:
-    """Elements that are adjacent in both views as one longer element."""
+    """Merge elements that are adjacent in both views into longer elements."""
     while item < 16 and axes:
         last, twice = axes[-1], 2 * item
         others = [step for axis in axes[:-1] for step in (axis.source, axis.target)]
@@ -122,8 +122,8 @@ def _widened(axes: list[Axis], item: int, starts: tuple[int, int]) -> tuple[list
 def _check(axes: Sequence[Axis], item: int) -> None:
     if item not in _ITEMS:
         raise NotNativeError(f"elements of {item} bytes")
-    if len(axes) > MOST_AXES:
-        raise NotNativeError(f"a copy over {len(axes)} axes; {MOST_AXES} are possible")
+    if len(axes) > MAX_AXES:
+        raise NotNativeError(f"a copy over {len(axes)} axes; {MAX_AXES} are possible")
     if any(step % item for axis in axes for step in (axis.source, axis.target)):
         raise NotNativeError("strides that are no multiples of an element")
 
@@ -131,7 +131,7 @@ def _check(axes: Sequence[Axis], item: int) -> None:
 def _transposed(
     axes: Sequence[Axis], item: int, starts: Sequence[Any], touched: tuple[Span, Span]
 ) -> Work | None:
-    """A transposition by tiles, if adjacent elements of the source are not so in the target."""
+    """Return a tiled transpose, if adjacent elements of the source are not so in the target."""
     outside, last = list(axes[:-1]), axes[-1]
     if last.target != item or last.source == item or last.size < 8:
         return None
@@ -139,9 +139,9 @@ def _transposed(
     if not rows or last.source == 0:
         return None
     outside.remove(rows[0])
-    if len(outside) > 2 or prod(axis.size for axis in outside) > MOST_OUTSIDE:
+    if len(outside) > 2 or prod(axis.size for axis in outside) > MAX_OUTER_BLOCKS:
         return None
-    if ceil(last.size / 32) > MOST_OUTSIDE:
+    if ceil(last.size / 32) > MAX_OUTER_BLOCKS:
         return None
     one, other = [*[Axis(1, 0, 0)] * (2 - len(outside)), *outside]
     numbers = [rows[0].size, last.size, last.source // item, rows[0].target // item, other.size]
@@ -177,8 +177,8 @@ def _fill(stand_ins: StandIns, value: Any, target: Any) -> Work:
 
 
 def _padded(axes: Sequence[Axis]) -> list[Axis]:
-    """As many axes as the functions have parameters for; those behind the last are ignored."""
-    return [*axes, *[Axis(1, 0, 0)] * (MOST_AXES - len(axes))]
+    """Pad the axes to the number of the functions' parameters, which ignore the further ones."""
+    return [*axes, *[Axis(1, 0, 0)] * (MAX_AXES - len(axes))]
 
 
 def _geometry(count: int) -> Geometry:

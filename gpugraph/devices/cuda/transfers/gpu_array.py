@@ -26,7 +26,7 @@ class Array:
         return len(self.shape)
 
     def reshape(self, shape: tuple[int, ...]) -> Array:
-        """The same memory as an array of another shape."""
+        """Return the same memory as an array of another shape."""
         array = Array(self.address, shape, self.dtype)
         if array.size != self.size:
             raise ValueError(f"{list(self.shape)} can't be {list(shape)}")

@@ -1,6 +1,7 @@
 """The fallback of a GPU's step: its `Call` runs on copies of its arrays in host memory.
 
-For ops without a kernel for GPUs, or without one for these dtypes and shapes. Plans report each.
+It is used for ops without a GPU kernel, or without one for these dtypes and shapes. Plans report
+each case.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ class _HostBlock:
 
 
 class _HostContext:
-    """A step's context with memory of the host."""
+    """A step's context with memory on the host."""
 
     def __init__(self, context: KernelContext) -> None:
         self._context = context

@@ -1,12 +1,12 @@
-"""The way of a plan's tensor to pinned host memory and back, beside what the GPU computes.
+"""Swapping of a plan's tensor to pinned host memory and back, while the GPU computes.
 
     compute    x = f(..) |  a  b  c      d  e  f  g  | h(x)
     outward              '- copy -' left
     inward                            '- copy -' back
 
-Each copy begins after the work that is enqueued by then, on a stream of its own, and its end is
-what later work on the compute stream waits for: memory that the tensor leaves, or comes back to, is
-its own between the two.
+Each copy begins after the work that is enqueued by then, on a separate stream, and later work on
+the compute stream waits for its end. So the copy has exclusive use of the memory that the tensor
+leaves, or comes back to, between the two.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from gpugraph.devices.out_of_memory import PlainSpace, out_of_memory
 
 
 class HostSwap:
-    """One tensor's copies: `source` is where it is computed, `target` where it is used later.
+    """A tensor's copies: from `source`, where it is computed, to `target`, where it is used later.
 
-    The pinned memory is the plan's. ResourceExhaustedError where there is none.
+    The pinned memory is the plan's. ResourceExhaustedError if there is none.
     """
 
     def __init__(self, staging: Staging, source: Array, target: Array, lock: Any) -> None:
@@ -39,7 +39,7 @@ class HostSwap:
         self._pending: list[Any] = []  # events that the compute stream has not waited for
 
     def leave(self) -> None:
-        """Begins the copy to the host."""
+        """Begin the copy to the host."""
         staging, source = self._staging, self._source
         with self._lock:
             self._after_computed(staging.outward)
@@ -47,11 +47,11 @@ class HostSwap:
             self._note(self._left, staging.outward)
 
     def left(self) -> None:
-        """The copy to the host is over for what is enqueued from now on."""
+        """Make work that is enqueued from now on wait for the copy to the host."""
         self._wait(self._left)
 
     def come(self) -> None:
-        """Begins the copy back."""
+        """Begin the copy back."""
         staging, target = self._staging, self._target
         with self._lock:
             self._after_computed(staging.inward)
@@ -60,21 +60,21 @@ class HostSwap:
             self._note(self._back, staging.inward)
 
     def back(self) -> None:
-        """The copy back is over for what is enqueued from now on."""
+        """Make work that is enqueued from now on wait for the copy back."""
         self._wait(self._back)
 
     def finish(self) -> None:
-        """As `left` and `back`, after a run that failed in between."""
+        """Wait as `left` and `back` do, after a run that failed in between."""
         while self._pending:
             self._wait(self._pending[0])
 
     def release(self) -> None:
-        """Frees the pinned memory, after copies in progress."""
+        """Free the pinned memory, after copies in progress."""
         address, self._address = self._address, None
         if address is None:
             return
         with self._lock:
-            with suppress(DriverError):  # the run that met it has raised it
+            with suppress(DriverError):  # it was raised in the run that met it
                 for stream in (self._staging.outward, self._staging.inward):
                     self._staging.driver.synchronize(stream)
             self._staging.pinned.deallocate_raw(address)

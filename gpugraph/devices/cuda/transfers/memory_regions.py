@@ -10,7 +10,7 @@ from gpugraph.devices.cuda.driver.driver_interface import Driver
 from gpugraph.memory import HostRegion, HostRegions, SubAllocator, no_such_region
 
 _ALIGNMENT = 256
-"""The least alignment of both kinds of memory by CUDA."""
+"""The minimum alignment that CUDA guarantees for both kinds of memory."""
 
 
 class DeviceSubAllocator(SubAllocator):
@@ -22,7 +22,7 @@ class DeviceSubAllocator(SubAllocator):
         self._sizes: dict[int, int] = {}
 
     def alloc(self, alignment: int, num_bytes: int) -> int | None:
-        """A region, or None. InvalidArgumentError for an alignment that CUDA does not guarantee."""
+        """Allocate a region, or return None. InvalidArgumentError for a larger alignment."""
         _check_alignment(self, alignment)
         address = self._driver.malloc(num_bytes)
         if address is not None:
@@ -31,7 +31,7 @@ class DeviceSubAllocator(SubAllocator):
         return address
 
     def free(self, address: int, num_bytes: int) -> None:
-        """Frees a region. InvalidArgumentError for anything but a region that is allocated.
+        """Free a region. InvalidArgumentError for anything except an allocated region.
 
         Waits for all work on the GPU, as cudaFree does.
         """
@@ -43,9 +43,9 @@ class DeviceSubAllocator(SubAllocator):
 
 
 class PinnedSubAllocator(SubAllocator):
-    """Regions of pinned host memory, between which and the GPU copies are asynchronous.
+    """Regions of pinned host memory, which the GPU can copy from and to asynchronously.
 
-    A region that is freed is unmapped at once: arrays over it are invalid.
+    A freed region is unmapped at once: arrays over it are invalid.
     """
 
     def __init__(self, driver: Driver) -> None:
@@ -53,7 +53,7 @@ class PinnedSubAllocator(SubAllocator):
         self._regions = HostRegions("pinned")
 
     def alloc(self, alignment: int, num_bytes: int) -> int | None:
-        """A region, or None. InvalidArgumentError for an alignment that CUDA does not guarantee."""
+        """Allocate a region, or return None. InvalidArgumentError for a larger alignment."""
         _check_alignment(self, alignment)
         region = self._driver.malloc_host(num_bytes)
         if region is None:
@@ -62,13 +62,13 @@ class PinnedSubAllocator(SubAllocator):
         return region.base
 
     def free(self, address: int, num_bytes: int) -> None:
-        """Frees a region. InvalidArgumentError for anything but a region that is allocated."""
+        """Free a region. InvalidArgumentError for anything except an allocated region."""
         if not self._regions.remove(address, num_bytes):
             raise no_such_region(self, address, num_bytes)
         self._driver.free_host(address)
 
     def region(self, address: int) -> HostRegion:
-        """The region that holds `address`. InvalidArgumentError if there is none."""
+        """Return the region that holds `address`. InvalidArgumentError if there is none."""
         return self._regions.find(address)
 
 

@@ -1,10 +1,10 @@
-"""Transfers into a GPU's memory and out of it: through pinned memory, on streams of their own.
+"""Transfers into a GPU's memory and out of it: through pinned memory, on separate streams.
 
 A copy from pinned memory is enqueued and done later: the pinned memory stays allocated until the
-event after its copy has occurred. Small values go in on the compute stream; large ones on a stream
-of their own into spare memory beside the plan's, while earlier work still computes, from which they
-are then copied within the GPU, which is fast. Spare memory is kept for values of about the same
-size until memory is out: commands on the compute stream might still read it.
+event after its copy has occurred. Small values are copied on the compute stream. Large values are
+copied on a separate stream into side buffers, while earlier work still computes, and from there
+within the GPU, which is fast. Side buffers are kept for values of about the same size until memory
+runs out: commands on the compute stream might still read them.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 LARGE = 1 << 18
-"""Bytes from which a value goes in on a stream of its own."""
+"""The size in bytes from which a value is copied on a separate stream."""
 
-MOST_IN_USE = 0.5
-"""The part of the GPU's memory up to which spare memory is allocated."""
+MAX_IN_USE = 0.5
+"""The fraction of the GPU's memory in use up to which side buffers are allocated."""
 
 
 class Staging:
@@ -46,60 +46,60 @@ class Staging:
         self._arrived = driver.event()
         self._copied_out = driver.event()
         self._inward_copies: deque[tuple[Any, int, tuple[int, int] | None]] = deque()
-        self._spare: dict[int, list[int]] = {}  # addresses of spare memory by size
+        self._side_buffers: dict[int, list[int]] = {}  # addresses of side buffers by size
         self._events: list[Any] = []
 
     # -- in
 
     def write(self, array: Array, value: NDArray[Any]) -> None:
-        """Enqueues the copy of a value into an array, before later work on the compute stream."""
+        """Enqueue the copy of a value into an array, before later work on the compute stream."""
         if not array.nbytes:
             return
         staged = self._take(array.nbytes)
         np.copyto(self.view(staged, array), value)
-        spare = self._take_spare(array.nbytes)
+        side_buffer = self._take_side_buffer(array.nbytes)
         driver = self.driver
-        if spare is None:
+        if side_buffer is None:
             driver.copy_in(array.address, staged, array.nbytes, self.compute)
         else:
-            _, address = spare
+            _, address = side_buffer
             driver.copy_in(address, staged, array.nbytes, self.inward)
             driver.record(self._arrived, self.inward)
             driver.wait(self.compute, self._arrived)
             driver.copy(array.address, address, array.nbytes, self.compute)
         event = self._events.pop() if self._events else driver.event()
         driver.record(event, self.compute)
-        self._inward_copies.append((event, staged, spare))
+        self._inward_copies.append((event, staged, side_buffer))
 
-    def _take_spare(self, num_bytes: int) -> tuple[int, int] | None:
-        """Spare device memory for a large value, if there is enough: its size and address."""
+    def _take_side_buffer(self, num_bytes: int) -> tuple[int, int] | None:
+        """Return the size and address of a side buffer for a large value, or None."""
         if num_bytes < LARGE:
             return None
         size = 1 << (num_bytes - 1).bit_length()
-        addresses = self._spare.setdefault(size, [])
+        addresses = self._side_buffers.setdefault(size, [])
         if addresses:
             return size, addresses.pop()
         stats = self.device.get_stats()
         limit = stats.bytes_limit or 0
-        if limit and stats.bytes_in_use + size > limit * MOST_IN_USE:
+        if limit and stats.bytes_in_use + size > limit * MAX_IN_USE:
             return None
         address = self.device.allocate_raw(size, optional=True)
         if address is None:
             return None
-        self.driver.record(self._computed, self.compute)  # its last owner may still be in use
+        self.driver.record(self._computed, self.compute)  # its last owner may still use it
         self.driver.wait(self.inward, self._computed)
         return size, address
 
     # -- out
 
     def read(self, array: Array) -> NDArray[Any]:
-        """A host copy of an array, after all work enqueued so far."""
+        """Return a host copy of an array, after all work enqueued so far."""
         if not array.nbytes:
             return np.empty(array.shape, array.dtype)
         return self.end(array, self.begin(array))
 
     def begin(self, array: Array) -> int:
-        """Enqueues the copy of an array to pinned memory and returns its address, for `end`. Work
+        """Enqueue the copy of an array to pinned memory and return its address, for `end`. Work
         enqueued later may write to the array."""
         staged = self._take(array.nbytes)
         try:
@@ -114,7 +114,7 @@ class Staging:
         return staged
 
     def end(self, array: Array, staged: int) -> NDArray[Any]:
-        """Waits for the copy, returns it as an array, and frees the pinned memory."""
+        """Wait for the copy, return it as an array, and free the pinned memory."""
         try:
             self.driver.synchronize(self.outward)
             return self.view(staged, array).copy()
@@ -124,12 +124,12 @@ class Staging:
     # -- memory
 
     def view(self, address: int, array: Array) -> NDArray[Any]:
-        """Pinned memory as a host array with the shape and dtype of `array`."""
+        """Return pinned memory as a host array with the shape and dtype of `array`."""
         region = self.pinned.host_region(address)
         return np.ndarray(array.shape, array.dtype, region.buffer, address - region.base)
 
     def _take(self, num_bytes: int) -> int:
-        """Pinned memory. Frees that of copies that are done first."""
+        """Allocate pinned memory, after freeing that of finished copies."""
         while self._inward_copies and self.driver.is_done(self._inward_copies[0][0]):
             self._release()
         address = self.pinned.allocate_raw(num_bytes, optional=True)
@@ -142,25 +142,25 @@ class Staging:
         return address
 
     def _release(self) -> None:
-        event, staged, spare = self._inward_copies.popleft()
+        event, staged, side_buffer = self._inward_copies.popleft()
         self.pinned.deallocate_raw(staged)
-        if spare is not None:
-            size, address = spare
-            self._spare[size].append(address)
+        if side_buffer is not None:
+            size, address = side_buffer
+            self._side_buffers[size].append(address)
         self._events.append(event)
 
     def finish(self) -> None:
-        """Waits for all copies into the GPU."""
+        """Wait for all copies into the GPU."""
         if self._inward_copies:
             self.driver.synchronize(self.compute)
         while self._inward_copies:
             self._release()
 
     def give_up(self) -> None:
-        """Waits for all copies into the GPU, and frees spare memory."""
+        """Wait for all copies into the GPU, and free side buffers."""
         self.finish()
-        if any(self._spare.values()):
+        if any(self._side_buffers.values()):
             self.driver.synchronize(self.inward)
-        for addresses in self._spare.values():
+        for addresses in self._side_buffers.values():
             while addresses:
                 self.device.deallocate_raw(addresses.pop())

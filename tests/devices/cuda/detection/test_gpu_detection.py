@@ -232,7 +232,7 @@ def test_gpus_that_are_hidden(machine: Machine, visible: str, says: str) -> None
 
 def test_a_library_that_is_no_driver(machine: Machine) -> None:
     machine.monkeypatch.setattr(libcuda, "_NAME", None)  # the process itself
-    assert "has no cuDriverGetVersion: it is no CUDA driver" in machine.detect().reason
+    assert "has no cuDriverGetVersion: it is not a CUDA driver" in machine.detect().reason
 
 
 def test_gpus_that_are_too_weak_are_left_out(machine: Machine) -> None:
@@ -308,7 +308,7 @@ def test_a_gpu_that_answers_wrongly(machine: Machine) -> None:
 
 def test_a_gpu_without_memory(machine: Machine) -> None:
     machine.cupy.failures["malloc"] = 2
-    assert "somebody else has all of it" in machine.detect().reason
+    assert "other processes use all of it" in machine.detect().reason
 
 
 def test_a_process_forked_after_the_driver_was_started(machine: Machine) -> None:

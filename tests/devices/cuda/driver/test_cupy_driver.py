@@ -83,7 +83,7 @@ def test_out_of_memory_is_none_and_nothing_else_is(cupy: FakeCuPy) -> None:
     with pytest.raises(DriverError, match=r"allocate device memory \(8 bytes\)") as caught:
         driver.malloc(8)
     assert (caught.value.status, caught.value.fatal) == (700, True)
-    with pytest.raises(ValueError, match="0 bytes were asked for"):
+    with pytest.raises(ValueError, match="0 bytes requested"):
         driver.malloc(0)
 
 

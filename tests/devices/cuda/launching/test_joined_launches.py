@@ -13,7 +13,7 @@ from hypothesis import assume, given, settings, strategies as st
 from gpugraph.base.dtypes import as_dtype
 from gpugraph.devices import CudaDevice, Enqueued
 from gpugraph.devices.cuda.driver.driver_interface import Product
-from gpugraph.devices.cuda.launching.enqueued_work import MOST_BLOCKS
+from gpugraph.devices.cuda.launching.enqueued_work import MAX_BLOCKS
 from gpugraph.devices.cuda.launching.joined_launches import WORDS, join
 from gpugraph.devices.cuda.transfers.gpu_array import Array
 from gpugraph.devices.native import Fused, NotNativeError
@@ -157,7 +157,7 @@ def test_any_program_gives_the_same_bits_joined(data: st.DataObject) -> None:
 def test_what_is_large_or_several_launches_stays_alone() -> None:
     with closing(gpu()) as device:
         rate = on_gpu(device, np.float32(0.3))
-        for size, is_small in ((1024 * MOST_BLOCKS, True), (1024 * MOST_BLOCKS + 4, False)):
+        for size, is_small in ((1024 * MAX_BLOCKS, True), (1024 * MAX_BLOCKS + 4, False)):
             [fused] = scaled([size])
             y = on_gpu(device, np.zeros(size, np.float32))
             step = bound(device, fused, [y, y, rate, y], 3)

@@ -147,7 +147,7 @@ def test_any_program_computes_what_numpy_computes(data: st.DataObject) -> None:
 def test_more_arrays_than_a_kernel_takes_are_left_to_the_host(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(generated, "MOST_ARGUMENTS", 30)
+    monkeypatch.setattr(generated, "MAX_ARGUMENTS", 30)
     with tf.Graph().as_default():
         inputs = [tf.placeholder(tf.float32, [2]) for _ in range(28)]
         with tf.device("/gpu:0"):
