@@ -1,4 +1,4 @@
-"""Checks of ranks: at once where the rank is known, else in the run."""
+"""Checks of ranks: at once if the rank is known, otherwise in the run."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ def _check_rank(
     data: Any,
     summarize: int | None,
 ) -> Operation:
-    """The check of a rank against others, by what is known of all."""
+    """Check the rank of `x` against `ranks`: at once if all are known, otherwise by the returned
+    op.
+    """
     for rank in ranks:
         assert_type(rank, int32)
     known = [static_value(rank) for rank in ranks]
@@ -61,7 +63,7 @@ def _scope(name: str | None, default: str, x: Any, ranks: Sequence[Any], data: A
 def _one_rank(
     type_name: str, words: str, holds: Callable[[int, int], bool], compare: Callable[..., Tensor]
 ) -> Callable[..., Operation]:
-    """The function `assert_...` that checks the rank of a tensor against one other."""
+    """Return the function `assert_...` that compares the rank of a tensor with one other rank."""
 
     @named(
         type_name,
@@ -113,7 +115,7 @@ def assert_rank_in(
     message: str | None = None,
     name: str | None = None,
 ) -> Operation:
-    """As `assert_rank`, that `x` has one of `ranks`, a list of int32 scalars."""
+    """Do as `assert_rank`, but accept any of `ranks`, a list of int32 scalars."""
     with _scope(name, "assert_rank_in", x, ranks, data):
         x = convert_to_tensor(x, name="x")
         tensors = [convert_to_tensor(rank, name="rank") for rank in ranks]
@@ -136,7 +138,7 @@ def assert_rank_in(
 
 
 def assert_scalar(tensor: Any, name: str | None = None, message: str | None = None) -> Tensor:
-    """`tensor`, which is a scalar; ValueError where it is none, or where its shape is unknown."""
+    """Return `tensor`; ValueError if it is not a scalar or its shape is unknown."""
     with name_scope(name, "assert_scalar", [tensor]) as scope:
         tensor = convert_to_tensor(tensor, name=scope)
         if tensor.shape.sizes != ():

@@ -1,4 +1,4 @@
-"""`tf.Assert`: an operation that fails where its condition does not hold."""
+"""`tf.Assert`: an operation that fails if its condition is false."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _MOST = 3
 def Assert(
     condition: Any, data: Any, summarize: int | None = None, name: str | None = None
 ) -> Operation:
-    """An operation that ends the run with InvalidArgumentError where `condition` is false.
+    """Return an operation that ends the run with InvalidArgumentError if `condition` is false.
 
-    condition: a bool scalar. data: a list of tensors, of which the error shows the first
-    `summarize` elements each (3 by default, all if below 0). They are read only if it fails,
-    unless all are text and int32.
+    condition: a bool scalar. data: a list of tensors; the error shows the first `summarize`
+    elements of each (3 by default, all if negative). They are read only if the assertion fails,
+    unless all of them are string or int32 tensors.
 
-    TypeError for `data` that is no list, ValueError for an empty one.
+    TypeError if `data` is not a list or tuple, ValueError if it is empty.
     """
     if not isinstance(data, (list, tuple)):
         raise TypeError(f"values must be a sequence: Assert takes a list of data, not {data!r}")
