@@ -34,7 +34,7 @@ def _comparison(
 ) -> Callable[..., Operation]:
     """Return the function `assert_...` that checks `x sign y` for all elements."""
 
-    @named(type_name, f"As `assert_equal`, that x {sign} y everywhere.")
+    @named(type_name, f"Do as `assert_equal`, for x {sign} y.")
     def check(
         x: Any,
         y: Any,
@@ -143,7 +143,7 @@ def _sign_check(type_name: str, sign: str) -> Callable[..., Operation]:
     """Return the function `assert_...` that checks `x sign 0` for all elements."""
     check_order = assert_less_equal if sign.endswith("=") else assert_less
 
-    @named(type_name, f"As `assert_equal`, that x {sign} 0 everywhere; an empty tensor passes.")
+    @named(type_name, f"Do as `assert_equal`, for x {sign} 0; an empty tensor passes.")
     def check(
         x: Any,
         data: Any = None,

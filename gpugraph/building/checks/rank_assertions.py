@@ -67,12 +67,12 @@ def _one_rank(
 
     @named(
         type_name,
-        f"""An operation that fails unless `x` has {words} `rank`, an int32 scalar.
+        f"""Return an operation that fails unless `x` has {words} `rank`, an int32 scalar.
 
-    data: tensors for the message, instead of the shape; of each the first `summarize` elements.
+    data: tensors for the message, instead of the shape; the first `summarize` elements of each.
 
-    ValueError where rank and shape are known, else InvalidArgumentError in the run. TypeError for
-    a rank of another dtype, ValueError for one that is no scalar.
+    ValueError if rank and shape are known, else InvalidArgumentError in the run. TypeError for
+    a rank of another dtype, ValueError for one that is not a scalar.
     """,
     )
     def check(

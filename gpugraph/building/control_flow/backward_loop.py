@@ -58,8 +58,8 @@ class LoopGradient:
         self.pending_exits = len(forward.exits)
         self.deferred_exits: list[Tensor] = []
         self.unused_exits: list[Tensor] = []
-        self.forward_exits = list(forward.exits)  # without the exit of the counter, which follows
-        self.turns: dict[Operation, Tensor] = {}  # from the forward loop's Switch to the backward Merge
+        self.forward_exits = list(forward.exits)  # without the counter, which follows
+        self.turns: dict[Operation, Tensor] = {}  # from forward Switch to backward Merge
         self._history: dict[Tensor, Tensor] = {}
         self._pushes: dict[Tensor, tuple[Operation, Operation]] = {}  # by stack: the push and the op that waits for it
         self._pops: dict[Operation, Tensor] = {}

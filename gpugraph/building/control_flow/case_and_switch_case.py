@@ -87,8 +87,7 @@ def _check_pair(pair: Any) -> None:
 def _last_as_default(
     graph: Graph, predicates: list[Tensor], actions: list[Action]
 ) -> tuple[Action, list[Tensor], list[Action]]:
-    """Return the last function, with a check that only its predicate is true, and the other pairs.
-    """
+    """Return the last function, which checks that only its predicate is true, and the rest."""
     *others, last = predicates
 
     def default() -> Any:

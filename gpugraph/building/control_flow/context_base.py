@@ -7,7 +7,7 @@ Every op made meanwhile is passed to it (`add_op`), and reads outer tensors only
                                   |                  |
     context      capture(x): Switch or Enter         dropped, or waited for inside
                                   |
-                 op <- - - control pivot, if nothing else delays the op
+                                 op <- - - control pivot, if nothing else delays it
 
 `known` holds the tensors that ops of the context may use unchanged; `stand_ins` maps captured outer
 tensors to their stand-ins. Contexts nest: the outer context captures tensors from further out
@@ -216,8 +216,7 @@ def _is_inside(context: ControlFlowContext, outer: ControlFlowContext | None) ->
 
 
 def _meets_in_gradients(loop: LoopContext, source: LoopContext | None) -> bool:
-    """Return whether one of the two loops is the backward loop of the other, or of one around it.
-    """
+    """Return whether one loop is the backward loop of the other, or of one around it."""
     record = loop.own_grad_state
     if record is not None:
         if _is_inside(record.forward_context, source):
@@ -262,12 +261,12 @@ def in_scope_of(op: Operation) -> Iterator[None]:
 
 
 def is_exit(op: Operation) -> bool:
-    """Whether the op is an Exit: its output is outside of its loop."""
+    """Return whether the op is an Exit, whose output is outside of its loop."""
     return op._op_def.name in _EXITS
 
 
 def output_context(op: Operation) -> ControlFlowContext | None:
-    """The context in which the op's outputs are: that of the op, or outside of it for an Exit."""
+    """Return the context of the op's outputs: that of the op, or its outer one for an Exit."""
     context: ControlFlowContext | None = op._control_flow_context
     if context is not None and is_exit(op):
         return context.outer
@@ -275,10 +274,10 @@ def output_context(op: Operation) -> ControlFlowContext | None:
 
 
 def loop_of(context: ControlFlowContext | None) -> LoopContext | None:
-    """The innermost loop of a context; None outside of all contexts."""
+    """Return the innermost loop of a context; None outside of all contexts."""
     return None if context is None else context.loop
 
 
 def loop_of_op(op: Operation) -> LoopContext | None:
-    """The innermost loop that the op itself is in; of an Exit, the loop that it leaves."""
+    """Return the innermost loop that contains the op; for an Exit, the loop that it leaves."""
     return loop_of(op._control_flow_context)

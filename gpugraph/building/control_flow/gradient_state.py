@@ -84,7 +84,7 @@ class LoopGradients:
         return context is not None and context.loop is context and op in context.switches
 
     def first_exits(self, pending: dict[Operation, int], ys: set[Operation]) -> list[Tensor]:
-        """Return unused Exits, of the loops none of whose Exits has a pending gradient."""
+        """Return the unused Exits of the loops that have no Exit with a pending gradient."""
         exits: list[Tensor] = []
         for state in self._by_loop.values():
             for tensor in state.forward_exits:
@@ -247,9 +247,7 @@ def find_loops(
 
 
 def _has_context(op: Operation) -> bool:
-    """Return whether the op's branch or loop has a context; True for ops other than Switch and
-    Merge.
-    """
+    """Return whether a Switch or Merge belongs to a context; True for other ops."""
     if op.type in ("Switch", "RefSwitch"):
         return bool(op._control_flow_context.owns(op))
     if op.type in ("Merge", "RefMerge"):

@@ -52,8 +52,7 @@ def can_accumulate(grad: IndexedSlices) -> bool:
 def accumulated_slices(
     loop: WhileContext, around: ControlFlowContext | None, grad: IndexedSlices, source: Tensor
 ) -> IndexedSlices:
-    """Return the concatenated rows of all iterations of a backward loop, after a zero row for index
-    0.
+    """Return the rows of all iterations of a backward loop, after a zero row for index 0.
 
     As in TensorFlow, a loop variable needs an initial value. `source` is the input of the Enter
     into the forward loop.

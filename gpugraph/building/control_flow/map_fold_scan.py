@@ -23,8 +23,7 @@ from gpugraph.ops.tensor_arrays.tensor_array import TensorArray
 
 
 class _Elements:
-    """The sequence of a loop: tensors in the structure of `elems`, and the number of their
-    elements.
+    """The elements of a loop: tensors in the structure of `elems`, and their first size.
 
     ValueError for no tensors, for scalars, and if the first sizes are known to differ.
     """
@@ -192,16 +191,16 @@ def _fold(type_name: str, from_end: bool, doc: str) -> Callable[..., Any]:
 foldl = _fold(
     "foldl",
     False,
-    """The last of `a = fn(a, element)` for each element of `elems` along its first axis.
+    """Return the last value of `a = fn(a, element)` over the first axis of `elems`.
 
-    `a` starts as `initializer`, of any structure, or else as the first element, with which `fn` is
-    not called then. elems: a tensor, or a structure of tensors of the same first size.
+    `a` starts as `initializer`, of any structure, or else as the first element, for which `fn` is
+    then not called. elems: a tensor, or a structure of tensors of the same first size.
 
-    Raises TypeError when `fn` can't be called, ValueError for scalars and where what `fn` returns
-    is not like `a`.
+    Raises TypeError if `fn` is not callable, ValueError for scalars and if the result of `fn` has
+    another structure than `a`.
     """,
 )
-foldr = _fold("foldr", True, "As `foldl`, from the last element to the first.")
+foldr = _fold("foldr", True, "Do as `foldl`, from the last element to the first.")
 
 
 def scan(

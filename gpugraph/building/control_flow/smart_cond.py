@@ -12,8 +12,7 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 def static_bool(value: Any) -> bool | None:
-    """Return the truth value if it is known at graph construction, else None; None for variables.
-    """
+    """Return the truth value, or None if only a run determines it, as for variables."""
     if hasattr(value, "_as_graph_element"):
         return None
     if isinstance(value, Tensor):

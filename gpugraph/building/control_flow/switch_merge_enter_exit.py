@@ -39,8 +39,7 @@ def enter(
     is_constant: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Return `data` inside the loop `frame`: in its first iteration, or if constant in all of them.
-    """
+    """Return `data` inside the loop `frame`: in its first iteration, or in all if constant."""
     make = raw_ops.RefEnter if _is_ref(data) else raw_ops.Enter
     inside: Tensor = make(
         data,

@@ -133,9 +133,7 @@ class WhileContext(LoopContext):
             block.seen.add(op)
 
     def _is_waited_for(self, op: Operation) -> bool:
-        """Return whether an Enter may wait for `op`: it is around this loop, within the next outer
-        one.
-        """
+        """Return whether an Enter may wait for `op`: it is outside, within the next outer loop."""
         context = output_context(op)
         outer_loop = loop_of(self.outer)
         outer = self.outer
@@ -146,9 +144,7 @@ class WhileContext(LoopContext):
         return True
 
     def owns(self, op: Operation) -> bool:
-        """Return whether the op belongs to one of this loop's variables, or is a constant Enter of
-        it.
-        """
+        """Return whether the op belongs to a loop variable or is a constant Enter."""
         if op.type in ("Switch", "RefSwitch"):
             return op in self.switches
         if op.type in ("Exit", "RefExit"):
@@ -165,9 +161,9 @@ class WhileContext(LoopContext):
         self.adopt(op)
 
     def _leave_to_forward_loop(self, op: Operation) -> bool:
-        """In a backward loop, move the shape op of a forward tensor into the forward loop.
+        """Move the shape op of a forward tensor from the backward into the forward loop.
 
-        Then the stack keeps the shape, and not the tensor itself. Returns whether the op was moved.
+        Then the stack keeps the shape, and not the tensor itself. Returns whether this applies.
         """
         state = self.own_grad_state
         source = op._inputs[0].op
@@ -209,9 +205,7 @@ class WhileContext(LoopContext):
         merged.op._update_input(1, next_iteration(result))
 
     def switch(self, merged: Tensor) -> tuple[Tensor, Tensor]:
-        """Return a loop variable's outputs to the exit and to the body, from a Switch on its
-        device.
-        """
+        """Return a loop variable's outputs to exit and body, from a Switch on its device."""
         assert self.pred is not None
         outputs = switch(merged, self.pred)
         self.switches.add(outputs[0].op)

@@ -145,8 +145,7 @@ class _Loop:
         ]
 
     def build(self, cond: Callable[..., Any], body: Callable[..., Any]) -> Any:
-        """Build the loop's ops; return their final values, in the structure of the body's result.
-        """
+        """Build the loop's ops; return the final values in the structure of the body's result."""
         context = self.context
         with within(self.graph, context):
             merged = self._merged(self._entered())
@@ -197,7 +196,7 @@ class _Loop:
                 tensor.op._add_control_input(context.control_pivot)
 
     def _open_shapes(self, sources: Sequence[Tensor], entered: Sequence[Tensor]) -> None:
-        """Set the shapes of the Enters to those that hold in each iteration."""
+        """Set the shapes of the Enters to the shapes that hold in each iteration."""
         for source, tensor, shape in zip(sources, entered, self.shapes):
             if shape is None:
                 continue

@@ -33,8 +33,7 @@ def behind(op: Operation) -> set[Operation]:
 
 
 def _reached(starts: Iterable[Operation], stops: Collection[Operation]) -> set[Operation]:
-    """Return the ops reachable from `starts` through differentiable tensors, not passing `stops`.
-    """
+    """Return the ops reachable from `starts` through differentiable tensors, without `stops`."""
     found = set(starts)
     stack = [*found]
     while stack:

@@ -1,4 +1,4 @@
-"""What a notebook shows of a graph: its scopes, folded, with the operations in them; bounded."""
+"""The HTML of a graph for notebooks: its scopes, folded, with their operations; bounded in size."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from gpugraph.base.html_tables import folded, html_table
 
 MOST_ROWS = 400
-"""Operations that are listed in all; of the others there is the number."""
+"""The maximum number of listed operations; the others are only counted."""
 
 _MOST_SCOPES = 60
 _MOST_LEVELS = 12
@@ -16,11 +16,11 @@ _HEAD = ("name", "op", "device", "outputs", "inputs")
 
 
 OpRow = tuple[str, str, str, str, str]
-"""What is shown of one operation: the columns of `_HEAD`."""
+"""The row of one operation: the columns of `_HEAD`."""
 
 
 def graph_html(rows: Sequence[OpRow]) -> str:
-    """The scopes of a graph with these operations, as HTML without a script."""
+    """Return the scopes of a graph with these operations, as HTML without a script."""
     types = Counter(op_type for _, op_type, *_ in rows)
     common = ", ".join(f"{count} {name}" for name, count in types.most_common(8))
     title = f"Graph of {len(rows)} operations" + (f": {common}" if common else "")
@@ -31,14 +31,14 @@ def graph_html(rows: Sequence[OpRow]) -> str:
 
 
 class _Listing:
-    """Lists operations by scope, until as many are shown as may be."""
+    """A list of operations by scope, up to a maximum number of operations."""
 
     def __init__(self, most: int) -> None:
         self.most = most
         self.shown = 0
 
     def scope(self, rows: Sequence[OpRow], level: int) -> str:
-        """The operations of one scope, and the scopes in it."""
+        """Return the operations of one scope, and its inner scopes."""
         own: list[OpRow] = []
         inner: dict[str, list[OpRow]] = {}
         for row in rows:
