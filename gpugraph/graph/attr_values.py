@@ -185,7 +185,7 @@ def complete_attrs(
 
 
 def _count(op_def: OpDef, arg: ArgDef, available: int, known: dict[str, Any]) -> int:
-    """Return the number of inputs in an argument; a lone list gets those that the others leave."""
+    """Return the number of inputs in an argument; a lone list gets the remaining ones."""
     if not arg.is_list:
         return 1
     if arg.number_attr in known:

@@ -103,7 +103,7 @@ def register_conversion(function: Callable[..., Any]) -> None:
 
 
 def as_tensor(value: Any, dtype: Any = None) -> Any:
-    """Convert `value` to a tensor, of `dtype` unless None; TypeError or ValueError if impossible."""
+    """Convert `value` to a tensor, of `dtype` unless None; TypeError or ValueError on failure."""
     return _conversions[0](value, dtype)
 
 

@@ -59,9 +59,9 @@ class LoopGradient:
         self.deferred_exits: list[Tensor] = []
         self.unused_exits: list[Tensor] = []
         self.forward_exits = list(forward.exits)  # without the counter, which follows
-        self.turns: dict[Operation, Tensor] = {}  # from forward Switch to backward Merge
+        self.turns: dict[Operation, Tensor] = {}  # forward Switch: backward Merge
         self._history: dict[Tensor, Tensor] = {}
-        self._pushes: dict[Tensor, tuple[Operation, Operation]] = {}  # by stack: the push and the op that waits for it
+        self._pushes: dict[Tensor, tuple[Operation, Operation]] = {}  # by stack: push, waiting op
         self._pops: dict[Operation, Tensor] = {}
         self._forward_trigger: Operation | None = None
         self._backward_trigger: Operation | None = None

@@ -1,6 +1,6 @@
-"""safetensors files: eight bytes of length, a header of JSON with dtypes, shapes and places, bytes.
+"""safetensors files: eight bytes of length, a JSON header with dtypes, shapes and offsets, bytes.
 
-The arrays lie one after another without gaps, and fill the file. The header is no larger than
+The arrays are contiguous and fill the file. The header is no larger than
 100 MB, as in the format's own library.
 """
 
@@ -53,7 +53,7 @@ class SafetensorsReader(ArrayFile):
     """An open safetensors file."""
 
     def read(self, name: str) -> NDArray[Any]:
-        """The array of that name, in memory of its own. KeyError where there is none."""
+        """Return the array of that name as a new array. KeyError if there is none."""
         array = self.arrays[name]
         self._file.seek(array.offset)
         content = self._file.read(array.num_bytes)
@@ -138,9 +138,10 @@ def write_safetensors(
     values: Iterable[tuple[str, NDArray[Any]]],
     metadata: Mapping[str, str] | None = None,
 ) -> None:
-    """Writes arrays, whose values come one by one, in the order of `arrays`.
+    """Write arrays, whose values come one by one, in the order of `arrays`.
 
-    InvalidArgumentError for a dtype that the format has not, and for values that are not as said.
+    InvalidArgumentError for a dtype that the format lacks, and for values that differ from their
+    description.
     """
     header: dict[str, Any] = {_METADATA: dict(metadata)} if metadata else {}
     place = 0

@@ -285,7 +285,7 @@ def output_types(op_def: OpDef, attrs: dict[str, Any]) -> list[DType]:
 def arg_types(
     args: Sequence[ArgDef], attrs: Mapping[str, Any], op_type: str, most: int = _MOST_OUTPUTS
 ) -> list[DType]:
-    """Return the dtypes of an op's inputs or outputs; ValueError if one has over `limit` tensors."""
+    """Return the dtypes of an op's inputs or outputs; ValueError for one above `limit` tensors."""
     types: list[DType] = []
     for arg in args:
         if arg.type_list_attr:

@@ -53,7 +53,7 @@ class DefaultBlock(ContextDecorator):
 
 
 class _GraphStack(DefaultStack):
-    """The graph stack. Its bottom is the thread's global default graph, None until its first use."""
+    """The graph stack. Its bottom is the thread's global default graph, None before first use."""
 
     def __init__(self, kind: str) -> None:
         super().__init__(kind)

@@ -94,7 +94,7 @@ def _write_node(node: Any, op: Any, call: InlinedCall | None = None) -> None:
 
 
 def _write_constant(proto: Any, op: Any, key: str) -> None:
-    """Fill a TensorProto: with all values of a constant, or those that fill its shape."""
+    """Fill a TensorProto: with all values of a constant, or the ones that fill its shape."""
     array = op._attrs[key]
     dtype = op._attrs["dtype"] if op.type == "Const" else as_dtype(array.dtype)
     count = op.graph._value_counts.get(op)

@@ -21,7 +21,7 @@ from gpugraph.graph.nodes.runtime_graph import RuntimeGraph
 
 
 def topological_order(graph: RuntimeGraph) -> list[Node]:
-    """Return the ops in topological order; of those that are ready, the one created first.
+    """Return the ops in topological order; among ready ones, the first created.
 
     Raises InvalidArgumentError on a cycle.
     """
