@@ -1,9 +1,9 @@
-"""Who may call a server: the loopback interface, a shared key, TLS.
+"""Access control of servers: the loopback interface, a shared key, TLS.
 
-A server that others than this machine can reach needs GPUGRAPH_CLUSTER_KEY, a secret that all of
-a cluster have, or GPUGRAPH_CLUSTER_TLS, a folder of certificates. With a key both sides prove each
-message (`calls/proofs.py`). The key keeps strangers out, and messages as they were sent; it hides
-nothing. TLS does, and both sides show a certificate.
+A server that is reachable from other machines needs GPUGRAPH_CLUSTER_KEY, a secret shared by the
+cluster, or GPUGRAPH_CLUSTER_TLS, a folder of certificates. With a key both sides authenticate each
+message (`calls/proofs.py`). The key keeps out strangers and protects the integrity of messages; it
+does not encrypt. TLS does, and both sides present a certificate.
 """
 
 from __future__ import annotations
@@ -31,21 +31,23 @@ _MOST_PORTS_TRIED = 100
 
 
 class Access(NamedTuple):
-    """What this process shows and asks for: a key, files of TLS, or nothing."""
+    """The credentials of this process, which it also requires of others: a key, TLS files, or none.
+    """
 
     key: bytes = b""
     tls: tuple[bytes, bytes, bytes] | None = None
 
     @property
     def is_open(self) -> bool:
-        """Whether everybody may call."""
+        """Whether anyone may call."""
         return not self.key and self.tls is None
 
 
 def access_of_environment() -> Access:
-    """What the environment sets. InvalidArgumentError for a short key or files that can't be read.
+    """Return the access that the environment sets.
 
-    A key may be given as `@` and the path of a file that holds it.
+    A key may be `@` and the path of a file with the key. InvalidArgumentError for a short key or
+    unreadable files.
     """
     text, folder = setting("GPUGRAPH_CLUSTER_KEY"), setting("GPUGRAPH_CLUSTER_TLS")
     try:
@@ -65,7 +67,7 @@ def access_of_environment() -> Access:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches the host of that name."""
+    """Return whether only this machine can reach the host of that name."""
     try:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
@@ -73,14 +75,14 @@ def is_loopback(host: str) -> bool:
 
 
 def check_listening(address: str, access: Access) -> None:
-    """FailedPreconditionError where others reach the address and everybody might call."""
+    """Raise FailedPreconditionError for an address reachable by others without access control."""
     host = address.rpartition(":")[0]
     if access.is_open and not is_loopback(host):
         raise FailedPreconditionError.of_no_node(_OPEN.format(address=address))
 
 
 def open_channel(address: str, access: Access, options: Any) -> Any:
-    """A channel to a server."""
+    """Return a channel to a server."""
     if access.tls is None:
         return grpc().insecure_channel(address, options)
     ca, certificate, key = access.tls
@@ -89,10 +91,10 @@ def open_channel(address: str, access: Access, options: Any) -> Any:
 
 
 def _free_port(host: str, port: int) -> int:
-    """The port if no listener has it at any address of the host, else 0; 0 stands for a free one.
+    """Return the port if it is free at all addresses of the host, else 0; pass 0 for any free port.
 
-    gRPC is content with one address of a name, and takes both loopback addresses for localhost. So
-    of two servers one might have localhost's port of IPv4 and the other that of IPv6, and who calls
+    gRPC accepts a single address of a name, and uses both loopback addresses for localhost. So
+    one server could get localhost's IPv4 port and another its IPv6 port, and a caller of
     localhost would reach either.
     """
     number = port
@@ -103,18 +105,18 @@ def _free_port(host: str, port: int) -> int:
     for family, kind, protocol, _, place in places:
         try:
             with socket.socket(family, kind, protocol) as listener:
-                if sys.platform != "win32":  # elsewhere the option waits for no closed connection
+                if sys.platform != "win32":  # without the option, other systems ignore closed connections anyway
                     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
                 listener.bind((place[0], number, *place[2:]))
                 number = number or int(listener.getsockname()[1])
-        except OSError as error:  # others: such as an address of IPv6 where there is no IPv6
+        except OSError as error:  # others: e.g. an IPv6 address without IPv6
             if error.errno == errno.EADDRINUSE:
                 return 0
     return number
 
 
 def add_port(server: Any, address: str, access: Access) -> int:
-    """Lets a server listen at all addresses of a host; the number of its port, or 0."""
+    """Make a server listen at all addresses of a host; return the number of its port, or 0."""
     host, _, port = address.rpartition(":")
     try:
         tries = 1 if int(port) else _MOST_PORTS_TRIED

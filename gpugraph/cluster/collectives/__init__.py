@@ -1,1 +1,2 @@
-"""Collectives over processes: who meets, what they send each other, what runs beside the stages."""
+"""Collectives over processes: meetings of members, their exchange, and execution beside the stages.
+"""
