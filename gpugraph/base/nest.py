@@ -1,5 +1,6 @@
-"""Flattening and packing of nested structures: lists, tuples, named tuples, dicts, dict views and
-attrs classes.
+"""Flattening and packing of nested structures.
+
+A structure is a list, tuple, named tuple, dict, dict view or an object of an attrs class.
 
 Everything else (tensors, numbers, strings, None) is a leaf. The leaves of a dict are in the order
 of its sorted keys, so that dicts with the same keys match regardless of insertion order.

@@ -1,5 +1,4 @@
-"""Large files, which are synced to disk while they are written, and whose blocks are freed in the
-background.
+"""Large files, synced to disk while they are written, and removed in the background.
 
 Syncing a file only at its end would leave the program idle for half of the time. Here one thread
 writes and one syncs the written part, while the next bytes are computed. Removing a file takes

@@ -31,8 +31,7 @@ _MOST_PORTS_TRIED = 100
 
 
 class Access(NamedTuple):
-    """The credentials of this process, which it also requires of others: a key, TLS files, or none.
-    """
+    """The credentials of this process and required of others: a key, TLS files, or none."""
 
     key: bytes = b""
     tls: tuple[bytes, bytes, bytes] | None = None
@@ -105,7 +104,7 @@ def _free_port(host: str, port: int) -> int:
     for family, kind, protocol, _, place in places:
         try:
             with socket.socket(family, kind, protocol) as listener:
-                if sys.platform != "win32":  # without the option, other systems ignore closed connections anyway
+                if sys.platform != "win32":  # here it permits the ports of closed connections
                     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
                 listener.bind((place[0], number, *place[2:]))
                 number = number or int(listener.getsockname()[1])

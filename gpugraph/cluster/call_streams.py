@@ -165,8 +165,7 @@ def answering(caller: Caller | None) -> Iterator[None]:
 
 
 class SessionClients:
-    """Tracks whether the clients of a server's sessions (for a worker: their masters) are
-    connected.
+    """Tracks whether the clients of sessions (for a worker: their masters) are connected.
 
     A client is connected as long as a stream of one of its connections is open.
 

@@ -277,8 +277,7 @@ class Server:
         return self.master if self.master.has(handle) else self._worker
 
     def _keeper_of_tensors(self, handle: str) -> Master | Worker:
-        """Do as `_keeper`, for a session that exists here; AbortedError if it was closed or lost.
-        """
+        """Do as `_keeper`, for a session that exists here; AbortedError if closed or lost."""
         keeper = self._keeper(handle)
         keeper.session(handle)
         return keeper

@@ -105,8 +105,7 @@ class Listener:
 
     @property
     def incarnation(self) -> int:
-        """The number of this server in callers' proofs, which are not valid for any other server.
-        """
+        """The number of this server in callers' proofs, which are invalid for other servers."""
         return self._proofs.incarnation
 
     def start(self, handlers: Handlers) -> None:
@@ -160,9 +159,7 @@ class Listener:
     # -- access, checked by the metadata of a call in the network thread
 
     def _admitted(self, shown: Mapping[str, Any], method: str) -> MessageProofs:
-        """Return the object that authenticates a call with this metadata; OpError if it is
-        rejected.
-        """
+        """Return the object that authenticates a call with this metadata; OpError if rejected."""
         if shown.get("gpugraph-protocol") != PROTOCOL:
             raise FailedPreconditionError.of_no_node(
                 f"The caller speaks protocol {shown.get('gpugraph-protocol')!r:.20} (version "

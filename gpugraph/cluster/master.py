@@ -1,5 +1,4 @@
-"""Master: the sessions of a server's clients, and the distribution of their runs over the cluster.
-"""
+"""Master: the sessions of a server's clients, and the distribution of their runs over tasks."""
 
 from __future__ import annotations
 
@@ -49,8 +48,7 @@ _CLOSED = "Step was cancelled by an explicit call to `Session::Close()`."
 
 
 class RegisteredRun(NamedTuple):
-    """One run, whose parts are registered on workers: by task, the part's number, feeds and
-    fetches.
+    """One run, with its registered parts: by task, the part's number, feeds and fetches.
 
     others: by task, the other tasks that have parts. collectives: by task, the keys of its part's
     collectives, or None if all members are in the run. later: the tasks whose parts are started by
@@ -371,14 +369,11 @@ class Master:
         return {device: use for link in links for device, use in link.memory_use(handle).items()}
 
     def release_memory(self, handle: str) -> int:
-        """Release the memory that a session keeps for later runs on all tasks; return its size in
-        bytes.
-        """
+        """Release a session's memory for later runs on all tasks; return its size in bytes."""
         return sum(link.release_memory(handle) for link in self.session(handle).links.values())
 
     def read_kept(self, handle: str, tensor: str) -> Any:
-        """Return the value of a tensor that a session keeps; InvalidArgumentError if there is none.
-        """
+        """Return the value of a tensor that a session keeps; InvalidArgumentError if unknown."""
         return self.session(handle).keeper(tensor).read_kept(handle, tensor)
 
     def delete_kept(self, handle: str, tensors: Sequence[str], must_be_there: bool) -> None:

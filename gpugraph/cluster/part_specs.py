@@ -11,8 +11,7 @@ from gpugraph.cluster.shared_segments import Lease
 
 
 class StepNames(NamedTuple):
-    """Feeds, fetches and targets of a run, by names; pairs are a tensor and the tensor fed to it.
-    """
+    """Feeds, fetches and targets of a run, by name; pairs are a tensor and the one fed to it."""
 
     feeds: tuple[str, ...]
     fetches: tuple[str, ...]

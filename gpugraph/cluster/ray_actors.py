@@ -1,5 +1,4 @@
-"""Clusters on Ray: each server is an actor, which Ray places and restarts, and whose output it
-shows.
+"""Clusters on Ray: each server is an actor, which Ray places and restarts.
 
     ray_cluster({"ps": 1, "worker": 4})
      |   a bundle of resources for each task       Ray places it on a machine, permanently
@@ -79,9 +78,7 @@ class RayTask:
         return f"/job:{self.job}/task:{self.index}"
 
     def report(self, **values: Any) -> None:
-        """Report the progress of the task: numbers and strings, which `RayCluster.progress`
-        returns.
-        """
+        """Report the task's progress: numbers and strings, which `RayCluster.progress` returns."""
         self._note(values)
 
 
@@ -287,12 +284,11 @@ class RayCluster:
         job: str = "worker",
         on_progress: Callable[[dict[tuple[str, int], dict[str, Any]]], Any] | None = None,
     ) -> list[Any]:
-        """Call a function with its RayTask and the arguments in each task of a job; return the
-        results.
+        """Call a function, with a RayTask and the arguments, in each task of a job.
 
-        Its output is shown here, with the actor's name. If its process dies it is called
-        again in the next one. on_progress: called twice a second with the tasks' reports. Raises
-        the function's errors.
+        Return the results. Output is shown here, with the actor's name. If a process dies, the
+        function is called again in the next one. on_progress: called twice a second with the
+        tasks' reports. Raises the function's errors.
         """
         if job not in self.addresses:
             raise invalid_argument(f"There is no job {job!r}: {', '.join(self.addresses)}")

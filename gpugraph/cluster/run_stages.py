@@ -228,8 +228,7 @@ class _Cutter:
         return least
 
     def _last_write(self, reader: Operation, tensor: Tensor) -> Operation | None:
-        """Return a write of the highest level among the writes of a variable that a reader depends
-        on.
+        """Return a write of the highest level among a variable's writes that a reader depends on.
 
         None if the tensor is neither a variable nor a variable's shared read, or there is no write.
         """
@@ -248,8 +247,7 @@ class _Cutter:
         return max(writes, key=self.levels.__getitem__, default=None)
 
     def _last_level(self, tensor: Tensor) -> int:
-        """Return the level at which a fetched tensor is read: for a variable, the last of its task.
-        """
+        """Return the level at which a fetched tensor is read: for a variable, its task's last."""
         if tensor.op not in self.shared:
             return self.levels[tensor.op]
         task = self.task_of[tensor.op]
@@ -297,8 +295,7 @@ class _Cutter:
             self._take_far(stage, tensor, self.levels[tensor.op])
 
     def _take_value(self, stage: Stage, tensor: Tensor, written: Operation) -> None:
-        """Add a variable's value at the end of the stage that writes it to the inputs of a stage.
-        """
+        """Add a variable's value, at the end of the stage that writes it, to a stage's inputs."""
         variable = _read_variable(tensor)
         assert variable is not None
         home = self.stages[self.task_of[written], self.levels[written]]

@@ -193,8 +193,7 @@ class SegmentPool:
         self.give_back(segment)
 
     def take(self, size: int) -> Segment | None:
-        """Return a segment that is the caller's until it gives it back; None if there can't be one.
-        """
+        """Return a segment for the caller, who must give it back; None if there can't be one."""
         with self._lock:
             free = self._free.get(size)
             if free:

@@ -71,8 +71,7 @@ class StepMailbox:
     def take(
         self, keys: Sequence[str], ask: AskState, check: Callable[[], Any], slice_s: float = SLICE_S
     ) -> list[Any]:
-        """Return the values of keys, as soon as all have arrived; raise the error that ends the
-        step.
+        """Return the values of keys once all have arrived; raise the error that ends the step.
 
         check: called every `slice_s`; it may raise. UnavailableError if their sender is not
         there or has no part in the step.

@@ -245,8 +245,7 @@ class Peer:
         return PendingCall(method, future, proofs, self._as_op_error)
 
     def _checked(self, method: str, message: Any) -> bytes:
-        """Return a message as bytes, with its checksum; ResourceExhaustedError if it is too large.
-        """
+        """Return a message as bytes, with its checksum; ResourceExhaustedError if too large."""
         content: bytes = message.SerializeToString()
         if len(content) > MOST_MESSAGE_BYTES:
             raise ResourceExhaustedError.of_no_node(
@@ -307,8 +306,7 @@ class Peer:
         return read_values(field, self.fetch)
 
     def see_values(self, field: Any, segments: SegmentPool, seen: SeenParcels) -> list[Any]:
-        """Do as `read_values`, but leave arrays in accessible shared memory there, and record them.
-        """
+        """Do as `read_values`, but leave arrays in accessible shared memory, and record them."""
         return read_values(field, self.fetch, partial(see_parcel, segments, seen))
 
     def read_copies(self, field: Any, segments: SegmentPool) -> list[Any]:
@@ -376,9 +374,7 @@ class StreamedCall:
         return content
 
     def when_lost(self, function: Callable[[OpError], Any]) -> None:
-        """Call the function, in some thread, with the error if the server is lost before the
-        answer.
-        """
+        """Call the function, in some thread, with the error if the server is lost beforehand."""
         self._peer._on_loss[self] = function
         watch = self._peer._watch
         if watch is None or watch.is_over:

@@ -305,9 +305,9 @@ class Parcels:
         return parcel
 
     def take(self, ticket: str, size: int = -1) -> Memory:
-        """Return stored memory; NotFoundError for an unknown ticket, InvalidArgumentError for
-        another
-        size.
+        """Return stored memory; NotFoundError for an unknown ticket.
+
+        InvalidArgumentError if the memory has another size.
         """
         with self._lock:
             parcel = self._pop(ticket)

@@ -134,8 +134,7 @@ class Worker:
     def _note_kept(
         self, step: int, part: Part, store: Mapping[str, Any], failure: OpError | None
     ) -> None:
-        """Record the tensors that a step has kept: if it fails, on any task, they have no handle.
-        """
+        """Record the tensors that a step keeps: if it fails, on any task, they have no handle."""
         kept = [
             (tensors, store[key].decode())
             for stage in part.stages
@@ -350,8 +349,7 @@ class Worker:
         return 0 if session is None else session.direct.release_memory()
 
     def read_kept(self, handle: str, tensor: str) -> Any:
-        """Return the value of a tensor that a session keeps; InvalidArgumentError if there is none.
-        """
+        """Return the value of a tensor that a session keeps; InvalidArgumentError if unknown."""
         return self._kept(handle).read(tensor)
 
     def delete_kept(self, handle: str, tensors: Sequence[str], must_be_there: bool) -> None:

@@ -113,6 +113,6 @@ def read_attr_value(message: Any) -> Any:
 
 
 def plain_attr(value: Any) -> Any:
-    """Do as `read_attr_value`, with strings as `str`; return other values than messages as they are."""
+    """Do as `read_attr_value`, with strings as `str`; return values unchanged unless messages."""
     plain = read_attr_value(value) if hasattr(value, "WhichOneof") else value
     return as_text(plain) if isinstance(plain, bytes) else plain

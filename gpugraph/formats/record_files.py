@@ -63,7 +63,7 @@ class TFRecordOptions:
 
     @classmethod
     def get_compression_type_string(cls, options: Any) -> str:
-        """Return "ZLIB", "GZIP" or "" for options, such a string, or a `TFRecordCompressionType`."""
+        """Return "ZLIB", "GZIP" or "" for options, a string or a `TFRecordCompressionType`."""
         if not options:
             return ""
         if isinstance(options, TFRecordOptions):

@@ -34,7 +34,7 @@ _LARGEST_EXPANSION = 1 << 24
 
 
 def tensor_bytes(array: Any, dtype: DType, shape: Any = None) -> bytes:
-    """Return a TensorProto: raw bytes for numbers, else single strings. TypeError for other dtypes."""
+    """Return a TensorProto: raw bytes for numbers, or single strings. TypeError for others."""
     sizes = array.shape if shape is None else shape
     dims = b"".join(bytes_field(2, int_field(1, size)) for size in sizes)
     head = int_field(_DTYPE, dtype.as_datatype_enum) + bytes_field(_SHAPE, dims)

@@ -79,9 +79,7 @@ OP_DEFS: OpTable[OpDef] = OpTable()
 OPERATORS: OpTable[Callable[..., Any]] = OpTable()
 """The function that builds the op of a Python operator, by the operator's name (`"__add__"`)."""
 
-_NODE_DEF_OPERATION = (
-    "gpugraph.building.graph_files.node_def_operation"  # imported on first use
-)
+_NODE_DEF_OPERATION = "gpugraph.building.graph_files.node_def_operation"  # imported on first use
 _conversions: list[Callable[..., Any]] = []
 _constant_values: list[Callable[[Any, bool], Any]] = []
 _of_node_defs: list[Callable[..., None]] = []

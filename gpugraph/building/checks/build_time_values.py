@@ -17,8 +17,7 @@ run even if they are known earlier, because a check that fails at construction e
 
 
 def static_value(tensor: Tensor) -> Any:
-    """Return the constant array that `tensor` holds, or None if the value is known only in a run.
-    """
+    """Return the constant array that `tensor` holds, or None if it is known only in a run."""
     return constant_value(tensor) if tensor.op.type in _SEEN_THROUGH else None
 
 

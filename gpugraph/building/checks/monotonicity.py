@@ -42,8 +42,7 @@ def is_non_decreasing(x: Any, name: str | None = None) -> Tensor:
 
 
 def is_strictly_increasing(x: Any, name: str | None = None) -> Tensor:
-    """Return a bool scalar: whether each element, in row-major order, is greater than its
-    predecessor.
+    """Return a bool scalar: whether each element, in row-major order, exceeds the previous one.
 
     TypeError for tensors that are not numeric.
     """

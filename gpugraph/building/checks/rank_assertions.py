@@ -32,9 +32,7 @@ def _check_rank(
     data: Any,
     summarize: int | None,
 ) -> Operation:
-    """Check the rank of `x` against `ranks`: at once if all are known, otherwise by the returned
-    op.
-    """
+    """Check the rank of `x` against `ranks`: now if all are known, otherwise by the returned op."""
     for rank in ranks:
         assert_type(rank, int32)
     known = [static_value(rank) for rank in ranks]

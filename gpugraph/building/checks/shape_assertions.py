@@ -104,9 +104,7 @@ def _symbols(tensor: Tensor, sizes: Any) -> tuple[Any, ...]:
 
 
 def _sizes(tensor: Tensor) -> Any:
-    """Return the sizes: ints where they are known, otherwise scalars or a vector computed in the
-    run.
-    """
+    """Return the sizes: ints where known, otherwise scalars or a vector computed in the run."""
     dynamic, known = shape(tensor), tensor.shape.sizes
     if known is not None:
         return tuple(
@@ -131,8 +129,7 @@ def _size_checks(
     summarize: int | None,
     message: str | None,
 ) -> list[Operation]:
-    """Return the checks of sizes against ints and earlier symbols; they run after the rank checks.
-    """
+    """Return the checks of sizes against ints and earlier symbols, to run after the rank checks."""
     known: dict[Any, _Size] = {}
     checks = []
     for item in specified:

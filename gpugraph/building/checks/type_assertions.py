@@ -64,8 +64,7 @@ def _label(tensor: Any) -> str:
 
 
 def assert_same_float_dtype(tensors: Iterable[Any] | None = None, dtype: Any = None) -> Any:
-    """Return the common float dtype of all `tensors` and of `dtype` if not None; float32 without
-    both.
+    """Return the common float dtype of all `tensors` and `dtype`; float32 if there are none.
 
     ValueError if they differ or it is not a float dtype.
     """

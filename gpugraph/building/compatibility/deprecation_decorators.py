@@ -71,8 +71,7 @@ def _warning(
 def deprecated(
     date: str | None, instructions: str, warn_once: bool = True
 ) -> Callable[[_Function], _Function]:
-    """Return a decorator that warns when the function is called. ValueError for a malformed date.
-    """
+    """Return a decorator that warns of calls of the function. ValueError for a malformed date."""
     _check(date, instructions)
     return lambda function: _warning(function, lambda _: " ", warn_once, date, instructions)
 
@@ -135,9 +134,7 @@ def deprecated_argument_lookup(new_name: str, new_value: Any, old_name: str, old
 
 
 def unchanged(*names: Any, **options: Any) -> Any:
-    """Return the function unchanged: for `@tf_export("nn.f")`, and `@should_use_result` without a
-    call.
-    """
+    """Return the function unchanged: for `@tf_export("nn.f")`, and a bare `@should_use_result`."""
     del options
     if len(names) == 1 and callable(names[0]):
         return names[0]

@@ -31,8 +31,7 @@ def getargspec(obj: Any) -> ArgSpec:
 
 
 def fn_args(fn: Any) -> tuple[str, ...]:
-    """Return the names of the arguments that a call can pass: without `self` and bound arguments.
-    """
+    """Return the names of a call's possible arguments: without `self` and bound arguments."""
     return tuple(
         name
         for name, parameter in inspect.signature(fn).parameters.items()

@@ -72,9 +72,7 @@ def path_to_str(path: Any) -> Any:
 # -- dates
 
 _horizon = [datetime.date(2019, 10, 16)]
-"""The day from which graphs may use features that older programs can't read: the release of
-TensorFlow 1.15.
-"""
+"""The release of TensorFlow 1.15: from it on, graphs may use features unknown to older programs."""
 
 
 def forward_compatible(year: int, month: int, day: int) -> bool:

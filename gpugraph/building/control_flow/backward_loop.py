@@ -66,8 +66,7 @@ class LoopGradient:
         self._forward_trigger: Operation | None = None
         self._backward_trigger: Operation | None = None
         around = forward.outer if outer is None else outer.forward_context
-        # The caller's control dependencies may be results of the loop, of which the counter is now
-        # a part.
+        # The caller's control dependencies may be results of the loop, which gets a counter.
         with self._apart(around):
             count = self._count_forward()
         if outer is None:
@@ -102,8 +101,7 @@ class LoopGradient:
     # -- the counters
 
     def _count_forward(self) -> Tensor:
-        """Add a counter of iterations to the forward loop; return the final count, outside of it.
-        """
+        """Add an iteration counter to the forward loop; return the final count, outside of it."""
         loop = self.forward_context
         zero = constant(0, name="f_count")
         if self.outer is not None:  # executions of an inner loop run one after the other
@@ -150,8 +148,7 @@ class LoopGradient:
 
     @property
     def forward_trigger(self) -> Operation:
-        """The op that must run, dead or alive, before the forward loop counts its next iteration.
-        """
+        """The op that must run, dead or alive, before the forward loop counts an iteration."""
         if self._forward_trigger is None:
             self._forward_trigger = self._trigger("f_sync", self.forward_context)
             self.forward_index.op._add_control_input(self._forward_trigger)
@@ -230,8 +227,7 @@ class LoopGradient:
         return stack
 
     def _home_of_stacks(self) -> ControlFlowContext | None:
-        """Return the innermost context around both the call of `gradients` and the outermost loop.
-        """
+        """Return the innermost context around the call of `gradients` and the outermost loop."""
         state = self
         while state.outer is not None:
             state = state.outer
@@ -337,9 +333,7 @@ class LoopGradient:
         return total
 
     def _zero(self, op: Operation, grad: Tensor) -> Tensor:
-        """Return zeros as the initial value of the sum, which is the result if the loop has no
-        iteration.
-        """
+        """Return zeros: the sum's initial value, and its result after no iterations."""
         within_around = within(self.graph, self._around())
         value = op._inputs[0]
         if is_list(grad):

@@ -33,8 +33,7 @@ def case(
     strict: bool = False,
     name: str = "case",
 ) -> Any:
-    """Return the result of the function of the first true predicate, or of `default` if none is
-    true.
+    """Return the result of the function of the first true predicate, or of `default` if none is.
 
     pred_fn_pairs: a list of (bool scalar tensor, function) pairs, or a dict of them, which is
       sorted by the names of the predicates unless it is an OrderedDict. The results of the
@@ -120,8 +119,7 @@ def _at_most(predicates: Sequence[Tensor], count: int, message: str) -> Operatio
 def switch_case(
     branch_index: Tensor, branch_fns: Any, default: Action | None = None, name: str = "switch_case"
 ) -> Any:
-    """Return the result of the function at `branch_index`; of `default`, or the last, if out of
-    range.
+    """Return the result of the function at `branch_index`, else of `default` or the last function.
 
     branch_index: an int scalar tensor. branch_fns: a list of functions, or a list or dict of
     (int, function) pairs whose ints are 0, 1, ... The results of the functions must have the same
@@ -186,8 +184,7 @@ def _within(index: Tensor, count: int) -> Tensor:
 
 
 def _choose(index: Tensor, actions: Sequence[Action], start: int, stop: int) -> Any:
-    """Return the result of the function at `index` in `start`..`stop`, by a binary tree of conds.
-    """
+    """Return the result of the function at `index`, in `start`..`stop`, by a tree of conds."""
     if stop - start == 1:
         return actions[start]()
     middle = (start + stop) // 2

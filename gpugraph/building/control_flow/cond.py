@@ -85,8 +85,7 @@ def _argument(value: Any, older: Any, name: str, older_name: str) -> Any:
 
 
 def _forked(graph: Graph, pred: Any) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-    """Return the predicate, and the pivots of the false and the true branch, each alive only there.
-    """
+    """Return the predicate, and the pivots of the false and the true branch, alive only there."""
     switch = raw_ops.Switch(pred, pred)
     if_true: Tensor = raw_ops.Identity(switch.output_true, name="switch_t")
     if_false: Tensor = raw_ops.Identity(switch.output_false, name="switch_f")

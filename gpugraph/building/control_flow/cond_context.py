@@ -64,8 +64,7 @@ class CondContext(ControlFlowContext):
         return switched
 
     def _from_outer(self, tensor: Tensor) -> Tensor:
-        """Return the tensor as the outer context captures it, and record it as known in the branch.
-        """
+        """Return the tensor as captured by the outer context; record it as known in the branch."""
         self.known.add(tensor)
         if self.outer is None:
             return tensor
@@ -123,9 +122,7 @@ class CondContext(ControlFlowContext):
         return [merge_gradients(grads, op._inputs[0], name="cond_grad"), None]
 
     def merge_gradient(self, op: Operation, grad: Tensor | IndexedSlices) -> Sequence[Any]:
-        """Return the gradients of the Merge after the two branches: `grad` goes to the taken
-        branch.
-        """
+        """Return the gradients of the branches' Merge: `grad` goes to the taken branch."""
         state = None if (now := current(self.graph)) is None else now.grad_state
         pred = self.pred if state is None else state.predicate(self.pred)
         return switch_gradient(grad, pred, name="cond_grad")

@@ -126,8 +126,7 @@ class ControlFlowContext(ABC):
         return outer
 
     def hide(self, op: Operation) -> None:
-        """Prevent fetching and feeding of the op, unless it carries a result out of this context.
-        """
+        """Prevent fetching and feeding of the op, unless it is a result of this context."""
         if self.outer is None and is_exit(op):
             return
         self.graph.prevent_fetching(op)
@@ -135,9 +134,7 @@ class ControlFlowContext(ABC):
             self.graph.prevent_feeding(tensor)
 
     def check_use(self, tensor: Tensor, op: Operation, user: ControlFlowContext | None) -> None:
-        """Raise ValueError if `op`, made in `user`, can't use `tensor`, which was made in this
-        context.
-        """
+        """Raise ValueError if `op`, made in `user`, can't use `tensor` of this context."""
         source = output_context(tensor.op)
         if source is None or source is user:
             return

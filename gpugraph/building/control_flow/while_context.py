@@ -231,9 +231,7 @@ class WhileContext(LoopContext):
         return self._backward().begin(op, grad)
 
     def switch_gradient(self, op: Operation, *grads: Any) -> Sequence[Tensor | None]:
-        """Return the gradients of a loop variable's Switch: called once per side, see
-        `LoopGradient.turn`.
-        """
+        """Return the gradients of a loop variable's Switch; called once for each of its sides."""
         return [self._backward().turn(op, *grads), None]
 
     def merge_gradient(self, op: Operation, grad: Tensor | IndexedSlices) -> Sequence[Tensor]:

@@ -388,10 +388,7 @@ def _parts(grad: Gradient) -> list[Tensor]:
 
 
 def _as_accepted(op: Operation, grad: Gradient | None) -> Gradient | None:
-    """Return the gradient in the form that the op's gradient function accepts.
-
-    Gradient functions that programs define accept any form.
-    """
+    """Return the gradient as the op's gradient function accepts it; a program's accepts any."""
     if not isinstance(grad, IndexedSlices):
         return grad
     name = op._attrs.get("_gradient_op_type", op.type)

@@ -22,9 +22,7 @@ _SETTINGS = (
     "initializer", "regularizer", "caching_device", "partitioner", "custom_getter", "dtype",
     "use_resource",
 )  # fmt: skip
-"""The settings that a scope inherits, or overrides. `constraint` is missing: TensorFlow does not
-pass it on.
-"""
+"""Settings that a scope inherits or overrides. As in TensorFlow, `constraint` isn't inherited."""
 
 
 class pure_variable_scope:

@@ -60,8 +60,7 @@ class MessageProofs:
         return b"".join((*parts, _code(self._sending, self._num_sent, parts)))
 
     def detach(self, content: bytes) -> memoryview | bytes:
-        """Return the next received message without its code; UnauthenticatedError for a wrong one.
-        """
+        """Return the next received message without its code; UnauthenticatedError if wrong."""
         if not self._has_key:
             return content
         self._num_came += 1
@@ -99,8 +98,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def open_call(key: bytes, method: str, incarnation: int) -> tuple[str, MessageProofs]:
-    """Return a caller's proof, empty without a key, and the object that authenticates its messages.
-    """
+    """Return a caller's proof, empty without a key, and the object to authenticate messages."""
     if not key:
         return "", MessageProofs(key)
     caller, number = _OWN_CALLS.name, next(_OWN_CALLS.numbers)

@@ -20,8 +20,7 @@ _PAUSE_S = 0.01
 
 
 class SlowServer:
-    """Wraps the core's server, as grpcio uses it, to request unregistered calls at a limited rate.
-    """
+    """Wraps the core's server, as used by grpcio, to limit the rate of unregistered calls."""
 
     def __init__(self, server: Any) -> None:
         self._server = server

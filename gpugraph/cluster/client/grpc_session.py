@@ -167,8 +167,7 @@ class GrpcSession(SessionBackend):
             raise self._with_op(error) from error.__cause__
 
     def _with_op(self, error: OpError) -> OpError:
-        """Return the error with the client's operation, and with the lines of the client's program.
-        """
+        """Return the error with the client's operation and the lines of the client's program."""
         graph = self._graph
         assert graph is not None
 
@@ -251,9 +250,7 @@ class GrpcRunner(Runner):
     def run_with(
         self, values: Sequence[Any], options: RunOptions | None, metadata: RunMetadata | None
     ) -> list[Any]:
-        """Do as `run`, with a time limit; store the statistics and graphs of all tasks in
-        `metadata`.
-        """
+        """Run with a time limit; store the statistics and graphs of all tasks in `metadata`."""
         chosen = options if options is not None else RunOptions()
         if metadata is None:
             return self._run(values, StepOptions(chosen.timeout_in_ms))

@@ -1,2 +1,1 @@
-"""Collectives over processes: meetings of members, their exchange, and execution beside the stages.
-"""
+"""Collectives over processes: meetings and exchange of members, in parallel to the stages."""

@@ -214,8 +214,7 @@ class CollectiveGroups:
         return None
 
     def _strangers(self, waiting: _Waiting) -> str:
-        """Return the error if a session's member met other members under this group's key before.
-        """
+        """Return the error if a session's member met other members under the group's key."""
         group = _group(waiting.key)
         checked: Sequence[Member] | None = None
         for member in waiting.members.values() if not waiting.key[0] else ():
@@ -285,8 +284,7 @@ class CollectiveGroups:
     def leave(
         self, key: MeetingKey, wait: str, error: OpError, attempt: Attempt, is_own: bool
     ) -> None:
-        """Record that a member does not come in a step, or no longer waits; fail those waiting for
-        it.
+        """Record that a member won't come in a step, or no longer waits; fail those waiting for it.
 
         wait: the name of its wait, if it has begun. is_own: whether its own step failed, and no
         other member's before.

@@ -9,8 +9,7 @@ from gpugraph.base.errors import OpError
 from gpugraph.cluster.shared_segments import SegmentName
 
 MeetingKey = tuple[int, str]
-"""The step if all members are in one run of a session, else 0; and the keys of group and instance.
-"""
+"""The step, or 0 if the members are in separate runs; and the keys of group and instance."""
 
 
 class Member(NamedTuple):

@@ -1,5 +1,4 @@
-"""Communication between the members of a collective and with its leader, and detection of lost
-ones.
+"""Communication of a collective's members with each other and with its leader.
 
 Arrays that members send each other wait in the mailbox of a separate step, like tensors between
 stages, and are requested over the same connections. A member that waits for long checks whether the
@@ -66,7 +65,7 @@ class CollectivePeers:
         self._endings: dict[str, _Ending] = {}  # of waits of this task, by their names
         self._reached: set[str] = set()
         self._leaving: set[PendingCall] = set()
-        self._leaders: dict[str, set[str]] = {}  # by session: leaders where its members have met others
+        self._leaders: dict[str, set[str]] = {}  # by session: leaders of meetings with others
         self.threads = DaemonThreads("gpugraph-collectives")
 
     def is_there(self, task: str) -> bool:
@@ -241,8 +240,7 @@ class CollectivePeers:
 
 
 class PeerWire:
-    """The transport of arrays between the members of one collective, by mailboxes and connections.
-    """
+    """Transport of arrays between the members of a collective, by mailboxes and connections."""
 
     def __init__(self, peers: CollectivePeers, meeting: Meeting, rank: int) -> None:
         self._peers, self._meeting, self.rank = peers, meeting, rank

@@ -104,8 +104,7 @@ class CollectiveHistory:
         return met is not None and met.session == attempt.session
 
     def _is_news(self, failure: _Failure, attempt: Attempt) -> bool:
-        """Return whether a member must be notified of an unmet member's failure in an earlier step.
-        """
+        """Return whether to notify a member of an unmet member's failure in an earlier step."""
         failed = failure.attempt
         if self._has_met(failed) or not failure.is_own:
             return False

@@ -60,10 +60,7 @@ _SLICE_S = 0.2
 
 
 class BucketRun:
-    """Collectives that are done together, in one run of one task.
-
-    Reductions are contiguous in one array, which others may see (`segment`).
-    """
+    """Collectives done together, in one run of one task: reductions in one, maybe shared, array."""
 
     def __init__(
         self, spec: CollectiveSpec, operations: Sequence[Operation], pool: SegmentPool, round: Round
@@ -125,9 +122,7 @@ class BucketRun:
         self.inputs[name] = self.results[name] = part
 
     def _places(self, value: Any) -> dict[str, tuple[int, int]]:
-        """Return the offset and size of each instance in the array, which the first `value`
-        allocates.
-        """
+        """Return each instance's offset and size in the array that the first `value` allocates."""
         places, start = {}, 0
         for op in self.instances:
             is_alone = len(self.instances) == 1
@@ -255,8 +250,7 @@ class CollectiveStep:
         self.results([bucket.operations[0].name for bucket in self._buckets], limit)
 
     def close(self, error: OpError | None) -> None:
-        """End the work in progress, with an error if there was one; free the memory for other runs.
-        """
+        """End the work in progress, with an error if not None; free the memory for other runs."""
         if error is not None:
             with self._lock:
                 self._failure = error
@@ -384,9 +378,7 @@ class CollectiveStep:
             shared_all_reduce(wire, arrays, merge, bucket.divisor)
 
     def _shared(self, bucket: BucketRun, meeting: Meeting, wire: PeerWire) -> Sequence[Any] | None:
-        """Return the arrays of all members if each has access to the memory of all others, else
-        None.
-        """
+        """Return the arrays of all members if each can access the others' memory, else None."""
         flat = bucket.flat
         if any(member.segment.size != flat.nbytes for member in meeting.members) or not flat.size:
             return None

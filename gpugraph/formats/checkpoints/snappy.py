@@ -1,6 +1,6 @@
 """Decompression of Snappy blocks in tables. Follows the format description of google/snappy.
 
-    length of the content (varint), then elements: literal bytes, or copies of earlier content
+length of the content (varint), then elements: literal bytes, or copies of earlier content
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ def fixed32(number: int, value: int) -> bytes:
 
 
 def fields(data: bytes) -> Iterator[tuple[int, Value]]:
-    """Yield the fields of a message by number, including unknown ones; MalformedError on failure."""
+    """Yield a message's fields by number, including unknown ones; MalformedError on failure."""
     position, end = 0, len(data)
     while position < end:
         tag = data[position]

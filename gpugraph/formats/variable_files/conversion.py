@@ -1,5 +1,6 @@
-"""Variables of a checkpoint, a SavedModel, a safetensors or an `.npz` file, read one by one, and
-written in another of these formats.
+"""Conversion of variables between checkpoints, SavedModels, safetensors and `.npz` files.
+
+The variables are read and written one by one.
 
 The suffix of a path determines its format; without one it is the prefix of a checkpoint.
 """

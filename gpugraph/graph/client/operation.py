@@ -33,9 +33,7 @@ class Operation:
 
     _original_op: Operation | None = None
     _refusal: OpError | None = None  # raised by a run that needs the operation
-    _call: Any = (
-        None  # the inlined function call that it represents: graph/client/inlined_call.py
-    )
+    _call: Any = None  # the inlined function call that it represents: graph/client/inlined_call.py
 
     _scope_places: Any  # ScopePlaces; missing in operations made outside of such scopes
 
