@@ -8,10 +8,10 @@ from html import escape
 _CELL = 'style="text-align:left;vertical-align:top"'
 
 
-def html_table(head: Sequence[str], rows: Sequence[Sequence[object]], most: int) -> str:
+def html_table(head: Sequence[str], rows: Sequence[Sequence[object]], limit: int) -> str:
     """Return a table of the first rows up to a limit, with the number of the others below it."""
-    lines = [_row("th", head), *(_row("td", row) for row in rows[:most])]
-    more = f"<p>and {len(rows) - most} more</p>" if len(rows) > most else ""
+    lines = [_row("th", head), *(_row("td", row) for row in rows[:limit])]
+    more = f"<p>and {len(rows) - limit} more</p>" if len(rows) > limit else ""
     return f"<table>{''.join(lines)}</table>{more}"
 
 

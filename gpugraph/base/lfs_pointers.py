@@ -13,13 +13,13 @@ from typing import Any
 BEGINNING = b"version https://git-lfs.github.com/spec"
 """The prefix of every pointer."""
 
-_MOST_BYTES = 1024
+_MAX_BYTES = 1024
 """The specification requires pointers to be smaller than this."""
 
 
 def pointer_text(content: Any) -> str:
     """Return a remark in brackets if the bytes are a Git LFS pointer; "" otherwise."""
-    beginning = bytes(content[:_MOST_BYTES])
+    beginning = bytes(content[:_MAX_BYTES])
     if not beginning.startswith(BEGINNING):
         return ""
     size = re.search(rb"^size (\d{1,20})$", beginning, re.MULTILINE)
@@ -32,5 +32,5 @@ def pointer_text_of_file(path: Any) -> str:
     with contextlib.suppress(OSError, ValueError):
         if os.path.isfile(path):
             with open(path, "rb") as file:
-                return pointer_text(file.read(_MOST_BYTES))
+                return pointer_text(file.read(_MAX_BYTES))
     return ""

@@ -18,10 +18,10 @@ from typing import Any, BinaryIO
 from gpugraph.base.interruptions.signal_handlers import uninterrupted
 
 _GATHERED = 1 << 20
-_MOST_BUFFERS = 512
+_MAX_BUFFERS = 512
 """The number of bytes, or of buffers, that one system call writes."""
 
-_MOST_BATCHES = 8
+_MAX_BATCHES = 8
 _EARLY = 8 << 20
 """Files of fewer bytes need no threads."""
 
@@ -52,7 +52,7 @@ class StreamedFile:
             return
         self._buffers.append(view if view.format == "B" and view.ndim == 1 else view.cast("B"))
         self._gathered += size
-        if self._gathered >= _GATHERED or len(self._buffers) >= _MOST_BUFFERS:
+        if self._gathered >= _GATHERED or len(self._buffers) >= _MAX_BUFFERS:
             self._flush()
 
     def _flush(self) -> None:
@@ -153,23 +153,23 @@ class _Syncing(_Helper):
 
     def __init__(self, handle: int) -> None:
         self._handle = handle
-        self._more = threading.Event()
+        self._has_written = threading.Event()
         self._is_over = False
         super().__init__("file sync")
 
     def again(self) -> None:
         """Notify the thread that more has been written."""
-        self._more.set()
+        self._has_written.set()
 
     def _work(self) -> None:
         while not self._is_over:
             _sync_data(self._handle)
-            self._more.wait()
-            self._more.clear()
+            self._has_written.wait()
+            self._has_written.clear()
 
     def _ask_to_end(self) -> None:
         self._is_over = True
-        self._more.set()
+        self._has_written.set()
 
 
 class _Writing(_Helper):
@@ -178,7 +178,7 @@ class _Writing(_Helper):
     def __init__(self, handle: int, syncing: _Syncing) -> None:
         self._handle = handle
         self._syncing = syncing
-        self._batches: queue.Queue[list[memoryview]] = queue.Queue(_MOST_BATCHES)
+        self._batches: queue.Queue[list[memoryview]] = queue.Queue(_MAX_BATCHES)
         super().__init__("file writer")
 
     def put(self, buffers: list[memoryview]) -> None:

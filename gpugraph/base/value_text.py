@@ -6,7 +6,7 @@ from typing import Any
 
 from gpugraph.base.interruptions.signal_handlers import uninterrupted
 
-_MOST_SHOWN = 200
+_MAX_SHOWN = 200
 """The maximum number of characters of a value in a message."""
 
 
@@ -17,4 +17,4 @@ def shown(value: Any) -> str:
         text = repr(value)
     except Exception:  # a structure that is too deep, or a class of the program
         return f"a {type(value).__name__}"
-    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."
+    return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}..."

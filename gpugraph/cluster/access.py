@@ -26,8 +26,8 @@ _OPEN = (
     "on localhost"
 )
 _TLS_FILES = ("ca.pem", "cert.pem", "key.pem")
-_LEAST_KEY = 16
-_MOST_PORTS_TRIED = 100
+_MIN_KEY = 16
+_MAX_PORTS_TRIED = 100
 
 
 class Access(NamedTuple):
@@ -57,9 +57,9 @@ def access_of_environment() -> Access:
             "GPUGRAPH_CLUSTER_KEY is a secret or @FILE, GPUGRAPH_CLUSTER_TLS a folder with "
             f"{', '.join(_TLS_FILES)}: {error}"
         ) from error
-    if key and len(key) < _LEAST_KEY:
+    if key and len(key) < _MIN_KEY:
         raise invalid_argument(
-            f"GPUGRAPH_CLUSTER_KEY has {len(key)} bytes; it needs {_LEAST_KEY} or more, as of "
+            f"GPUGRAPH_CLUSTER_KEY has {len(key)} bytes; it needs {_MIN_KEY} or more, as of "
             "`openssl rand -hex 32`"
         )
     return Access(key, None if files is None else (files[0], files[1], files[2]))
@@ -118,7 +118,7 @@ def add_port(server: Any, address: str, access: Access) -> int:
     """Make a server listen at all addresses of a host; return the number of its port, or 0."""
     host, _, port = address.rpartition(":")
     try:
-        tries = 1 if int(port) else _MOST_PORTS_TRIED
+        tries = 1 if int(port) else _MAX_PORTS_TRIED
         number = next(filter(None, (_free_port(host, int(port)) for _ in range(tries))), 0)
     except (ValueError, OverflowError, OSError) as error:
         raise RuntimeError(f"{address} is no address to listen at: {error}") from error

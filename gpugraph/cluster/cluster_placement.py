@@ -32,7 +32,7 @@ from gpugraph.graph.nodes.runtime_graph import NodeClass
 from gpugraph.runtime import Rendezvous
 from gpugraph.session.partial_run_graph import PartialRunGraph
 
-_MOST_NAMES = 12
+_MAX_NAMES = 12
 _UNKNOWN = TensorShape.of(None)
 _LEADING = frozenset((NodeClass.MERGE, *FORWARDING))
 """The ops that move tensors into branches and loops, and out of them."""
@@ -189,5 +189,5 @@ def _words(stage: StageSpec) -> list[str]:
 
 
 def _listed(names: Sequence[str]) -> str:
-    more = f", and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-    return ", ".join(names[:_MOST_NAMES]) + more
+    more = f", and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
+    return ", ".join(names[:_MAX_NAMES]) + more

@@ -28,7 +28,7 @@ _USED = (
     "ReceiveMessageOperation",
     "ReceiveStatusOnClientOperation",
 )
-_MOST_IDLE = 8
+_MAX_IDLE = 8
 _BEGUN, _SENT, _ANSWERED, _ENDED = "begun", "sent", "answered", "ended"
 _CANCELLED = 1
 _DONE = (None, ())
@@ -165,7 +165,7 @@ class StreamPool:
 
     def give(self, stream: LastingStream) -> None:
         """Return a stream whose calls are answered to the pool."""
-        if len(self._idle) < _MOST_IDLE:
+        if len(self._idle) < _MAX_IDLE:
             self._idle.append(stream)
         else:
             stream.close()

@@ -42,7 +42,7 @@ from gpugraph.cluster.daemon_threads import DaemonThreads
 from gpugraph.cluster.grpc_package import grpc
 from gpugraph.cluster.transport import OPTIONS, PROTOCOL
 from gpugraph.cluster.wire_values import (
-    MOST_VALUE_BYTES,
+    MAX_VALUE_BYTES,
     Parcels,
     chunks,
     joined,
@@ -54,13 +54,13 @@ from gpugraph.formats.messages.service_messages import METHODS, ONE_WAY
 
 _LOG = logging.getLogger("gpugraph")
 
-MOST_CALLS = 1000
+MAX_CALLS = 1000
 """The maximum number of concurrent calls and streams of a server; each has a separate thread."""
 
-_MOST_REFUSALS = 16
+_MAX_REFUSALS = 16
 """The maximum number of concurrent rejections with a reason. More are rejected without one."""
 
-_MOST_AT_ONCE = 1 << 16
+_MAX_AT_ONCE = 1 << 16
 """The maximum size in bytes of a frame that the network thread handles."""
 
 _ONE_WAY_HEADS = frozenset(bytes((NUMBERS[name],)) for name in ONE_WAY)
@@ -80,14 +80,14 @@ class Listener:
         self._access = access
         self._proofs = CallerProofs(access.key)
         self._door: Doorkeeper | None = None
-        self._refusals = threading.Semaphore(_MOST_REFUSALS)
+        self._refusals = threading.Semaphore(_MAX_REFUSALS)
         self._executor = DaemonThreads("gpugraph-server")
         self._entrance = _Entrance(self._admitted, self._refusal)
         self._server: Any = grpc().server(
             self._executor,
             interceptors=(self._entrance,),
             options=_options(),
-            maximum_concurrent_rpcs=MOST_CALLS,
+            maximum_concurrent_rpcs=MAX_CALLS,
         )
 
     def bind(self, address: str) -> int:
@@ -214,7 +214,7 @@ class Listener:
                     return answer(frame)
 
             def answer_now(frame: bytes) -> bool:
-                if len(frame) > _MOST_AT_ONCE or frame[:1] not in _ONE_WAY_HEADS:
+                if len(frame) > _MAX_AT_ONCE or frame[:1] not in _ONE_WAY_HEADS:
                     return False
                 answer(frame)
                 return True
@@ -271,7 +271,7 @@ class Listener:
             pieces = map(proofs.detach, contents)
             head = next(pieces, b"")
             size = struct.unpack("<q", head)[0] if len(head) == 8 else -1
-            if not 0 <= size <= MOST_VALUE_BYTES:
+            if not 0 <= size <= MAX_VALUE_BYTES:
                 raise invalid_argument(f"No size of a tensor: {size}")
             ticket = self.parcels.put(joined(pieces, size), (0, context.peer()))
             return proofs.attach(success(ticket.encode()))
@@ -312,11 +312,11 @@ class _Entrance:
 def _options() -> tuple[tuple[str, int], ...]:
     """Return gRPC's options for a server, which leave half of the process's files to others."""
     num_files = os.sysconf("SC_OPEN_MAX")
-    most = min(2 * MOST_CALLS, num_files // 2) if num_files > 0 else 2 * MOST_CALLS
+    limit = min(2 * MAX_CALLS, num_files // 2) if num_files > 0 else 2 * MAX_CALLS
     return (
         *OPTIONS,
-        ("grpc.max_allowed_incoming_connections", most),
-        ("grpc.max_concurrent_streams", MOST_CALLS),
+        ("grpc.max_allowed_incoming_connections", limit),
+        ("grpc.max_concurrent_streams", MAX_CALLS),
         ("grpc.server_handshake_timeout_ms", 10_000),
     )
 

@@ -37,7 +37,7 @@ from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.device_names import is_specification_of
 
-MOST_RUNS = 512
+MAX_RUNS = 512
 """The maximum number of sets of feeds, fetches and targets that a session keeps registered."""
 
 UNKNOWN_SLOT = "The run is not kept under this number: send its names"
@@ -92,7 +92,7 @@ class MasterSession:
             if run is None:
                 _, stages = self._placed(names)
                 run = self._runs[names] = self._register(stages, names)
-                while len(self._runs) > MOST_RUNS:
+                while len(self._runs) > MAX_RUNS:
                     self._runs.popitem(last=False)
             else:
                 self._runs.move_to_end(names)
@@ -104,7 +104,7 @@ class MasterSession:
             run = self.registered(names)
             with self._lock:
                 self._slots[slot] = run
-                while len(self._slots) > MOST_RUNS:
+                while len(self._slots) > MAX_RUNS:
                     self._slots.popitem(last=False)
             return run
         with self._lock:

@@ -190,7 +190,7 @@ class _Cutter:
             ) from None
         for unit in order:
             self._find_writes(unit)
-            level = max((self._least_level(op) for op in unit), default=0)
+            level = max((self._min_level(op) for op in unit), default=0)
             self.levels |= dict.fromkeys(unit, level)
 
     def _find_writes(self, unit: Sequence[Operation]) -> None:
@@ -209,9 +209,9 @@ class _Cutter:
                     for member in unit:
                         self.after[member] |= bit
 
-    def _least_level(self, op: Operation) -> int:
+    def _min_level(self, op: Operation) -> int:
         """Return the first level at which an operation's inputs from outside of its group exist."""
-        least = 0
+        level = 0
         task = self.task_of[op]
         for source in self.graph.sources(op):
             if source in self.levels:
@@ -220,12 +220,12 @@ class _Cutter:
                 if self._is_spread(source):  # one collective may be held back by another
                     is_read = any(tensor.op is source for tensor in op._inputs)
                     later += int(is_read or not self._is_spread(op))
-                least = max(least, self.levels[source] + later)
+                level = max(level, self.levels[source] + later)
         for tensor in op._inputs:
             written = self._last_write(op, tensor)
             if written is not None and self.task_of[written] != task:
-                least = max(least, self.levels[written] + 1)
-        return least
+                level = max(level, self.levels[written] + 1)
+        return level
 
     def _last_write(self, reader: Operation, tensor: Tensor) -> Operation | None:
         """Return a write of the highest level among a variable's writes that a reader depends on.

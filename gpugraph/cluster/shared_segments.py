@@ -27,12 +27,12 @@ from gpugraph.base.fork_safe_locks import new_lock
 _LOG = logging.getLogger("gpugraph")
 _HEAD_BYTES = 64
 _TOKEN_BYTES = 32
-_MOST_FREE_BYTES = 2 << 30
+_MAX_FREE_BYTES = 2 << 30
 _IDLE_S = 10.0
 """How long a free segment is kept, so that shapes that occur only once leave nothing behind."""
 
-_MOST_MAPPED = 256
-_MOST_MAPPED_BYTES = 8 << 30
+_MAX_MAPPED = 256
+_MAX_MAPPED_BYTES = 8 << 30
 _SEALS = "F_SEAL_SHRINK", "F_SEAL_GROW", "F_SEAL_SEAL"
 _SHARED = getattr(mmap, "MAP_SHARED", 0) | getattr(mmap, "MAP_POPULATE", 0)
 _OPENING = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
@@ -227,7 +227,7 @@ class SegmentPool:
         """Free segments that have been idle for long, or exceed the limit."""
         for size, kept in list(self._free.items()):
             while kept and (
-                self._free_bytes > _MOST_FREE_BYTES or monotonic() - kept[0].idle_since > _IDLE_S
+                self._free_bytes > _MAX_FREE_BYTES or monotonic() - kept[0].idle_since > _IDLE_S
             ):
                 kept.pop(0).free()
                 self._free_bytes -= size
@@ -235,7 +235,7 @@ class SegmentPool:
                 del self._free[size]
         mapped_bytes = sum(name.size for name in self._mapped)
         for name, mapping in list(self._mapped.items()):
-            is_too_much = len(self._mapped) > _MOST_MAPPED or mapped_bytes > _MOST_MAPPED_BYTES
+            is_too_much = len(self._mapped) > _MAX_MAPPED or mapped_bytes > _MAX_MAPPED_BYTES
             if not is_too_much and monotonic() - mapping.used < _IDLE_S:
                 break
             mapped_bytes -= name.size

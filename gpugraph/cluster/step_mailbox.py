@@ -22,8 +22,8 @@ _PATIENCE_S = 60.0
 """The maximum delay of the start of a sender's part, and of a tensor in transfer."""
 
 _KEPT_S = 600.0
-_MOST_REMEMBERED = 4096
-_MOST_EARLY = 1 << 16
+_MAX_REMEMBERED = 4096
+_MAX_EARLY = 1 << 16
 """The maximum number of steps whose tensors arrived before the part here has started."""
 
 
@@ -137,7 +137,7 @@ class StepMailboxes:
                 failure = self._ended.get(step)
                 if failure is not None:
                     raise failure.bare()
-                if len(self._open) >= _MOST_EARLY:
+                if len(self._open) >= _MAX_EARLY:
                     self._drop_old()
                 mailbox = self._open[step] = StepMailbox()
             return mailbox
@@ -148,7 +148,7 @@ class StepMailboxes:
         for step, mailbox in list(self._open.items()):
             if not mailbox.is_running and mailbox.created < limit:
                 del self._open[step]
-        if len(self._open) >= _MOST_EARLY:
+        if len(self._open) >= _MAX_EARLY:
             raise ResourceExhaustedError.of_no_node(f"{len(self._open)} steps wait to begin")
 
     def end(self, step: int) -> None:
@@ -183,7 +183,7 @@ class StepMailboxes:
 
 def _remember(steps: OrderedDict[int, Any], step: int, value: Any) -> None:
     steps[step] = value
-    while len(steps) > _MOST_REMEMBERED:
+    while len(steps) > _MAX_REMEMBERED:
         steps.popitem(last=False)
 
 

@@ -65,7 +65,7 @@ from gpugraph.runtime.step_failure import same_kind
 PROTOCOL = "6"
 """The protocol version; processes with different versions are incompatible."""
 
-MOST_MESSAGE_BYTES = 256 << 20
+MAX_MESSAGE_BYTES = 256 << 20
 _FREEING_S = 5.0
 _AGAIN_S = 0.1
 _CONNECTING_S = 10.0
@@ -81,8 +81,8 @@ _UNPROVEN = frozenset(
 concerns the content of a step; OUT_OF_RANGE, for example, would end a program's input."""
 
 OPTIONS = (
-    ("grpc.max_receive_message_length", MOST_MESSAGE_BYTES),
-    ("grpc.max_send_message_length", MOST_MESSAGE_BYTES),
+    ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
+    ("grpc.max_send_message_length", MAX_MESSAGE_BYTES),
     ("grpc.so_reuseport", 0),
     ("grpc.use_local_subchannel_pool", 1),
     ("grpc.keepalive_time_ms", 20_000),
@@ -158,9 +158,9 @@ class Peer:
         self._streams.drop()
         self._sending = None
         for call in list(self._on_loss):
-            self._tell_loss(call)
+            self._report_loss(call)
 
-    def _tell_loss(self, call: StreamedCall) -> None:
+    def _report_loss(self, call: StreamedCall) -> None:
         function = self._on_loss.pop(call, None)
         if function is not None:
             watch = self._watch
@@ -247,9 +247,9 @@ class Peer:
     def _checked(self, method: str, message: Any) -> bytes:
         """Return a message as bytes, with its checksum; ResourceExhaustedError if too large."""
         content: bytes = message.SerializeToString()
-        if len(content) > MOST_MESSAGE_BYTES:
+        if len(content) > MAX_MESSAGE_BYTES:
             raise ResourceExhaustedError.of_no_node(
-                f"A message of {len(content)} bytes ({method}) is larger than {MOST_MESSAGE_BYTES},"
+                f"A message of {len(content)} bytes ({method}) is larger than {MAX_MESSAGE_BYTES},"
                 " the limit: feed large values in place of constants"
             )
         return sealed(method, content)
@@ -378,7 +378,7 @@ class StreamedCall:
         self._peer._on_loss[self] = function
         watch = self._peer._watch
         if watch is None or watch.is_over:
-            self._peer._tell_loss(self)
+            self._peer._report_loss(self)
 
     def cancel(self) -> None:
         """Cancel the call and its stream; do nothing after the answer."""

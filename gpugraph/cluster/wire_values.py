@@ -27,10 +27,10 @@ from gpugraph.formats.tensor_bytes import decoded_strings, encoded_strings
 
 INLINE_BYTES = 1 << 20
 CHUNK_BYTES = 1 << 20
-MOST_VALUE_BYTES = 8 << 30
+MAX_VALUE_BYTES = 8 << 30
 """The maximum size of one tensor between two processes."""
 
-MOST_PARCEL_BYTES = 16 << 30
+MAX_PARCEL_BYTES = 16 << 30
 """The maximum size of all parcels that wait in a server."""
 
 KEPT_S = 600.0
@@ -38,8 +38,8 @@ _KEPT_OF_ENDED_S = 2.0
 """A receiver that fetches a tensor of a failed step gets its error meanwhile."""
 
 _LATER_S = 0.05
-_MOST_ENDED = 4096
-_MOST_RANK = 254
+_MAX_ENDED = 4096
+_MAX_RANK = 254
 
 Memory = Any
 """A flat array of bytes."""
@@ -80,10 +80,10 @@ def write_values(
         else:
             memory = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
         message.size = memory.nbytes
-        if memory.nbytes > MOST_VALUE_BYTES:
+        if memory.nbytes > MAX_VALUE_BYTES:
             raise ResourceExhaustedError.of_no_node(
                 f"A tensor of {memory.nbytes} bytes does not go to another process: the limit is "
-                f"{MOST_VALUE_BYTES}"
+                f"{MAX_VALUE_BYTES}"
             )
         if memory.nbytes <= INLINE_BYTES:
             message.content = memory.tobytes()
@@ -149,9 +149,9 @@ def _read(
         dtype = _dtype_of_number(message.dtype)
     except TypeError as error:
         raise invalid_argument(f"A value of no dtype: {error}") from None
-    if dtype is resource or len(sizes) > _MOST_RANK or min(sizes, default=0) < 0:
+    if dtype is resource or len(sizes) > _MAX_RANK or min(sizes, default=0) < 0:
         raise invalid_argument(f"No value: dtype {dtype.name}, shape {sizes[:9]}")
-    if not 0 <= message.size <= MOST_VALUE_BYTES:
+    if not 0 <= message.size <= MAX_VALUE_BYTES:
         raise invalid_argument(f"No value: {message.size} bytes")
     count, is_text = prod(sizes), dtype is string
     if (count > message.size) if is_text else (count * dtype.itemsize != message.size):
@@ -238,7 +238,7 @@ class Parcels:
         ticket = os.urandom(16).hex()
         with self._lock:
             self._forget_old()
-            if self._bytes + memory.nbytes > MOST_PARCEL_BYTES:
+            if self._bytes + memory.nbytes > MAX_PARCEL_BYTES:
                 raise ResourceExhaustedError.of_no_node(
                     f"{self._bytes} bytes of tensors wait to be fetched: there is no room for "
                     f"{memory.nbytes} more"
@@ -265,7 +265,7 @@ class Parcels:
         """Record that a step has failed: its parcels here are soon dropped."""
         with self._lock:
             self._ended[step] = None
-            if len(self._ended) > _MOST_ENDED:
+            if len(self._ended) > _MAX_ENDED:
                 self._ended.popitem(last=False)
         self.expire(step)
 

@@ -33,7 +33,7 @@ CLIENT_IS_GONE = "its client is gone"
 
 _NEVER_S = 1e9
 _PLAIN = StepOptions()
-_MOST_KEPT = 1024
+_MAX_KEPT = 1024
 """The maximum number of steps whose kept tensors are recorded."""
 
 _SIGNAL = np.zeros(0, np.bool_)
@@ -143,7 +143,7 @@ class Worker:
         ]
         if kept:
             self._kept_of[step] = kept
-            if len(self._kept_of) > _MOST_KEPT:
+            if len(self._kept_of) > _MAX_KEPT:
                 self._kept_of.popitem(last=False)
             if failure is not None:
                 self._forget(step)

@@ -21,7 +21,7 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.session.direct_runner import DirectRunner
 from gpugraph.session.tensor_handles import gives_handle
 
-MOST_PARTS = 1024
+MAX_PARTS = 1024
 """The maximum for one session on a worker; the least recently run part is dropped first."""
 
 CLIENT = ""
@@ -109,7 +109,7 @@ class WorkerSession:
         with self._lock:
             number = next(self._numbers)
             self._parts[number] = part
-            while len(self._parts) > MOST_PARTS:
+            while len(self._parts) > MAX_PARTS:
                 self._parts.popitem(last=False)
         return number
 

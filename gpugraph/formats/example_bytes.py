@@ -18,7 +18,7 @@ from gpugraph.formats.message_bytes import LENGTH, bytes_field, varint
 NOTHING, BYTES, FLOATS, INTEGERS = 0, 1, 2, 3
 """The kinds of a feature's list: the numbers of its fields."""
 
-_MOST_BY_PYTHON = 24  # bytes of a list up to which Python is faster than NumPy
+_MAX_BY_PYTHON = 24  # bytes of a list up to which Python is faster than NumPy
 _LONGEST = 10
 _TOO_LONG = f"a number of more than {_LONGEST} bytes"
 _AT_ONCE = 1 << 14  # bytes of numbers whose arrays stay in the cache
@@ -233,7 +233,7 @@ def _runs(content: bytes, start: int, end: int, tag: int) -> Iterator[bytes]:
 
 def varints(content: bytes) -> Any:
     """Return the integers of a packed list as int64. ValueError for a malformed number."""
-    if len(content) <= _MOST_BY_PYTHON:
+    if len(content) <= _MAX_BY_PYTHON:
         numbers, position = [], 0
         while position < len(content):
             number, position = _number(content, position, len(content))

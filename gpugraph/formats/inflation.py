@@ -5,10 +5,10 @@ from __future__ import annotations
 SMALL = 64 << 20
 """The number of bytes that any amount of compressed data may expand to."""
 
-MOST_TIMES = 100
+MAX_RATIO = 100
 """The maximum ratio of decompressed to compressed bytes beyond that."""
 
 
 def most_inflated(compressed: int) -> int:
     """Return the maximum decompressed size of a piece of `compressed` bytes."""
-    return max(SMALL, MOST_TIMES * compressed)
+    return max(SMALL, MAX_RATIO * compressed)

@@ -26,7 +26,7 @@ _AS_INT = (
     *(dtypes.int32, dtypes.uint8, dtypes.int8, dtypes.int16, dtypes.uint16),
     *(dtypes.qint8, dtypes.quint8, dtypes.qint16, dtypes.quint16, dtypes.qint32),
 )
-_MOST_FILLED = 1 << 24
+_MAX_FILLED = 1 << 24
 """The maximum size in bytes of an array that repeats its last value; beyond it, all are equal."""
 
 _FIELDS: dict[DType, str] = {
@@ -191,7 +191,7 @@ def _filled(values: NDArray[Any], sizes: list[int]) -> NDArray[Any]:
         last: Any = values[-1]
     else:
         last = b"" if values.dtype.kind == "O" else np.zeros((), values.dtype)[()]
-    if count * values.itemsize > _MOST_FILLED:  # a small file must not allocate much memory
+    if count * values.itemsize > _MAX_FILLED:  # a small file must not allocate much memory
         if values.size > 1:
             raise ValueError(f"{values.size} values are too few for the shape {tuple(sizes)}")
         return np.broadcast_to(np.array(last, values.dtype), sizes)

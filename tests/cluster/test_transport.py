@@ -98,7 +98,7 @@ def test_a_client_of_another_version(peer: Peer, monkeypatch: pytest.MonkeyPatch
 
 
 def test_messages_are_bounded(peer: Peer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transport, "MOST_MESSAGE_BYTES", 100)
+    monkeypatch.setattr(transport, "MAX_MESSAGE_BYTES", 100)
     with pytest.raises(tf.errors.ResourceExhaustedError, match="larger than 100"):
         peer.call("CreateSession", message_of("CreateSession", config=bytes(200)))
 

@@ -185,10 +185,10 @@ def _handle(number: int, frame: FrameType | None) -> None:
         _call(number, frame)
         return
     PENDING.setdefault(number, time.monotonic())
-    for each in around:
-        on_signal = _UNINTERRUPTED[each.f_code]
+    for entered in around:
+        on_signal = _UNINTERRUPTED[entered.f_code]
         if on_signal is not None:
-            on_signal(each)
+            on_signal(entered)
     if around[-1].f_code in _FINALIZERS:
         with contextlib.suppress(RuntimeError):  # no thread available: the next run delivers it
             _thread.start_new_thread(_remind, ())

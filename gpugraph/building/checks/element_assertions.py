@@ -123,10 +123,10 @@ def assert_near(
     with name_scope(name, "assert_near", _values(x, y, rtol, atol, data)):
         x = convert_to_tensor(x, name="x")
         y = convert_to_tensor(y, x.dtype.base_dtype, name="y")
-        least = 10 * finfo(x.dtype.as_numpy_dtype).eps
+        default = 10 * finfo(x.dtype.as_numpy_dtype).eps
         kind = x.dtype.real_dtype.base_dtype
-        rtol = convert_to_tensor(least if rtol is None else rtol, kind, name="rtol")
-        atol = convert_to_tensor(least if atol is None else atol, kind, name="atol")
+        rtol = convert_to_tensor(default if rtol is None else rtol, kind, name="rtol")
+        atol = convert_to_tensor(default if atol is None else atol, kind, name="atol")
         if data is None:
             data = [
                 prefix(message),

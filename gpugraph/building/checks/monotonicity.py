@@ -24,10 +24,10 @@ def _is_ordered(x: Any, compare: Callable[..., Tensor]) -> Tensor:
     if not is_numeric_tensor(flat):
         raise TypeError(f"Expected x to be numeric, instead found: {flat}")
     is_short = less(size(flat), 2)
-    most = shape(flat) - 1
+    last = shape(flat) - 1
 
     def compared() -> Tensor:
-        return compare(strided_slice(flat, [1], [1] + most), strided_slice(flat, [0], most))
+        return compare(strided_slice(flat, [1], [1] + last), strided_slice(flat, [0], last))
 
     return reduce_all(cond(is_short, lambda: constant([], boolean), compared))
 

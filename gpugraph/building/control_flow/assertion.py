@@ -12,7 +12,7 @@ from gpugraph.ops.control.group_and_no_op import no_op
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.tensor_conversion import convert_n_to_tensor, convert_to_tensor
 
-_MOST = 3
+_MAX_ELEMENTS = 3
 
 
 def Assert(
@@ -30,12 +30,12 @@ def Assert(
         raise TypeError(f"values must be a sequence: Assert takes a list of data, not {data!r}")
     if not data:
         raise ValueError("Assert needs data to show: a list of at least one tensor")
-    most = _MOST if summarize is None else summarize
+    limit = _MAX_ELEMENTS if summarize is None else summarize
     tensors = list(data)
     with name_scope(name, "Assert", [condition, *tensors]):
 
         def check() -> Operation:
-            return raw_ops.Assert(condition, tensors, summarize=most, name="Assert")
+            return raw_ops.Assert(condition, tensors, summarize=limit, name="Assert")
 
         if all(tensor.dtype in (string, int32) for tensor in convert_n_to_tensor(tensors)):
             return check()

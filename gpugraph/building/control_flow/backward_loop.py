@@ -59,7 +59,7 @@ class LoopGradient:
         self.deferred_exits: list[Tensor] = []
         self.unused_exits: list[Tensor] = []
         self.forward_exits = list(forward.exits)  # without the counter, which follows
-        self.turns: dict[Operation, Tensor] = {}  # forward Switch: backward Merge
+        self.backward_merges: dict[Operation, Tensor] = {}  # forward Switch: backward Merge
         self._history: dict[Tensor, Tensor] = {}
         self._pushes: dict[Tensor, tuple[Operation, Operation]] = {}  # by stack: push, waiting op
         self._pops: dict[Operation, Tensor] = {}
@@ -283,7 +283,7 @@ class LoopGradient:
         loop.enters.append(entered)
         return entered
 
-    def turn(
+    def at_switch(
         self, op: Operation, exit_grad: Tensor | None, body_grad: Tensor | IndexedSlices | None
     ) -> Tensor | None:
         """Return the gradient at a loop variable's Switch, which is reached from both sides.
@@ -292,14 +292,14 @@ class LoopGradient:
         Merge of the backward loop passes on. Then it is reached from the body: that gradient
         becomes the next value of the Merge.
         """
-        merged = self.turns.get(op)
+        merged = self.backward_merges.get(op)
         if merged is not None:
             if body_grad is not None:
                 self.grad_context.close(merged, dense(body_grad))
             return None
         if exit_grad is not None:
-            self.turns[op] = merge([exit_grad, exit_grad], name="b_switch")
-        return self.turns.get(op)
+            self.backward_merges[op] = merge([exit_grad, exit_grad], name="b_switch")
+        return self.backward_merges.get(op)
 
     def end(self, op: Operation, grad: Tensor | IndexedSlices) -> Tensor | IndexedSlices:
         """Return the gradient at an Enter, after the last backward iteration."""
@@ -359,7 +359,7 @@ class LoopGradient:
 
     def finish(self) -> None:
         """Close the backward loop for variables that don't depend on their former values."""
-        for merged in self.turns.values():
+        for merged in self.backward_merges.values():
             entered, again = merged.op._inputs
             if entered is again:
                 self._close_with_zeros(merged, entered)

@@ -185,7 +185,7 @@ class LoopRecord(Protocol):
     def begin(self, op: Operation, grad: Tensor) -> Tensor:
         """Enter the gradient at an Exit into the first backward iteration."""
 
-    def turn(
+    def at_switch(
         self, op: Operation, exit_grad: Tensor | None, body_grad: Tensor | IndexedSlices | None
     ) -> Tensor | None:
         """Return the gradient at the Switch of a loop variable."""

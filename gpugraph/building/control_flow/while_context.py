@@ -156,11 +156,11 @@ class WhileContext(LoopContext):
 
     def add_op(self, op: Operation) -> None:
         """Add a new op to this loop, or the shape of a forward tensor to the forward loop."""
-        if op.type in _OF_SHAPE and self._leave_to_forward_loop(op):
+        if op.type in _OF_SHAPE and self._move_to_forward_loop(op):
             return
         self.adopt(op)
 
-    def _leave_to_forward_loop(self, op: Operation) -> bool:
+    def _move_to_forward_loop(self, op: Operation) -> bool:
         """Move the shape op of a forward tensor from the backward into the forward loop.
 
         Then the stack keeps the shape, and not the tensor itself. Returns whether this applies.
@@ -232,7 +232,7 @@ class WhileContext(LoopContext):
 
     def switch_gradient(self, op: Operation, *grads: Any) -> Sequence[Tensor | None]:
         """Return the gradients of a loop variable's Switch; called once for each of its sides."""
-        return [self._backward().turn(op, *grads), None]
+        return [self._backward().at_switch(op, *grads), None]
 
     def merge_gradient(self, op: Operation, grad: Tensor | IndexedSlices) -> Sequence[Tensor]:
         """Return the gradients of a Merge: at the loop variable's initial and previous value."""

@@ -24,18 +24,18 @@ def is_trainable(tensor: Tensor) -> bool:
 
 def behind(op: Operation) -> set[Operation]:
     """Return the op and everything it depends on."""
-    found, stack = {op}, [op]
+    reached, stack = {op}, [op]
     while stack:
-        makers = {tensor.op for tensor in stack.pop()._inputs} - found
-        found |= makers
+        makers = {tensor.op for tensor in stack.pop()._inputs} - reached
+        reached |= makers
         stack += makers
-    return found
+    return reached
 
 
 def _reached(starts: Iterable[Operation], stops: Collection[Operation]) -> set[Operation]:
     """Return the ops reachable from `starts` through differentiable tensors, without `stops`."""
-    found = set(starts)
-    stack = [*found]
+    reached = set(starts)
+    stack = [*reached]
     while stack:
         op = stack.pop()
         followers = {
@@ -47,10 +47,10 @@ def _reached(starts: Iterable[Operation], stops: Collection[Operation]) -> set[O
         }
         if op.type == "StackPushV2" and is_trainable(op._inputs[1]):
             followers |= _pops(op)
-        followers.difference_update(found, stops)
+        followers.difference_update(reached, stops)
         stack += followers
-        found |= followers
-    return found
+        reached |= followers
+    return reached
 
 
 def _pops(push: Operation) -> set[Operation]:

@@ -117,8 +117,8 @@ def _value(attr: AttrDef, message: Any, name: str, op_def: OpDef) -> Any:
     if field == "type":
         return _dtype(attr, message.type, name, op_def)
     if field == "i" and attr.minimum is not None and message.i < attr.minimum:
-        least = f"Value for attr '{attr.name}' of {message.i} must be at least minimum"
-        raise node_error(f"{least} {attr.minimum}\n\t", name, op_def)
+        why = f"Value for attr '{attr.name}' of {message.i} must be at least minimum"
+        raise node_error(f"{why} {attr.minimum}\n\t", name, op_def)
     if field == "list":
         return _list(attr, message, name, op_def)
     if attr.kind == "string" and attr.allowed:

@@ -30,7 +30,7 @@ from gpugraph.graph.device_names import check_valid
 from gpugraph.graph.op_def import OpDef
 from gpugraph.graph.op_library import OP_DEFS
 
-_MOST_OUTPUTS = 1 << 16
+_MAX_OUTPUTS = 1 << 16
 """A limit per node: a file of few bytes could request any number."""
 
 _UNKNOWN = TensorShape.of(None)
@@ -283,9 +283,9 @@ def _check_sizes(op: Operation) -> None:
 def _types(op_def: OpDef, attrs: dict[str, Any], name: str) -> list[DType]:
     """Return the dtypes of the outputs; ValueError for too many of them."""
     for arg in op_def.outputs:
-        if arg.number_attr and attrs[arg.number_attr] > _MOST_OUTPUTS:
+        if arg.number_attr and attrs[arg.number_attr] > _MAX_OUTPUTS:
             count = attrs[arg.number_attr]
-            raise node_error(f"{count} outputs are more than {_MOST_OUTPUTS}", name, op_def)
+            raise node_error(f"{count} outputs are more than {_MAX_OUTPUTS}", name, op_def)
     return output_types(op_def, attrs)
 
 

@@ -131,7 +131,7 @@ class Template(Trackable):
             try:
                 return self._call(args, kwargs)
             except Exception as error:
-                _tell_where(error, self._origin)
+                _add_definition_site(error, self._origin)
                 raise
 
     def _enter(self) -> AbstractContextManager[VariableScope]:
@@ -284,7 +284,7 @@ def _ids(graph: Graph, *keys: str) -> set[int]:
     return {id(variable) for key in keys for variable in graph.get_collection(key)}
 
 
-def _tell_where(error: Exception, origin: Origin) -> None:
+def _add_definition_site(error: Exception, origin: Origin) -> None:
     """Add the line that made the template to the message of `error`."""
     lines = [
         f'  File "{file}", line {line}, in {function}\n    {source}\n'

@@ -62,10 +62,10 @@ def _fault(answer: Any, shape: TensorShape) -> str | None:
 def cut(sizes: Sequence[int], partitions: Sequence[int]) -> Iterator[tuple[list[int], list[int]]]:
     """Yield (offset, shape) of each part; the first ones get one row more if it doesn't divide."""
     axis = next((axis for axis, parts in enumerate(partitions) if parts > 1), 0)
-    least, larger = divmod(sizes[axis], partitions[axis])
+    size, larger = divmod(sizes[axis], partitions[axis])
     offset, shape = [0] * len(sizes), list(sizes)
     for index in range(partitions[axis]):
-        shape[axis] = least + (index < larger)
+        shape[axis] = size + (index < larger)
         yield list(offset), list(shape)
         offset[axis] += shape[axis]
 

@@ -42,7 +42,7 @@ class pure_variable_scope:
         self._jumps = isinstance(name_or_scope, VariableScope)
         self._stack = stack = scope_stack()
         self._scope = _scope(name_or_scope, stack.current, reuse, name_scope, constraint)
-        _tell(self._scope, settings)
+        _apply_settings(self._scope, settings)
         self._counts: dict[str, int] = {}
 
     def __enter__(self) -> VariableScope:
@@ -78,7 +78,7 @@ def _scope(
     )
 
 
-def _tell(scope: VariableScope, settings: dict[str, Any]) -> None:
+def _apply_settings(scope: VariableScope, settings: dict[str, Any]) -> None:
     """Apply the settings that are not None; a custom getter wraps the existing one."""
     for key, value in settings.items():
         if value is not None:

@@ -191,12 +191,12 @@ class VariableScope:
             )
             return var_store.get(spec, custom_getter or self._custom_getter)
 
-    def _spec(self, full_name: str, **asked: Any) -> VariableSpec:
+    def _spec(self, full_name: str, **requested: Any) -> VariableSpec:
         """Return the request, with this scope's setting for each argument that is None."""
         for key in _ASKED:
-            if asked.get(key) is None:
-                asked[key] = getattr(self, key)
-        return VariableSpec(full_name, **asked)
+            if requested.get(key) is None:
+                requested[key] = getattr(self, key)
+        return VariableSpec(full_name, **requested)
 
     def _get_partitioned_variable(
         self, name: str | None, shape: Any, partitioner: Any, **arguments: Any

@@ -25,9 +25,9 @@ def resource_variables_enabled() -> bool:
     return _enabled[0]
 
 
-def uses_resource(asked: bool | None) -> bool:
-    """Return `asked` unless it is None, else the variable scope's setting, else the default."""
-    for choice in (asked, *(say() for say in SCOPE_CHOICE)):
+def uses_resource(requested: bool | None) -> bool:
+    """Return `requested` unless it is None, else the variable scope's setting, else the default."""
+    for choice in (requested, *(say() for say in SCOPE_CHOICE)):
         if choice is not None:
             return bool(choice)
     return _enabled[0]

@@ -24,7 +24,7 @@ class SlowServer:
 
     def __init__(self, server: Any) -> None:
         self._server = server
-        self._asked: tuple[Any, ...] | None = None
+        self._pending: tuple[Any, ...] | None = None
         self._last_s = 0.0
         self._lock = new_lock()
 
@@ -35,7 +35,7 @@ class SlowServer:
         """Request a call, now or after a pause since the last one."""
         with self._lock:
             wait_s = self._last_s + _PAUSE_S - time.monotonic()
-            self._asked = arguments
+            self._pending = arguments
             if wait_s <= 0:
                 self._ask()
                 return
@@ -48,8 +48,8 @@ class SlowServer:
             self._ask()
 
     def _ask(self) -> None:
-        if self._asked is not None:
-            arguments, self._asked = self._asked, None
+        if self._pending is not None:
+            arguments, self._pending = self._pending, None
             self._last_s = time.monotonic()
             self._server.request_call(*arguments)
 

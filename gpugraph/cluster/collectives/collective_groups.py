@@ -38,7 +38,7 @@ from gpugraph.cluster.collectives.collective_rounds import CollectiveHistory
 
 _SLICE_S = 0.5
 _PATIENCE_S = 1.0  # before the server of a missing member is checked
-_MOST_KNOWN = 4096
+_MAX_KNOWN = 4096
 
 
 class _Waiting:
@@ -352,7 +352,7 @@ def _misfit(waiting: _Waiting, joining: Joining) -> str:
 
 
 def _drop_oldest(known: OrderedDict[Any, Any]) -> None:
-    while len(known) > _MOST_KNOWN:
+    while len(known) > _MAX_KNOWN:
         known.popitem(last=False)
 
 

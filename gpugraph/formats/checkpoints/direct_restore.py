@@ -25,11 +25,11 @@ from gpugraph.formats.checkpoints.tensor_reader import TensorReader
 from gpugraph.formats.crc32c import crc32c, mask_crc
 
 _BLOCK = 512 << 10
-_MOST_BUFFERS = 512
+_MAX_BUFFERS = 512
 """The number of arrays that one system call reads, at most 1024 on Linux."""
-_MOST_BYTES = 32 << 20
+_MAX_BYTES = 32 << 20
 """The number of bytes after which a new run starts, which another thread can read."""
-_MOST_THREADS = 4
+_MAX_THREADS = 4
 
 
 class Target(NamedTuple):
@@ -92,7 +92,7 @@ def _for_all(work: Callable[[list[_Piece]], None], runs: list[list[_Piece]], thr
         # RuntimeError: there are too many threads, or the program is about to exit
         with (
             contextlib.suppress(RuntimeError),
-            ThreadPoolExecutor(min(threads, len(runs), _MOST_THREADS)) as pool,
+            ThreadPoolExecutor(min(threads, len(runs), _MAX_THREADS)) as pool,
         ):
             for _ in pool.map(work, runs):
                 pass
@@ -112,8 +112,8 @@ def _runs(pieces: Sequence[_Piece]) -> Iterator[list[_Piece]]:
     run: list[_Piece] = []
     end = (-1, -1)
     for shard, offset, piece in sorted(places, key=itemgetter(0, 1)):
-        is_long = len(run) == _MOST_BUFFERS or (
-            bool(run) and offset - run[0].entry.offset >= _MOST_BYTES
+        is_long = len(run) == _MAX_BUFFERS or (
+            bool(run) and offset - run[0].entry.offset >= _MAX_BYTES
         )
         if run and ((shard, offset) != end or is_long):
             yield run

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _Opened = TypeVar("_Opened", bound="ArrayFile")
-_MOST_DIMENSIONS = 32
+_MAX_DIMENSIONS = 32
 _PIECE = 16 << 20
 
 
@@ -77,7 +77,7 @@ def checked_shape(sizes: Any, path: str, offset: int, name: str) -> tuple[int, .
     """Return a shape from a file; DataLossError if it is malformed, or has too many dimensions."""
     if not isinstance(sizes, (list, tuple)):
         raise damaged(path, offset, f"the shape of {name!r:.100} is no list, but {sizes!r:.100}")
-    if len(sizes) > _MOST_DIMENSIONS:
+    if len(sizes) > _MAX_DIMENSIONS:
         raise damaged(path, offset, f"{name!r:.100} has {len(sizes)} dimensions")
     if not all(type(size) is int and 0 <= size < 1 << 63 for size in sizes):
         raise damaged(path, offset, f"the shape of {name!r:.100} is {sizes!r:.100}")

@@ -45,7 +45,7 @@ class VariableFile:
 
     def __init__(self, path: str) -> None:
         self._closing = ExitStack()
-        reader = _READERS.get(_ending(path))
+        reader = _READERS.get(_suffix(path))
         if reader is not None:
             with system_errors(path):
                 opened = self._closing.enter_context(reader(path))
@@ -67,7 +67,7 @@ class VariableFile:
         self._closing.close()
 
 
-def _ending(path: str) -> str:
+def _suffix(path: str) -> str:
     return os.path.splitext(path)[1]
 
 
@@ -100,7 +100,7 @@ def convert_variables(source: str, target: str) -> list[ArchivedArray]:
     with VariableFile(source) as variables:
         arrays = list(variables.arrays.values())
         values = ((array.name, variables.read(array.name)) for array in arrays)
-        write = _WRITERS.get(_ending(target))
+        write = _WRITERS.get(_suffix(target))
         if write is None:
             _write_checkpoint(target, arrays, values)
         else:

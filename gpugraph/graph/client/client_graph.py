@@ -33,7 +33,7 @@ from gpugraph.graph.op_library import OP_DEFS, constant_value
 _VERSIONS = VersionDef(GRAPH_DEF_VERSION, GRAPH_DEF_VERSION_MIN_CONSUMER)
 """The versions that TensorFlow 1.15 writes into its graphs."""
 
-_MOST_OUTPUTS = 1 << 24
+_MAX_OUTPUTS = 1 << 24
 """The maximum for one operation."""
 
 
@@ -283,7 +283,7 @@ def output_types(op_def: OpDef, attrs: dict[str, Any]) -> list[DType]:
 
 
 def arg_types(
-    args: Sequence[ArgDef], attrs: Mapping[str, Any], op_type: str, most: int = _MOST_OUTPUTS
+    args: Sequence[ArgDef], attrs: Mapping[str, Any], op_type: str, limit: int = _MAX_OUTPUTS
 ) -> list[DType]:
     """Return the dtypes of an op's inputs or outputs; ValueError for one above `limit` tensors."""
     types: list[DType] = []
@@ -294,7 +294,7 @@ def arg_types(
         dtype: DType = arg.type if arg.type is not None else attrs[arg.type_attr]
         dtype = dtype._as_ref if arg.is_ref else dtype
         count = attrs[arg.number_attr] if arg.number_attr else 1
-        if count > most:
+        if count > limit:
             raise ValueError(f"{count} outputs are too many for '{op_type}' Op")
         types += [dtype] * count
     return types
@@ -376,8 +376,8 @@ def infer_shapes(op: Operation, producer: int | None = None) -> None:
             tensor._shape = shape
     except Exception as error:
         plain = isinstance(error, (TypeError, ValueError))
-        said = str(error) if plain else f"{type(error).__name__}: {error}"
-        refusal = misfit_of(error) if plain else Misfit(said)
+        text = str(error) if plain else f"{type(error).__name__}: {error}"
+        refusal = misfit_of(error) if plain else Misfit(text)
         shapes_text = ", ".join(map(shape_text, context.shapes))
         raise (TypeError if isinstance(error, TypeError) else ValueError)(
             f"{refusal.in_graph} for '{op.name}' (op: '{op.type}') with input shapes: {shapes_text}"

@@ -16,14 +16,14 @@ from pathlib import Path
 from types import CodeType, FrameType
 
 _PACKAGE = str(Path(__file__).resolve().parents[2]) + os.sep
-_MOST_FILES = 4096
+_MAX_FILES = 4096
 
 
 class _FilesOfPackage(dict[str, bool]):
     """Whether a file of code belongs to this package; answers are cached."""
 
     def __missing__(self, file: str) -> bool:
-        if len(self) >= _MOST_FILES:  # code of notebooks and strings keeps introducing new names
+        if len(self) >= _MAX_FILES:  # code of notebooks and strings keeps introducing new names
             self.clear()
         is_ours = self[file] = file.startswith(_PACKAGE)
         return is_ours

@@ -190,7 +190,7 @@ def graph_def_of(
     ValueError for more than 2 GiB, the limit of any message.
     """
     ops = list(ops)
-    if sum(map(_least_bytes, ops)) > _LARGEST:
+    if sum(map(_min_bytes, ops)) > _LARGEST:
         raise ValueError("GraphDef cannot be larger than 2GB.")
     graph_def = messages_pb2.GraphDef(versions=version_message(versions))
     if functions:
@@ -253,13 +253,13 @@ def version_message(versions: VersionDef) -> Any:
     )
 
 
-def _least_bytes(op: Any) -> int:
+def _min_bytes(op: Any) -> int:
     """Return a lower bound of the size of the operation's message: names and constant values."""
-    least = len(op.name) + sum(len(tensor.op.name) for tensor in op._inputs)
+    num_bytes = len(op.name) + sum(len(tensor.op.name) for tensor in op._inputs)
     if op.type != "Const":
-        return least
+        return num_bytes
     array = op._attrs["value"]
     count = op.graph._value_counts.get(op, array.size)
     if array.dtype.hasobject:
-        return least + sum(map(len, array.reshape(-1)[:count].tolist()))
-    return least + int(array.itemsize * count)
+        return num_bytes + sum(map(len, array.reshape(-1)[:count].tolist()))
+    return num_bytes + int(array.itemsize * count)
