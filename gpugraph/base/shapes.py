@@ -52,7 +52,7 @@ class TensorShape:
         elif isinstance(dims, TensorShape):
             self.sizes = dims.sizes
         elif isinstance(dims, (str, bytes)):
-            raise TypeError(f"A string is no shape, give sizes as integers: {dims!r}")
+            raise TypeError(f"A string is not a shape; give sizes as integers: {dims!r}")
         elif type(dims).__name__ == "TensorShapeProto":  # ours, or TensorFlow's
             self.sizes = _sizes_of_message(dims)
         else:

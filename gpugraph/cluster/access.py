@@ -20,7 +20,7 @@ from gpugraph.cluster.grpc_package import grpc
 from gpugraph.config.environment import setting
 
 _OPEN = (
-    "A server at {address} can be called from other machines, and whoever calls it runs graphs in "
+    "A server at {address} can be called from other machines, and its callers run graphs in "
     "this process. Set GPUGRAPH_CLUSTER_KEY (a secret that all processes of the cluster have) or "
     "GPUGRAPH_CLUSTER_TLS (a folder with ca.pem, cert.pem, key.pem), or give the task an address "
     "on localhost"
@@ -121,7 +121,7 @@ def add_port(server: Any, address: str, access: Access) -> int:
         tries = 1 if int(port) else _MAX_PORTS_TRIED
         number = next(filter(None, (_free_port(host, int(port)) for _ in range(tries))), 0)
     except (ValueError, OverflowError, OSError) as error:
-        raise RuntimeError(f"{address} is no address to listen at: {error}") from error
+        raise RuntimeError(f"{address} is not an address to listen at: {error}") from error
     if not number:
         raise RuntimeError(f"another listener has the port of {address}")
     address = f"{host}:{number}"

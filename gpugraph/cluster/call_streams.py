@@ -270,7 +270,7 @@ def while_waited_for(end: Callable[[CancelledError], Any]) -> Iterator[None]:
         return
 
     def on_end() -> None:
-        end(CancelledError.of_no_node("Who asked for the step does not wait for it any more"))
+        end(CancelledError.of_no_node("The caller of the step no longer waits for it"))
 
     caller.add(on_end)
     try:

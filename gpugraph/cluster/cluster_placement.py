@@ -171,7 +171,7 @@ def explanation_of(
         for number, stage in enumerate(part, 1):
             lines.append(f"  stage {number}: {'; '.join(_words(stage)) or 'nothing'}")
     for task in far:
-        lines.append(f"{task} and {master} see no memory of each other: tensors go over gRPC")
+        lines.append(f"{task} and {master} share no memory: tensors go over gRPC")
     return "\n".join(lines)
 
 

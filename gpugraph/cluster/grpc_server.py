@@ -172,7 +172,7 @@ class Server:
                 match = _TASK.fullmatch(task)
                 try:
                     if match is None:
-                        raise ValueError(f"{task[:80]!r} is no task")
+                        raise ValueError(f"{task[:80]!r} is not a task")
                     address = self._cluster.task_address(match[1], int(match[2]))
                 except ValueError as error:
                     raise invalid_argument(f"{error} of {self._task.name}'s cluster") from None

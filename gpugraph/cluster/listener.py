@@ -272,7 +272,7 @@ class Listener:
             head = next(pieces, b"")
             size = struct.unpack("<q", head)[0] if len(head) == 8 else -1
             if not 0 <= size <= MAX_VALUE_BYTES:
-                raise invalid_argument(f"No size of a tensor: {size}")
+                raise invalid_argument(f"Not a size of a tensor: {size}")
             ticket = self.parcels.put(joined(pieces, size), (0, context.peer()))
             return proofs.attach(success(ticket.encode()))
         except OpError as error:

@@ -258,7 +258,7 @@ class RayCluster:
         if process != self._processes[task]:
             self._processes[task] = process
             self.restarts[task] += 1
-            _LOG.warning("%s:%d was started anew, as process %d", *task, process)
+            _LOG.warning("%s:%d was restarted, as process %d", *task, process)
 
     def target(self, job: str, index: int = 0) -> str:
         """Return the target of sessions that use that task as their master."""

@@ -94,7 +94,7 @@ class StepMailbox:
             if now - unknown_since > _PATIENCE_S:
                 raise UnavailableError.of_no_node(
                     f"A tensor of the step has not come for {now - began:.0f} s, and its sender "
-                    "does not know of it any more"
+                    "no longer has it"
                 )
 
     def _values_of(self, keys: Sequence[str], limit_s: float) -> list[Any] | None:

@@ -34,8 +34,8 @@ def session_of(sessions: Mapping[str, T], handle: str, task: str) -> T:
     """Return the session of a handle; AbortedError if there is none."""
     if handle not in sessions:
         raise AbortedError.of_no_node(
-            f"{task} does not know the session {handle}: it was closed, or the server was started "
-            "anew. Make a new session"
+            f"{task} has no session {handle}: it was closed, or the server was restarted. Create a "
+            "new session"
         )
     return sessions[handle]
 

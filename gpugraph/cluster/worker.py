@@ -61,7 +61,7 @@ class Worker:
             if session is None:
                 if old_version:
                     raise AbortedError.of_no_node(
-                        f"{self.task.name} does not know the session {handle}: it was started anew"
+                        f"{self.task.name} has no session {handle}: it was restarted"
                     )
                 session = WorkerSession(self.task, config, SessionGraph())
                 self._sessions[handle] = session

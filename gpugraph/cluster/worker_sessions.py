@@ -178,9 +178,9 @@ def _refuse_gaps(spec: PartSpec) -> None:
         known.update(key for _, key in stage.fetches)
         missing |= {key for _, key in stage.sends} - known
         if missing:
-            raise invalid_argument(f"Nothing gives {min(missing)!r:.80} to a stage of the part")
+            raise invalid_argument(f"Nothing supplies {min(missing)!r:.80} to a stage of the part")
     if not known.issuperset(spec.fetches):
-        raise invalid_argument("Nothing gives what is fetched of the part")
+        raise invalid_argument("Nothing supplies the fetched values of the part")
 
 
 def _by_task(

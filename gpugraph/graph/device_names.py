@@ -63,7 +63,7 @@ def _int_or_none(value: Any) -> int | None:
     try:
         return int(value)
     except OverflowError as error:
-        raise ValueError(f"{value} is no index of a device: {error}") from None
+        raise ValueError(f"{value} is not the index of a device: {error}") from None
 
 
 def _type_or_none(value: object) -> str | None:
@@ -204,7 +204,7 @@ def check_placeable(spec: str) -> None:
     fields = _parse(spec)
     for number in (fields.replica, fields.task, fields.device_index):
         if number is not None and number < 0:
-            raise ValueError(f"{number} is no number of a replica, task or device")
+            raise ValueError(f"{number} is not the number of a replica, task or device")
 
 
 def merge_specs(inner: Name, outer: Name) -> str:

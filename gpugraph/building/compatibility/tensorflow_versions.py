@@ -97,7 +97,7 @@ def _off(what: str) -> Callable[[], None]:
     def disable() -> None:
         pass
 
-    disable.__doc__ = f"Nothing to do: {what} is not there."
+    disable.__doc__ = f"Do nothing: there is no such feature ({what})."
     return disable
 
 

@@ -207,7 +207,7 @@ class NodeImport:
         """Return colocation groups with the names that their operations have in the graph."""
         if not (isinstance(groups, list) and all(isinstance(group, bytes) for group in groups)):
             raise ValueError(
-                f"Node '{name}': attr '_class' is no list of names, but {groups!r:.100}"
+                f"Node '{name}': attr '_class' is not a list of names, but {groups!r:.100}"
             )
         result = []
         for group in groups:

@@ -38,7 +38,7 @@ def _on_default_names(name: str, default_scopes: Iterable[str]) -> str:
         return ""
     outer, _, default = max(around, key=len).rpartition("/")
     return (
-        f" '{default}' is a default name inside of '{outer}': default names are counted anew each "
+        f" '{default}' is a default name inside of '{outer}': default names restart each "
         f"time that '{outer}' is entered, so the second entry repeats the names of the first. Name "
         f"the layers or scopes inside, or enter '{outer}' once for all of them."
     )

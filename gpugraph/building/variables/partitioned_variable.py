@@ -51,7 +51,7 @@ class PartitionedVariable:
         for part in variable_list:
             info = part._get_save_slice_info()
             if info is None or info.full_name != name:
-                raise ValueError(f"'{part.name}' is no part of '{name}': it says {info}")
+                raise ValueError(f"'{part.name}' is not a part of '{name}': its slice is {info}")
         if not isinstance(partitions, (list, tuple)) or any(count < 1 for count in partitions):
             raise ValueError(f"The partitions of '{name}' must be positive: {partitions!r}")
         self._name = name

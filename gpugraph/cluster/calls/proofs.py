@@ -151,7 +151,7 @@ class CallerProofs:
             raise UnauthenticatedError.of_no_node(WRONG_KEY)
         seconds, caller, number, incarnation = head.split(".")
         if method != GREETING and int(incarnation) != self.incarnation:
-            raise UnavailableError.of_no_node("The server has been started anew")
+            raise UnavailableError.of_no_node("The server was restarted")
         self._note(int(seconds), caller, int(number))
         return MessageProofs(own_key, is_server=True)
 

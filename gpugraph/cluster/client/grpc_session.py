@@ -308,7 +308,7 @@ class GrpcSessionFactory:
         host, _, port = options.target.removeprefix(SCHEME).rpartition(":")
         if not host or not port.isdecimal():
             raise invalid_argument(
-                f'The target "{options.target}" is no address of a server: "grpc://host:port"'
+                f'The target "{options.target}" is not the address of a server: "grpc://host:port"'
             )
         return GrpcSession(options)
 

@@ -340,8 +340,8 @@ def _misfit(waiting: _Waiting, joining: Joining) -> str:
     size, signature, member = joining.size, joining.signature, joining.member
     if size != waiting.size:
         return (
-            f"{member.devices[0]} says that the group has {size} members, {waiting.first} that it "
-            f"has {waiting.size}"
+            f"{member.devices[0]} expects {size} members in the group, but {waiting.first} "
+            f"{waiting.size}"
         )
     for word, other in zip(signature, waiting.signature):
         if word != other:

@@ -198,7 +198,7 @@ class CollectivePeers:
         """
         member = _read_member(message.member)
         if member.task not in self._tasks:
-            raise invalid_argument(f"{member.task[:80]!r}, of a collective's member, is no task")
+            raise invalid_argument(f"{member.task[:80]!r}, of a collective's member, is not a task")
         if not member.devices or len(set(member.devices)) < len(member.devices):
             count = "a device twice" if member.devices else "no device"
             raise invalid_argument(f"A collective's member on {member.task} joins with {count}")

@@ -98,7 +98,7 @@ def read_header(message: bytes) -> tuple[int, int]:
                         f"it needs a reader of version {consumer}, this one has {_PRODUCER}"
                     )
     if not 0 < num_shards <= 99999:
-        raise MalformedError(f"it says that there are {num_shards} shards")
+        raise MalformedError(f"its number of shards is {num_shards}")
     return num_shards, endianness
 
 

@@ -61,6 +61,6 @@ def read_declarations(text: str) -> Iterator[MessageDeclaration | EnumDeclaratio
 def _read_field(path: str, text: str) -> FieldDeclaration:
     match = _FIELD.fullmatch(text)
     if match is None:
-        raise ValueError(f"{path}: {text!r} is no field: number, name, type")
+        raise ValueError(f"{path}: {text!r} is not a field: number, name, type")
     number, name, repeated, key_type, kind, oneof = match.groups()
     return FieldDeclaration(int(number), name, kind, bool(repeated), key_type or "", oneof or "")

@@ -76,7 +76,7 @@ class ArrayFile(abc.ABC):
 def checked_shape(sizes: Any, path: str, offset: int, name: str) -> tuple[int, ...]:
     """Return a shape from a file; DataLossError if it is malformed, or has too many dimensions."""
     if not isinstance(sizes, (list, tuple)):
-        raise damaged(path, offset, f"the shape of {name!r:.100} is no list, but {sizes!r:.100}")
+        raise damaged(path, offset, f"the shape of {name!r:.100} is not a list, but {sizes!r:.100}")
     if len(sizes) > _MAX_DIMENSIONS:
         raise damaged(path, offset, f"{name!r:.100} has {len(sizes)} dimensions")
     if not all(type(size) is int and 0 <= size < 1 << 63 for size in sizes):

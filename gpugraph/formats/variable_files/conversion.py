@@ -134,7 +134,7 @@ def _write_checkpoint(
     prefix: str, arrays: list[ArchivedArray], values: Iterator[tuple[str, NDArray[Any]]]
 ) -> None:
     if not os.path.basename(prefix):
-        message = f"The prefix of a checkpoint is no folder: {prefix!r}"
+        message = f"The prefix of a checkpoint can't be a folder: {prefix!r}"
         raise InvalidArgumentError(None, None, message)
     with BundleWriter(prefix) as writer:
         for array, (name, value) in zip(arrays, values, strict=True):

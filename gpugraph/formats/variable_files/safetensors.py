@@ -92,12 +92,12 @@ class SafetensorsReader(ArrayFile):
             reason = str(error) or type(error).__name__
             raise damaged(self._path, _LENGTH, f"the header is no JSON: {reason:.200}") from error
         if not isinstance(entries, dict):
-            raise damaged(self._path, _LENGTH, "the header is no object of JSON")
+            raise damaged(self._path, _LENGTH, "the header is not a JSON object")
         metadata = entries.pop(_METADATA, {})
         if not isinstance(metadata, dict) or not all(
             isinstance(value, str) for value in metadata.values()
         ):
-            raise damaged(self._path, _LENGTH, f"{_METADATA} is no object of texts")
+            raise damaged(self._path, _LENGTH, f"{_METADATA} is not an object of strings")
         return entries
 
     def _array(self, name: str, entry: Any, start: int) -> ArchivedArray:

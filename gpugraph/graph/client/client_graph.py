@@ -85,7 +85,7 @@ class Graph(Scopes, Collections):
             raise ValueError(f"No op type '{op_type}' is registered. Declare it by register_op.")
         for tensor in inputs:
             if not isinstance(tensor, Tensor):
-                raise TypeError(f"Input of '{name or op_type}' is no tensor: {tensor!r}")
+                raise TypeError(f"Input of '{name or op_type}' is not a tensor: {tensor!r}")
         values = complete_attrs(op_def, [tensor._dtype for tensor in inputs], attrs or {})
         if dtypes is None:
             dtypes = output_types(op_def, values)

@@ -105,7 +105,7 @@ class Collections:
         try:
             pattern = re.compile(scope)
         except re.error as error:
-            raise ValueError(f"scope {scope!r} is no regular expression: {error}") from error
+            raise ValueError(f"scope {scope!r} is not a regular expression: {error}") from error
         return [item for item in items if hasattr(item, "name") and pattern.match(item.name)]
 
     def get_all_collection_keys(self) -> list[str]:

@@ -138,7 +138,7 @@ def _parse_line(number: int, line: str) -> _Line:
     for item in _split(match["attrs"] or ""):
         key, equals, value = item.partition("=")
         if not equals:
-            raise ValueError(f"'{item}' is no attr")
+            raise ValueError(f"'{item}' is not an attr")
         attrs[key.strip()] = _parse_value(value.strip())
     return _Line(
         number,
@@ -154,7 +154,7 @@ def _parse_line(number: int, line: str) -> _Line:
 def _parse_input(text: str) -> _Input:
     match = _INPUT.fullmatch(text)
     if match is None or (match["control"] and match["slot"]):
-        raise ValueError(f"'{text}' is no input")
+        raise ValueError(f"'{text}' is not an input")
     return _Input(match["name"], int(match["slot"] or 0), bool(match["control"]))
 
 
@@ -171,7 +171,7 @@ def _parse_value(text: str) -> Any:
             return read(text)
         except (ValueError, TypeError, SyntaxError):
             continue
-    raise ValueError(f"'{text}' is no attr value")
+    raise ValueError(f"'{text}' is not an attr value")
 
 
 def _size(text: str) -> int | None:

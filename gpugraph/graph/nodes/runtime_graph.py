@@ -321,7 +321,7 @@ def _fits(actual: DType, expected: DType) -> bool:
 def _edge_error(src: Node, src_output: int, dst: Node, dst_input: int) -> InvalidArgumentError:
     ends = f"{src.name}:{src_output} -> {dst.name}:{dst_input}"
     if src_output == dst_input == CONTROL_SLOT:
-        message = f"Nothing runs before _SOURCE or after _SINK, as edge {ends} asks"
+        message = f"Nothing can run before _SOURCE or after _SINK, as edge {ends} requires"
     elif CONTROL_SLOT in (src_output, dst_input):
         message = f"A control slot joins only a control slot, unlike edge {ends}"
     elif not 0 <= src_output < src.num_outputs:
