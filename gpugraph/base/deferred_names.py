@@ -134,7 +134,7 @@ def _statements(module: str) -> list[ast.stmt]:
     spec = importlib.util.find_spec(module)
     source = spec and spec.loader and spec.loader.get_source(module)  # type: ignore[attr-defined]
     if not source:
-        raise ImportError(f"{module} is not there as source, where its names are read")
+        raise ImportError(f"{module} has no source, from which its names are read")
     return ast.parse(source).body
 
 

@@ -45,7 +45,7 @@ def ray() -> Any:
         return importlib.import_module("ray")
 
 
-class Place(NamedTuple):
+class TaskLocation(NamedTuple):
     """The location of a task: all addresses, its machine by Ray's name, and the cluster's key."""
 
     addresses: Addresses
@@ -97,29 +97,31 @@ class ServerActor:
             port = int(listener.getsockname()[1])
         return _node(), str(ray().util.get_node_ip_address()), port
 
-    def start(self, place: Place) -> int:
+    def start(self, location: TaskLocation) -> int:
         """Start the server if it is not running; return the process id."""
         with self._lock:
             if self._server is None:
-                if _node() != place.node:
+                if _node() != location.node:
                     raise UnavailableError.of_no_node(
                         f"{self._job}:{self._index} was started on another machine, as its own is "
                         "gone: make another cluster"
                     )
-                if place.key:
-                    change_setting(_KEY, place.key)
-                self._server = Server(dict(place.addresses), self._job, self._index)
+                if location.key:
+                    change_setting(_KEY, location.key)
+                self._server = Server(dict(location.addresses), self._job, self._index)
         return os.getpid()
 
     def state(self) -> tuple[int, bool, dict[str, Any]]:
         """Return the process id, whether its server is running, and the last report."""
         return os.getpid(), self._server is not None, self._progress
 
-    def work(self, place: Place, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
+    def work(
+        self, location: TaskLocation, function: Callable[..., Any], arguments: Sequence[Any]
+    ) -> Any:
         """Call the function with this task, in a new graph, and return its result."""
-        self.start(place)
+        self.start(location)
         assert self._server is not None
-        task = RayTask(self._job, self._index, place.addresses, self._server, self._note)
+        task = RayTask(self._job, self._index, location.addresses, self._server, self._note)
         with Graph().as_default():
             return function(task, *arguments)
 
@@ -211,7 +213,7 @@ class RayCluster:
         if key:
             change_setting(_KEY, key)
         self._places = {
-            task: Place(self.addresses, node, key)
+            task: TaskLocation(self.addresses, node, key)
             for task, (node, _, _) in zip(self._actors, places)
         }
         starting = [actor.start.remote(self._places[task]) for task, actor in self._actors.items()]

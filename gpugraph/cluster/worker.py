@@ -117,7 +117,7 @@ class Worker:
             self._fail(part, step, mailbox, failure)
             raise failure from error
         except BaseException as error:
-            failure = _ending(error)
+            failure = _error_for_others(error)
             self._fail(part, step, mailbox, failure)
             raise
         finally:
@@ -392,6 +392,6 @@ def _stopped(task: str) -> AbortedError:
     return AbortedError.of_no_node(f"The server of {task} has stopped")
 
 
-def _ending(error: BaseException) -> OpError:
+def _error_for_others(error: BaseException) -> OpError:
     """Return the error with which the other parts of the step are ended."""
     return AbortedError.of_no_node(f"Another part of the step ended with {type(error).__name__}")

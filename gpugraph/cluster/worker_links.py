@@ -76,20 +76,20 @@ class LocalRun:
 
     def __init__(self, run: Callable[[], list[Any]]) -> None:
         self._run = run
-        self._tell: Callable[[OpError | None], Any] | None = None
+        self._on_failure: Callable[[OpError | None], Any] | None = None
 
     def __call__(self) -> list[Any]:
         """Run the part and return the values of its fetches."""
         try:
             return self._run()
         except OpError as error:
-            if self._tell is not None:
-                self._tell(error)
+            if self._on_failure is not None:
+                self._on_failure(error)
             raise
 
     def when_done(self, function: Callable[[OpError | None], Any]) -> None:
         """Call the function if the part fails."""
-        self._tell = function
+        self._on_failure = function
 
     def cancel(self) -> None:
         """Do nothing: it is not running."""

@@ -222,7 +222,7 @@ def check_malformed(peer: Peer, count: int, seed: int) -> None:
 
 def test_a_message_that_names_no_task(peer: Peer) -> None:
     for task in ("", "x", "/job:none/replica:0/task:0", "/job:local/replica:0/task:9"):
-        with pytest.raises(tf.errors.OpError, match=r"[Nn]o ") as info:
+        with pytest.raises(tf.errors.OpError, match=r"[Nn]o |not a task") as info:
             peer.call("RunPart", message_of("RunPart", handle="x", part=1, step=7, task=[task]))
         assert info.value.error_code != tf.errors.INTERNAL
 

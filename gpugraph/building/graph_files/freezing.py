@@ -72,34 +72,34 @@ def _fetch(node: Any) -> str:
     return f"{node.name}/Read/ReadVariableOp:0" if node.op == _HANDLE else f"{node.name}:0"
 
 
-class _Way(NamedTuple):
+class _HandlePaths(NamedTuple):
     """The nodes between a read and the handles that it may read, and these handles."""
 
     between: list[str]
     handles: list[str]
 
 
-def _way_to_handles(node: Any, nodes: dict[str, Any]) -> _Way:
+def _paths_to_handles(node: Any, nodes: dict[str, Any]) -> _HandlePaths:
     """Follow the first input of a read, through Identities, branches and loops."""
-    way = _Way([], [])
+    paths = _HandlePaths([], [])
     pending = [node_name(node.input[0])] if node.input else []
     while pending:
         name = pending.pop()
-        if name in way.between or name in way.handles:
+        if name in paths.between or name in paths.handles:
             continue
         kind = nodes[name].op if name in nodes else ""
         if kind in _PASSING:
-            way.between.append(name)
+            paths.between.append(name)
             sources = [source for source in nodes[name].input if not source.startswith("^")]
             pending += map(node_name, sources if kind == "Merge" else sources[:1])
         elif kind == _HANDLE:
-            way.handles.append(name)
+            paths.handles.append(name)
         else:
-            way.handles.clear()
+            paths.handles.clear()
             break
-    if not way.handles:
+    if not paths.handles:
         raise ValueError("Cannot find the variable that is an input to the ReadVariableOp.")
-    return way
+    return paths
 
 
 def _passing_types(nodes: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
@@ -107,7 +107,7 @@ def _passing_types(nodes: dict[str, Any], values: dict[str, Any]) -> dict[str, A
     types: dict[str, Any] = {}
     for node in nodes.values():
         if node.op in _READS:
-            between, handles = _way_to_handles(node, nodes)
+            between, handles = _paths_to_handles(node, nodes)
             frozen = [handle for handle in handles if handle in values]
             if frozen and len(frozen) < len(handles):
                 raise ValueError(
@@ -140,7 +140,7 @@ def _frozen(
     if node.name in values:
         yield _constant(node.name, node.attr["dtype"].type, values[node.name])
         return
-    if node.op in _READS and _way_to_handles(node, nodes).handles[0] in values:
+    if node.op in _READS and _paths_to_handles(node, nodes).handles[0] in values:
         yield from _read_of_constant(node)
         return
     copy = messages_pb2.NodeDef()
