@@ -1,6 +1,6 @@
-"""bfloat16 in NumPy, which has none: the type of `ml_dtypes`, an optional dependency.
+"""bfloat16 in NumPy, which lacks it: the type comes from `ml_dtypes`, an optional dependency.
 
-Without it the dtype is still there and has a name; what needs arrays of it raises `absent()`.
+Without it the dtype still exists and has a name; code that needs arrays of it raises `absent()`.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ except ImportError:
 
 
 BFLOAT16: type[Any] | None = None if _ML_DTYPES is None else _ML_DTYPES.bfloat16
-"""NumPy's scalar type of bfloat16; None where `ml_dtypes` is not installed."""
+"""NumPy's scalar type of bfloat16; None if `ml_dtypes` is not installed."""
 
 
 def is_bfloat16(dtype: np.dtype[Any]) -> bool:
-    """Whether a NumPy dtype is bfloat16's. (To NumPy, float64 equals None.)"""
+    """Return whether a NumPy dtype is bfloat16's. (To NumPy, float64 equals None.)"""
     return BFLOAT16 is not None and dtype == BFLOAT16
 
 
 def absent() -> ModuleNotFoundError:
-    """What to raise where arrays of bfloat16 are asked for and can't be."""
+    """Return the error to raise if arrays of bfloat16 are requested but unavailable."""
     return not_installed("bfloat16", "ml_dtypes", "Arrays of bfloat16", "ml_dtypes")
 
 
 def finfo(numpy_type: Any) -> Any:
-    """`np.finfo`, of bfloat16 too."""
+    """Do as `np.finfo`, with support for bfloat16."""
     if is_bfloat16(np.dtype(numpy_type)):
         return _ML_DTYPES.finfo(numpy_type)
     return np.finfo(numpy_type)

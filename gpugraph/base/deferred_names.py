@@ -1,15 +1,15 @@
-"""Names of a package whose modules are imported when a program first asks for the name.
+"""Names of a package whose modules are imported on first access to the name.
 
-A package that defers its imports has them where only type checkers see them:
+A package that defers its imports declares them where only type checkers read them:
 
     if TYPE_CHECKING:
         from gpugraph.session import Session as Session
     else:
         __getattr__, __dir__, __all__ = deferred_names(__name__)
 
-The same lines are read here, so that there is one list of names for people, type checkers and the
-program. Beside imports of names there may be `from module import *`, of a module that has only
-such lines, `other = name` and `other = module.name`.
+This module parses the same lines, so there is one list of names for readers, type checkers and the
+program. Besides imports of names, the lines may be `from module import *`, of a module that
+consists of such lines, `other = name` and `other = module.name`.
 """
 
 from __future__ import annotations
@@ -35,10 +35,11 @@ _LOCK = new_rlock()
 
 @contextmanager
 def one_import_at_a_time() -> Iterator[None]:
-    """Lets one thread import for names; others wait.
+    """Serialize deferred imports: only one thread is in the block at a time.
 
-    Packages that import each other would be handed out half-made where threads import them from
-    different ends. A thread that is inside of an import does not wait: it has what others wait for.
+    If threads imported mutually dependent packages from different ends, they could get a
+    half-imported package. A thread inside of an import does not wait, because others may be waiting
+    for that import.
     """
     frame: FrameType | None = sys._getframe(2)
     while frame is not None and not frame.f_code.co_filename.startswith("<frozen importlib"):
@@ -48,7 +49,7 @@ def one_import_at_a_time() -> Iterator[None]:
 
 
 class _Package(ModuleType):
-    """A package whose names are not hidden by its modules of the same names, once imported."""
+    """A package whose names are not shadowed by imported modules of the same names."""
 
     _deferred: _Sources
 
@@ -59,18 +60,18 @@ class _Package(ModuleType):
         super().__setattr__(name, value)
 
     def __reduce__(self) -> tuple[Callable[[str], Any], tuple[str]]:
-        """A package is pickled as its name: so are functions that use it, for other processes."""
+        """Pickle the package by its name, so that functions that use it can be pickled."""
         return importlib.import_module, (self.__name__,)
 
 
 def deferred_names(
     package: str, fallback: Callable[[str], Any] | None = None, first: str = ""
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """`__getattr__`, `__dir__` and `__all__` of a package whose imports are deferred.
+    """Return `__getattr__`, `__dir__` and `__all__` of a package whose imports are deferred.
 
-    fallback: is asked for a name that is neither among the imports nor a module of the package;
+    fallback: called with a name that is neither among the imports nor a module of the package;
     it returns a value or raises an AttributeError. first: a module that is imported before the
-    first name is.
+    first access.
     """
     sources = _sources(package)
     module = sys.modules[package]
@@ -107,14 +108,14 @@ def deferred_names(
 
 
 def _is_module(package: ModuleType, name: str) -> bool:
-    """Whether a package has a module of that name."""
+    """Return whether a package has a module of that name."""
     if name.startswith("_") or not hasattr(package, "__path__"):
         return False
     return importlib.util.find_spec(f"{package.__name__}.{name}") is not None
 
 
 def _value(module: str, name: str, is_module: bool) -> Any:
-    """A name of a module: what it holds, or a module below it."""
+    """Return the value of a name in a module, or the submodule of that name."""
     holder = importlib.import_module(module)
     if not is_module and hasattr(holder, name):
         return getattr(holder, name)
@@ -122,7 +123,7 @@ def _value(module: str, name: str, is_module: bool) -> Any:
 
 
 def _sources(package: str) -> _Sources:
-    """Where each name of the deferred imports of a package is from."""
+    """Return the source of each name of a package's deferred imports."""
     for statement in _statements(package):
         if isinstance(statement, ast.If) and ast.unparse(statement.test) == "TYPE_CHECKING":
             return _listed(statement.body)
@@ -133,12 +134,12 @@ def _statements(module: str) -> list[ast.stmt]:
     spec = importlib.util.find_spec(module)
     source = spec and spec.loader and spec.loader.get_source(module)  # type: ignore[attr-defined]
     if not source:
-        raise ImportError(f"{module} is not there as source, where its names are read")
+        raise ImportError(f"{module} has no source, from which its names are read")
     return ast.parse(source).body
 
 
 def _listed(statements: list[ast.stmt]) -> _Sources:
-    """Each name with its module and its name there."""
+    """Return each name with its module and its name there."""
     known: _Sources = {}
     for statement in statements:
         if isinstance(statement, ast.Assign):

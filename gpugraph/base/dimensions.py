@@ -1,8 +1,8 @@
 """One size of a static shape, as TensorFlow 1 programs see it.
 
-Policy: a size is an int of at least 0, or None where it is unknown. gpugraph itself keeps sizes
-that way; a `Dimension` is what a program gets from `shape[i]` and may calculate with. What
-depends on an unknown size is unknown: a Dimension of None, or None as the result of a comparison.
+Policy: a size is an int of at least 0, or None if it is unknown. gpugraph itself stores sizes in
+this form; a `Dimension` is the result of `shape[i]` in a program, and supports arithmetic. Results
+that depend on an unknown size are unknown: a Dimension of None, or None for a comparison.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Any
 
 
 def as_size(value: object) -> int | None:
-    """The int or None that `value` stands for: an int, None, a Dimension, a whole float, digits.
+    """Convert an int, None, a Dimension, a whole float or a string of digits to an int or None.
 
     Raises:
       TypeError: `value` is not a number.
-      ValueError: `value` is negative or not whole, or a string of no digits.
+      ValueError: `value` is negative or not whole, or a string of anything but digits.
     """
     if value is None or (type(value) is int and value >= 0):
         return value
@@ -44,7 +44,7 @@ def _as_whole(value: object) -> int:
 
 
 def _comparison(operate: Callable[[int, int], bool]) -> Callable[[Any, object], Any]:
-    """A method of Dimension that gives True or False, or None if a size is unknown."""
+    """Return a method of Dimension that returns True or False, or None if a size is unknown."""
 
     def method(self: Dimension, other: object) -> bool | None:
         x, y = self.value, as_size(other)
@@ -54,7 +54,7 @@ def _comparison(operate: Callable[[int, int], bool]) -> Callable[[Any, object], 
 
 
 def _equality(operate: Callable[[int, int], bool]) -> Callable[[Any, object], Any]:
-    """A `_comparison` that leaves what is no size to the other operand."""
+    """Return a `_comparison` that defers to the other operand if that is not a size."""
     compare = _comparison(operate)
 
     def method(self: Dimension, other: object) -> Any:
@@ -69,7 +69,7 @@ def _equality(operate: Callable[[int, int], bool]) -> Callable[[Any, object], An
 def _arithmetic(
     operate: Callable[[int, int], int], swapped: bool = False
 ) -> Callable[[Any, object], Any]:
-    """A method of Dimension that gives a Dimension, and leaves what is no size to the other."""
+    """Return a method that returns a Dimension, or defers to an operand that is not a size."""
 
     def method(self: Dimension, other: object) -> Any:
         x = self.value
@@ -87,8 +87,8 @@ def _arithmetic(
 class Dimension:
     """One size of a shape: a known int, or unknown.
 
-    Arithmetic with ints, None and Dimensions gives Dimensions, unknown if an operand is;
-    comparisons give None if an operand is unknown. Known Dimensions serve as ints and indices.
+    Arithmetic with ints, None and Dimensions returns Dimensions, unknown if an operand is;
+    comparisons return None if an operand is unknown. Known Dimensions serve as ints and indices.
 
     Args:
       value: an int of at least 0, None, a Dimension, or a string of digits.
@@ -109,7 +109,7 @@ class Dimension:
         return self._value
 
     def is_compatible_with(self, other: object) -> bool:
-        """Whether both can be the same size: they are equal, or one is unknown."""
+        """Return whether both can be the same size: they are equal, or one is unknown."""
         size = as_size(other)
         return self._value is None or size is None or self._value == size
 
@@ -119,7 +119,7 @@ class Dimension:
             raise ValueError(f"Dimensions {self} and {other} are not compatible")
 
     def merge_with(self, other: object) -> Dimension:
-        """What is known from both; ValueError if they differ."""
+        """Return the known one of both sizes; ValueError if they differ."""
         self.assert_is_compatible_with(other)
         return Dimension(other if self._value is None else self._value)
 
@@ -178,10 +178,10 @@ def _no_division(x: object, y: object) -> TypeError:
 
 
 def as_dimension(value: object) -> Dimension:
-    """`value` if it is a Dimension, else `Dimension(value)`."""
+    """Return `value` if it is a Dimension, else `Dimension(value)`."""
     return value if isinstance(value, Dimension) else Dimension(value)
 
 
 def dimension_value(dimension: Any) -> Any:
-    """The int or None in a Dimension; anything else as it is."""
+    """Return the int or None in a Dimension; anything else as it is."""
     return dimension.value if isinstance(dimension, Dimension) else dimension

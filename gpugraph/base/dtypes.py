@@ -1,11 +1,11 @@
 """Element types of tensors, and their NumPy counterparts.
 
-Policy: every type is one object, made here and never again, so `is` is a valid comparison and
+Policy: every type is a singleton, created here, so `is` is a valid comparison and
 equality starts with it. Names, numbers and conversions are TensorFlow 1.15's. Each type has a
 reference twin (`float32_ref`, number + 100) for the outputs of reference variables.
 
 bfloat16 has its NumPy type from `ml_dtypes`, an optional dependency (`base/bfloat16.py`). Without
-it the type has all properties but those that need an array or a value of it.
+it the type has all properties except those that need an array or a value of it.
 
 This module defines `bool`; inside it Python's own is written `builtins.bool`.
 """
@@ -25,9 +25,9 @@ _REF_OFFSET = 100
 class DType:
     """The type of the elements of a tensor.
 
-    `DType(number)` gives the one object of that TensorFlow type number, TypeError if there is
-    none. Types compare equal to whatever `as_dtype` turns into them; a reference type differs
-    from its base.
+    `DType(number)` returns the singleton for that TensorFlow type number; TypeError if there is
+    none. Types compare equal to every value that `as_dtype` converts to them; a reference type
+    differs from its base.
 
     Attributes (read only):
       name: such as "float32" or "float32_ref".
@@ -37,9 +37,8 @@ class DType:
       size: bytes per element as TensorFlow counts them (string 8, resource 1).
       itemsize: bytes per element in a NumPy array (string and resource: a Python reference, 8).
       is_bool, is_integer, is_floating, is_complex, is_unsigned, is_quantized, is_ref_dtype,
-      is_numpy_compatible: what their names say; False for string, resource and variant, except
-        `is_numpy_compatible`, which only resource and variant are not. Quantized types are no
-        integers.
+      is_numpy_compatible: flags. String, resource and variant have none of these properties,
+        except that string is NumPy compatible. Quantized types are not integers.
     """
 
     __slots__ = (
@@ -78,9 +77,9 @@ class DType:
     def as_numpy_dtype(self) -> type[Any]:
         """The NumPy scalar type; `object` for strings. TypeError for resources and variants.
 
-        That of a quantized type is a structured dtype of one field of the type's name.
+        For a quantized type it is a structured dtype with one field of the type's name.
 
-        That of bfloat16 is `ml_dtypes.bfloat16`; ModuleNotFoundError where that is not installed.
+        For bfloat16 it is `ml_dtypes.bfloat16`; ModuleNotFoundError if that is not installed.
         """
         if not self.is_numpy_compatible:
             raise TypeError(f"{self!r} has no NumPy type.")
@@ -94,12 +93,12 @@ class DType:
 
     @property
     def min(self) -> Any:
-        """The least value: a NumPy float or a Python int. TypeError if values have no order."""
+        """The minimum value: a NumPy float or a Python int. TypeError if values have no order."""
         return self._extreme("min")
 
     @property
     def max(self) -> Any:
-        """The greatest value: a NumPy float or a Python int. TypeError if values have no order."""
+        """The maximum value: a NumPy float or a Python int. TypeError if values have no order."""
         return self._extreme("max")
 
     def _extreme(self, which: str) -> Any:
@@ -111,7 +110,7 @@ class DType:
 
     @property
     def limits(self) -> tuple[int, int]:
-        """The range of pixel intensities, (0, most); ValueError if images have no such type."""
+        """The range of pixel intensities, (0, maximum); ValueError if not an image type."""
         if self.is_integer:
             return 0, int(self.max)
         if self.is_bool:
@@ -121,7 +120,7 @@ class DType:
         raise ValueError(f"{self} does not have defined limits.")
 
     def is_compatible_with(self, other: object) -> builtins.bool:
-        """Whether a tensor of type `other` can be used as this type: same, or its reference."""
+        """Return whether a tensor of type `other`, the same or a reference, has this type."""
         dtype = as_dtype(other)
         return dtype is self or dtype.base_dtype is self
 
@@ -153,7 +152,7 @@ _NUMPY_INCOMPATIBLE = frozenset({"resource", "variant"})
 
 
 def _make(name: str, number: int, numpy_type: Any, like: Any) -> DType:
-    """One object of its own; `base_dtype`, `real_dtype` and `_as_ref` are left to the caller."""
+    """Create a type; the caller sets `base_dtype`, `real_dtype` and `_as_ref`."""
     dtype: DType = object.__new__(DType)
     kind, itemsize = np.dtype(like).kind, np.dtype(like).itemsize
     compatible = name.removesuffix("_ref") not in _NUMPY_INCOMPATIBLE
@@ -189,9 +188,9 @@ def _pair(
     real: DType | None = None,
     like: type[Any] | None = None,
 ) -> tuple[DType, DType]:
-    """A type and its reference; `real` is the type of its real part if that is another.
+    """Return a type and its reference; `real` is the type of its real part if that is another.
 
-    like: NumPy's type of this kind and size, where there is none of its own or NumPy has none.
+    like: a NumPy type of this kind and size, if `numpy_type` is None or NumPy has none.
     """
     base = _make(name, number, numpy_type, like or numpy_type or object)
     ref = _make(f"{name}_ref", number + _REF_OFFSET, numpy_type, like or numpy_type or object)
@@ -202,7 +201,7 @@ def _pair(
 
 
 def _quantized(name: str, number: int, numpy_type: type[Any]) -> tuple[DType, DType]:
-    """A type of integers that stand for real numbers; ops do not compute with it."""
+    """Return a type of integers that represent real numbers; ops do not compute with it."""
     return _pair(name, number, np.dtype([(name, numpy_type)]))
 
 
@@ -248,16 +247,16 @@ OBJECTS = (string, *HANDLES)
 QUANTIZED = (qint8, quint8, qint16, quint16, qint32)
 ALL = (*NUMERIC, bool, *OBJECTS, *QUANTIZED)
 QUANTIZED_DTYPES = frozenset([*QUANTIZED, *(dtype._as_ref for dtype in QUANTIZED)])
-"""The types of integers that stand for real numbers, and their references."""
+"""The types of integers that represent real numbers, and their references."""
 
 
 def stored(array: Any) -> Any:
-    """The integers behind an array of a quantized type; any other array as it is."""
+    """Return the integers behind an array of a quantized type; any other array as it is."""
     return array.view(array.dtype[0]) if array.dtype.names else array
 
 
 def _numpy_table() -> dict[type[Any], DType]:
-    """NumPy scalar types to types; C's names too, as `longlong`, which differs from `int64`."""
+    """Map NumPy scalar types to types; C's too, as `longlong`, which differs from `int64`."""
     known = [dtype for dtype in (*NUMERIC, bool) if dtype is not bfloat16]
     sizes = {(np.dtype(d._numpy_type).kind, d.itemsize): d for d in known}
     table: dict[type[Any], DType] = {} if BFLOAT16 is None else {BFLOAT16: bfloat16}
@@ -290,21 +289,21 @@ _BY_TYPE: dict[type[Any], DType] = {
 
 
 def runtime_name(dtype: DType) -> str:
-    """The name that TensorFlow's runtime has for a type, without the reference: `float`."""
+    """Return the name of a type in TensorFlow's runtime, without the reference: `float`."""
     name = dtype.base_dtype.name
     return {"float32": "float", "float64": "double", "float16": "half"}.get(name, name)
 
 
 def as_dtype(type_value: object) -> DType:
-    """The `DType` that `type_value` means.
+    """Return the `DType` that `type_value` denotes.
 
     Args:
       type_value: a DType, a name ("float32", "half", "int32_ref"), a TensorFlow type number, a
         NumPy dtype of any byte order, scalar type, scalar or array, or a Python type: float is
-        float32, complex is complex128; bool; str, bytes and object are string. int is none.
+        float32, complex is complex128; bool; str, bytes and object are string. int has none.
 
     Raises:
-      TypeError: `type_value` means no type.
+      TypeError: `type_value` denotes no type.
     """
     if type(type_value) is DType:
         return type_value
@@ -327,7 +326,7 @@ def as_dtype(type_value: object) -> DType:
 
 
 def plain_integers(value: Any) -> Any:
-    """The integers of an array of a quantized type; any other value as it is."""
+    """Return the integers of an array of a quantized type; any other value as it is."""
     dtype = getattr(value, "dtype", None)
     names = dtype.names if isinstance(dtype, np.dtype) else None
     return value[names[0]] if names and names in _QUANTIZED_BY_FIELD else value

@@ -1,12 +1,12 @@
 """Errors of the runtime: one class per canonical status code.
 
-Policy: whatever fails while a graph is checked, placed or run is an `OpError` whose class says
-what kind of failure it is, so that callers can catch by kind and still reach the node. Misuse of
-the Python interface stays with Python's own TypeError and ValueError; two subclasses of these
-that TensorFlow 1.15 names are kept here too.
+Policy: every failure while a graph is checked, placed or run is an `OpError` whose class tells the
+kind of failure, so that callers can catch by kind and still reach the node. Misuse of
+the Python interface raises Python's own TypeError and ValueError; two subclasses of these
+that TensorFlow 1.15 defines are here too.
 
-An error can travel to another process: the node definition, the message and the code go along,
-the `Operation` stays behind with its graph.
+An error can be sent to another process with its node definition, message and code; the `Operation`
+stays behind with its graph.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ class OpError(Exception):
     """A failure in the runtime.
 
     Args:
-      node_def: the node that failed as plain data, or None where no single node is to blame.
-      op: the `Operation` that failed, or None where it is unknown or was made by the runtime.
-      message: what happened, for people.
+      node_def: the node that failed as plain data, or None if no single node is to blame.
+      op: the `Operation` that failed, or None if it is unknown or was created by the runtime.
+      message: the description of the failure, for users.
       error_code: one of this module's code constants.
     """
 
@@ -55,7 +55,7 @@ class OpError(Exception):
         """The failing node as a NodeDef message, or None."""
         try:
             return self._node_def.as_message()
-        except AttributeError:  # it is no node
+        except AttributeError:  # it is not a node
             return self._node_def
 
     @property
@@ -65,7 +65,7 @@ class OpError(Exception):
 
     @property
     def message(self) -> str:
-        """What happened."""
+        """The description of the failure."""
         return self._message
 
     @property
@@ -74,14 +74,14 @@ class OpError(Exception):
         return self._error_code
 
     def bare(self) -> OpError:
-        """An equal error without traceback and operation: to keep it keeps no frame's arrays."""
+        """Return a copy without traceback and operation, which keeps no frame's arrays alive."""
         return copy(self)
 
     def __str__(self) -> str:
         return self._message
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Without calling __init__, as subclasses are free to take other arguments.
+        # __init__ is not called, as subclasses may have other parameters.
         return _restored, (type(self), self._message), {**self.__dict__, "_op": None}
 
 
@@ -93,7 +93,7 @@ _Kind = TypeVar("_Kind", bound="_CanonicalError")
 
 
 class _CanonicalError(OpError):
-    """An error whose class fixes its code."""
+    """An error whose class determines its code."""
 
     _code: ClassVar[int]
 
@@ -102,7 +102,7 @@ class _CanonicalError(OpError):
 
     @classmethod
     def of_no_node(cls: type[_Kind], message: str) -> _Kind:
-        """An error of this class that no node is known to be the cause of, yet."""
+        """Return an error of this class without a node as its cause yet."""
         return cls(None, None, message)
 
 
@@ -129,13 +129,13 @@ class InvalidArgumentError(_CanonicalError):
 
 
 class DeadlineExceededError(_CanonicalError):
-    """The time limit of the step passed before it was done."""
+    """The time limit of the step passed before it completed."""
 
     _code = DEADLINE_EXCEEDED
 
 
 def invalid_argument(message: str) -> InvalidArgumentError:
-    """An `InvalidArgumentError` that no node is known to be the cause of, yet."""
+    """Return an `InvalidArgumentError` without a node as its cause yet."""
     return InvalidArgumentError(None, None, message)
 
 
@@ -146,7 +146,7 @@ class NotFoundError(_CanonicalError):
 
 
 class AlreadyExistsError(_CanonicalError):
-    """Something of this name exists already."""
+    """An object of this name exists already."""
 
     _code = ALREADY_EXISTS
 
@@ -164,13 +164,13 @@ class ResourceExhaustedError(_CanonicalError):
 
 
 class FailedPreconditionError(_CanonicalError):
-    """Something must happen first, such as initialising a variable before reading it."""
+    """A precondition is missing, such as the initialisation of a variable before its use."""
 
     _code = FAILED_PRECONDITION
 
 
 class AbortedError(_CanonicalError):
-    """Given up because of a concurrent action; trying again may help."""
+    """The operation was aborted because of a concurrent action; trying again may help."""
 
     _code = ABORTED
 
@@ -188,7 +188,7 @@ class UnimplementedError(_CanonicalError):
 
 
 class InternalError(_CanonicalError):
-    """The runtime broke one of its own invariants: a bug."""
+    """The runtime violated one of its invariants: a bug."""
 
     _code = INTERNAL
 
@@ -206,7 +206,7 @@ class DataLossError(_CanonicalError):
 
 
 class UnauthenticatedError(_CanonicalError):
-    """The caller did not prove who it is."""
+    """The caller failed to authenticate."""
 
     _code = UNAUTHENTICATED
 
@@ -231,10 +231,10 @@ for _class in (
 
 
 def exception_type_from_error_code(error_code: int) -> type[OpError]:
-    """The class for a code from 1 to 16; KeyError for any other, OK included."""
+    """Return the class for a code from 1 to 16; KeyError for any other, including OK."""
     return _CLASSES[error_code]
 
 
 def error_code_from_exception_type(cls: type[BaseException]) -> int:
-    """The code of an error class or of its nearest canonical ancestor; UNKNOWN if it has none."""
+    """Return the code of an error class or of its nearest canonical ancestor; UNKNOWN if none."""
     return cls._code if issubclass(cls, _CanonicalError) else UNKNOWN

@@ -1,4 +1,4 @@
-"""Checks that convert what is assigned to a field of a message (`base/proto_messages.py`)."""
+"""Checks that convert the values assigned to a message's fields (`base/proto_messages.py`)."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 
 
 def wrong(where: str, expected: str, value: object) -> TypeError:
-    """The error of a value that is not what a field at `where` expects."""
+    """Return the error for a value of the wrong type for the field `where`."""
     return TypeError(f"{where} must be {expected}, got {value!r} of type {type(value).__name__}")
 
 
 def to_bool(where: str, value: Any) -> bool:
-    """`value` as a bool; TypeError for anything but a bool or an int."""
+    """Convert `value` to a bool; TypeError for anything but a bool or an int."""
     try:
         return bool(operator.index(value))
     except TypeError:
@@ -21,7 +21,7 @@ def to_bool(where: str, value: Any) -> bool:
 
 
 def to_int(where: str, value: Any) -> int:
-    """`value` as an int; TypeError for a bool and for anything without `__index__`."""
+    """Convert `value` to an int; TypeError for a bool and for anything without `__index__`."""
     if isinstance(value, bool):
         raise wrong(where, "an int", value)
     try:
@@ -31,9 +31,9 @@ def to_int(where: str, value: Any) -> int:
 
 
 def to_float(where: str, value: Any) -> float:
-    """`value` as a float; TypeError for a bool and for anything but a real number.
+    """Convert `value` to a float; TypeError for a bool and for anything but a real number.
 
-    ValueError for an int beyond all floats.
+    ValueError for an int beyond the range of floats.
     """
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise wrong(where, "a number", value)
@@ -44,7 +44,7 @@ def to_float(where: str, value: Any) -> float:
 
 
 def to_str(where: str, value: Any) -> str:
-    """`value`, which must be a string; TypeError if it is not."""
+    """Return `value`, which must be a string; TypeError if it is not."""
     if not isinstance(value, str):
         raise wrong(where, "a string", value)
     return value

@@ -1,8 +1,8 @@
-"""Locks that are free in a forked child, whatever thread held them when the process forked.
+"""Locks that are free in a forked child, regardless of their holder when the process forked.
 
-A child has the thread that forked and no other. A lock that another thread held would never be
-released there. What is only ever held for a moment, by allocators, is waited for before the fork,
-so that the child finds whole what it guards; other locks become free in the child.
+A child has only the thread that forked. A lock that another thread held would never be released
+there. Locks that are only held briefly, by allocators, are acquired before the fork, so that the
+data they guard is consistent in the child; other locks become free in the child.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from weakref import WeakSet
 
 _LOCKS: WeakSet[Any] = WeakSet()
 _BRIEF: WeakSet[Any] = WeakSet()
-_WAIT_S = 1.0  # for a brief lock, before a fork
+_WAIT_S = 1.0  # maximum wait for a brief lock, before a fork
 _held_by_fork: list[Any] = []
 
 
 def new_lock() -> threading.Lock:
-    """A lock that is free in a forked child."""
+    """Return a lock that is free in a forked child."""
     lock = threading.Lock()
     _LOCKS.add(lock)
     return lock
 
 
 def new_rlock(brief: bool = False) -> Any:
-    """A reentrant lock that is free in a forked child. brief: a fork waits until it is free."""
+    """Return a reentrant lock that is free in a forked child. brief: forks wait for its release."""
     lock = threading.RLock()
     (_BRIEF if brief else _LOCKS).add(lock)
     return lock

@@ -1,6 +1,6 @@
 """Git LFS pointers: the short texts that a clone has in place of files, until `git lfs pull`.
 
-Source: the specification of Git LFS, docs/spec.md. Loaders ask here what it is that they refuse.
+Source: the specification of Git LFS, docs/spec.md. Loaders use this to explain a rejected file.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ import re
 from typing import Any
 
 BEGINNING = b"version https://git-lfs.github.com/spec"
-"""The bytes that every pointer begins with."""
+"""The prefix of every pointer."""
 
-_MOST_BYTES = 1024
-"""The specification has pointers below this size."""
+_MAX_BYTES = 1024
+"""The specification requires pointers to be smaller than this."""
 
 
 def pointer_text(content: Any) -> str:
-    """Return a remark in brackets where bytes are a Git LFS pointer; "" for others."""
-    beginning = bytes(content[:_MOST_BYTES])
+    """Return a remark in brackets if the bytes are a Git LFS pointer; "" otherwise."""
+    beginning = bytes(content[:_MAX_BYTES])
     if not beginning.startswith(BEGINNING):
         return ""
     size = re.search(rb"^size (\d{1,20})$", beginning, re.MULTILINE)
@@ -28,9 +28,9 @@ def pointer_text(content: Any) -> str:
 
 
 def pointer_text_of_file(path: Any) -> str:
-    """Return the same for the file of a path; "" where it can't be read."""
+    """Return the same for the file at a path; "" if it can't be read."""
     with contextlib.suppress(OSError, ValueError):
         if os.path.isfile(path):
             with open(path, "rb") as file:
-                return pointer_text(file.read(_MOST_BYTES))
+                return pointer_text(file.read(_MAX_BYTES))
     return ""

@@ -1,4 +1,4 @@
-"""What an op says of inputs that it refuses, while a graph is built and in a run."""
+"""Messages of an op that rejects its inputs, at graph construction and in a run."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from typing import Any
 from gpugraph.base.errors import InvalidArgumentError, OpError
 
 INPUT_NAME = "<input 0>"
-"""Stands for the name of an op's first input in the words of a run."""
+"""A placeholder for the name of an op's first input in a run's message."""
 
 
 class Misfit(ValueError):
-    """Inputs or attrs that don't fit an op, in TensorFlow's words of each place that says so.
+    """Inputs or attrs that don't fit an op, with TensorFlow's wording in each place of a report.
 
     Args:
-      message: what Python's own checks say, and the others unless they have words of their own.
-      in_run: what a run says, where it is not what the building of a graph says; `INPUT_NAME` in
+      message: the wording of Python's own checks, and of the others unless they are set.
+      in_run: the wording in a run, if it differs from that at graph construction; `INPUT_NAME` in
         it stands for the first input.
-      shapes: those of the first outputs while the graph is built, where only the run refuses
-        (those of the others are unknown); None: both refuse.
-      error_class: that of the run's error.
-      in_graph: what is said of an operation that is being made.
-      detail: which input it is about, behind what TensorFlow says.
+      shapes: the shapes of the first outputs at graph construction, if only the run rejects the
+        inputs (the other shapes are unknown); None: both reject.
+      error_class: the class of the run's error.
+      in_graph: the wording for an operation under construction.
+      detail: the input concerned, appended to TensorFlow's wording.
     """
 
     def __init__(
@@ -43,26 +43,26 @@ class Misfit(ValueError):
 
 
 class _Wording(str):
-    """The message of a ValueError, with the words that shape inference and runs have for it."""
+    """The message of a ValueError, with its wordings for shape inference and runs."""
 
     in_graph: str
     in_run: str
 
 
 def value_error(message: str, in_graph: str, in_run: str = "") -> ValueError:
-    """A plain ValueError for programs that still holds the other words of a `Misfit`."""
+    """Return a plain ValueError for programs that also carries the other wordings of a `Misfit`."""
     wording = _Wording(message)
     wording.in_graph, wording.in_run = in_graph, in_run
     return ValueError(wording)
 
 
 def is_refusal(error: Exception) -> bool:
-    """Whether it is a `Misfit` or holds the words of one."""
+    """Return whether the error is a `Misfit` or carries the wordings of one."""
     return isinstance(error, Misfit) or isinstance(next(iter(error.args), None), _Wording)
 
 
 def misfit_of(error: Exception) -> Misfit:
-    """`error` as a `Misfit`, with all the words that it holds."""
+    """Convert `error` to a `Misfit`, with all the wordings that it carries."""
     if isinstance(error, Misfit):
         return error
     wording = error.args[0] if error.args else ""

@@ -1,4 +1,4 @@
-"""Functions made of others: under the name and docstring of a public one, with its parameters."""
+"""Functions made from others: with the name, docstring and parameters of a public one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def named(name: str, doc: str) -> Callable[[Function], Function]:
-    """A decorator that sets a function's name and docstring."""
+    """Return a decorator that sets a function's name and docstring."""
 
     def decorate(function: Function) -> Function:
         function.__name__ = function.__qualname__ = name
@@ -23,7 +23,7 @@ def named(name: str, doc: str) -> Callable[[Function], Function]:
 
 
 def with_signature(signature: Signature) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """A decorator of a function that gets all arguments by name: it takes them so."""
+    """Return a decorator that binds arguments to `signature` and passes all of them by name."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(function)
@@ -49,7 +49,7 @@ def with_signature(signature: Signature) -> Callable[[Callable[..., Any]], Calla
 def with_parameters_of(
     function: Callable[..., Any], **defaults: Any
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """`with_signature` of `function`, but for these defaults."""
+    """Do as `with_signature` of `function`, with these defaults replaced."""
     signature = inspect.signature(function)
     parameters = [
         parameter.replace(default=defaults.get(name, parameter.default))
@@ -61,10 +61,10 @@ def with_parameters_of(
 def add_parameters(
     function: Callable[..., Any], call: Callable[..., Any], **defaults: Any
 ) -> Callable[..., Any]:
-    """`function` with further parameters, which stand before `name`, or last without one.
+    """Return `function` with further parameters, inserted before `name`, or last without one.
 
-    What it returns is `call(arguments, **others)`: the arguments of `function` by name, and those
-    of the further parameters, whose defaults these are.
+    Its result is that of `call(arguments, **others)`: the arguments of `function` by name, and
+    those of the further parameters, whose defaults are `defaults`.
     """
     signature = inspect.signature(function)
     names, parameters = list(signature.parameters), list(signature.parameters.values())

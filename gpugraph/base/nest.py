@@ -1,7 +1,9 @@
-"""Nested structures: lists, tuples, named tuples, dicts, their views, attrs classes; flat and back.
+"""Flattening and packing of nested structures.
 
-Whatever else there is (tensors, numbers, text, None) is a leaf. The leaves of a dict come in the
-order of its sorted keys, so that dicts with the same keys are alike, however they were filled.
+A structure is a list, tuple, named tuple, dict, dict view or an object of an attrs class.
+
+Everything else (tensors, numbers, strings, None) is a leaf. The leaves of a dict are in the order
+of its sorted keys, so that dicts with the same keys match regardless of insertion order.
 """
 
 from __future__ import annotations
@@ -13,21 +15,21 @@ _VIEWS = (KeysView, ValuesView, ItemsView)
 
 
 def is_nested(seq: Any) -> bool:
-    """Whether a value is a structure and no leaf."""
+    """Return whether a value is a structure, not a leaf."""
     if isinstance(seq, (str, bytes, bytearray)):
         return False
     return isinstance(seq, (Sequence, Mapping, *_VIEWS)) or _is_attrs(seq)
 
 
 def is_composite(value: Any) -> bool:
-    """Whether a value is made of several tensors: SparseTensor and IndexedSlices."""
+    """Return whether a value consists of several tensors: SparseTensor and IndexedSlices."""
     return hasattr(type(value), "_parts") and hasattr(type(value), "_of")
 
 
 def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
-    """The leaves of `structure`, in order; a leaf gives a list of itself.
+    """Return the leaves of `structure`, in order; for a leaf, a list of itself.
 
-    With `expand_composites`, the tensors that a leaf is made of stand for it.
+    With `expand_composites`, a composite leaf is replaced by its component tensors.
     """
     if expand_composites:
         leaves = flatten(structure)
@@ -57,9 +59,9 @@ def _collect(structure: Any, leaves: list[Any]) -> None:
 def pack_sequence_as(
     structure: Any, flat_sequence: Sequence[Any], expand_composites: bool = False
 ) -> Any:
-    """`flat_sequence` in the form of `structure`; `expand_composites` as in `flatten`.
+    """Return `flat_sequence` in the form of `structure`; `expand_composites` as in `flatten`.
 
-    TypeError when it is no sequence, ValueError when `structure` has another number of leaves.
+    TypeError if it is not a sequence, ValueError if `structure` has another number of leaves.
     """
     if not is_nested(flat_sequence):
         raise TypeError(
@@ -78,7 +80,7 @@ def pack_sequence_as(
 
 
 def _composed(structure: Any, leaves: Iterator[Any]) -> Iterator[Any]:
-    """The leaves with those in a row that are a composite's made one again."""
+    """Yield the leaves, with the components of each composite joined again."""
     for leaf in flatten(structure):
         parts = _components(leaf)
         yield leaf._of([next(leaves) for _ in parts]) if parts else next(leaves)
@@ -96,9 +98,9 @@ def map_structure(
     check_types: bool = True,
     expand_composites: bool = False,
 ) -> Any:
-    """`func` of the leaves that stand at the same place, in the form of the first structure.
+    """Apply `func` to the corresponding leaves, and return the results in the first structure.
 
-    TypeError when `func` can't be called; the structures must be alike, see
+    TypeError if `func` is not callable; the structures must match, see
     `assert_same_structure`. ValueError without any. `expand_composites` as in `flatten`.
     """
     if not callable(func):
@@ -114,11 +116,11 @@ def map_structure(
 def assert_same_structure(
     nest1: Any, nest2: Any, check_types: bool = True, expand_composites: bool = False
 ) -> None:
-    """Refuses structures that are not nested alike: ValueError.
+    """Raise ValueError for structures that are not nested in the same way.
 
-    With `check_types`, sequences must also be of the same type (TypeError), dicts aside, and
-    dicts must have the same keys (ValueError). With `expand_composites`, leaves must be made of
-    as many tensors.
+    With `check_types`, sequences must also have the same type (TypeError), and dicts of any type
+    must have the same keys (ValueError). With `expand_composites`, leaves must have the same number
+    of component tensors.
     """
     try:
         _check_same(nest1, nest2, check_types)
@@ -181,7 +183,7 @@ def _check_types(one: Any, other: Any) -> None:
 
 
 def _are_same_named_tuples(one: Any, other: Any) -> bool:
-    """Whether these are named tuples of classes that were written twice."""
+    """Return whether these are named tuples of two equal class definitions."""
     fields = getattr(one, "_fields", None)
     same = fields is not None and fields == getattr(other, "_fields", None)
     return same and type(one).__name__ == type(other).__name__
@@ -192,7 +194,7 @@ def _is_attrs(value: Any) -> bool:
 
 
 def parts_of(structure: Any) -> Sequence[Any]:
-    """What a structure holds, one level down."""
+    """Return the items of a structure, one level down."""
     if isinstance(structure, Mapping):
         return [structure[key] for key in _keys(structure)]
     if _is_attrs(structure):
@@ -209,7 +211,7 @@ def _keys(structure: Mapping[Any, Any]) -> list[Any]:
 
 
 def _like(structure: Any, parts: list[Any]) -> Any:
-    """A structure like `structure` that holds `parts`."""
+    """Return a structure like `structure` with the items `parts`."""
     kind = type(structure)
     if isinstance(structure, Mapping):
         held = dict(zip(_keys(structure), parts))

@@ -1,4 +1,4 @@
-"""Structures that are flattened as deep as another one goes, and flattened with their paths."""
+"""Structures flattened down to the depth of another one, and flattened with their paths."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gpugraph.base.nest import flatten, is_nested, pack_sequence_as, parts_of
 
 
 def assert_shallow_structure(shallow_tree: Any, input_tree: Any, check_types: bool = True) -> None:
-    """TypeError or ValueError if `input_tree` differs from `shallow_tree` as deep as that goes."""
+    """Raise TypeError or ValueError unless `input_tree` has the structure of `shallow_tree`."""
     if not is_nested(shallow_tree):
         return
     if not is_nested(input_tree):
@@ -39,7 +39,7 @@ def assert_shallow_structure(shallow_tree: Any, input_tree: Any, check_types: bo
 
 
 def flatten_up_to(shallow_tree: Any, input_tree: Any, check_types: bool = True) -> list[Any]:
-    """The parts of `input_tree` where `shallow_tree` has its leaves."""
+    """Return the parts of `input_tree` at the leaves of `shallow_tree`."""
     assert_shallow_structure(shallow_tree, input_tree, check_types)
     return list(_up_to(shallow_tree, input_tree))
 
@@ -55,7 +55,7 @@ def _up_to(shallow_tree: Any, input_tree: Any) -> Iterator[Any]:
 def map_structure_up_to(
     shallow_tree: Any, func: Callable[..., Any], *inputs: Any, check_types: bool = True
 ) -> Any:
-    """What `func` gives for the parts of the inputs, in the form of `shallow_tree`."""
+    """Apply `func` to the parts of the inputs; return the results in the form of `shallow_tree`."""
     if not inputs:
         raise ValueError("Cannot map over no sequences")
     columns = [flatten_up_to(shallow_tree, tree, check_types) for tree in inputs]
@@ -63,7 +63,7 @@ def map_structure_up_to(
 
 
 def flatten_dict_items(dictionary: Any) -> dict[Any, Any]:
-    """`{(k1, (k2,)): (v1, (v2,))}` as `{k1: v1, k2: v2}`. ValueError for a key that is twice."""
+    """Return `{(k1, (k2,)): (v1, (v2,))}` as `{k1: v1, k2: v2}`. ValueError for a duplicate key."""
     if not isinstance(dictionary, Mapping):
         raise TypeError("input must be a dictionary")
     flat: dict[Any, Any] = {}
@@ -83,7 +83,7 @@ def flatten_dict_items(dictionary: Any) -> dict[Any, Any]:
 
 
 def flatten_with_joined_string_paths(structure: Any, separator: str = "/") -> list[Any]:
-    """(path, leaf) for each leaf: the path is of keys, field names and positions."""
+    """Return (path, leaf) for each leaf: the path consists of keys, field names and positions."""
     return [(separator.join(path), leaf) for path, leaf in _with_paths(structure, ())]
 
 

@@ -1,4 +1,4 @@
-"""Packages of extras: imported by the first call that needs them."""
+"""Packages of extras, which are imported by the first call that needs them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def package_of_extra(extra: str, package: str, users: str) -> Iterator[None]:
     """Import modules of an optional package in the block.
 
     Args:
-      extra: the extra of gpugraph that brings the package.
+      extra: the extra of gpugraph that includes the package.
       package: the name to install the package by.
       users: the plural subject of the error: `HDF5 files`.
 
@@ -27,7 +27,7 @@ def package_of_extra(extra: str, package: str, users: str) -> Iterator[None]:
 def not_installed(
     extra: str, package: str, users: str, module: str | None, detail: str = ""
 ) -> ModuleNotFoundError:
-    """Return the error to raise where `users` need a package that is not installed."""
+    """Return the error to raise if `users` need a package that is not installed."""
     return ModuleNotFoundError(
         f"{users} need the package {package}, which is not installed: "
         f"pip install 'gpugraph[{extra}]'{detail}",

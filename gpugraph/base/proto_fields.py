@@ -1,6 +1,6 @@
-"""Declared fields of messages: a default, and a check that converts what is assigned.
+"""Declared fields of messages: a default, and a check that converts assigned values.
 
-`proto_messages` has the messages that they are fields of.
+`proto_messages` defines the messages that have such fields.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ Convert = Callable[[str, Any], T]
 class Field(Generic[T]):
     """A declared field of a message.
 
-    is_plain: it has a number or a text, of which a message holds none until it is assigned.
+    is_plain: whether it is a number or a string, which a message does not store until it is
+    assigned.
     """
 
     has_presence = False
@@ -57,39 +58,39 @@ class Field(Generic[T]):
         vars(instance)[self.name] = self._convert(self._where, value)
 
     def is_set(self, instance: object) -> bool:
-        """Whether it differs from its default; of a nested message, whether it is there."""
+        """Return whether it differs from its default; for a message, whether it is present."""
         value = vars(instance).get(self.name)
         return value is not None and value != self.default()
 
 
 def without_effect(field: Field[T]) -> Field[T]:
-    """The same field, of a setting that is kept and changes nothing."""
+    """Return the same field, marked as a setting that is stored but has no effect."""
     field.has_effect = False
     return field
 
 
 def boolean() -> Field[bool]:
-    """A field that is True or False, False by default."""
+    """Return a field that is True or False, False by default."""
     return Field(bool, to_bool, is_plain=True)
 
 
 def integer() -> Field[int]:
-    """A field that is an int, 0 by default."""
+    """Return a field that is an int, 0 by default."""
     return Field(int, to_int, is_plain=True)
 
 
 def number() -> Field[float]:
-    """A field that is a float, 0.0 by default."""
+    """Return a field that is a float, 0.0 by default."""
     return Field(float, to_float, is_plain=True)
 
 
 def text() -> Field[str]:
-    """A field that is a string, empty by default."""
+    """Return a field that is a string, empty by default."""
     return Field(str, to_str, is_plain=True)
 
 
 class DeferredField(Field[Any]):
-    """A field that is protobuf's, or a function without arguments that gives it when it is read."""
+    """A field with a protobuf message, or with a function that returns it on first access."""
 
     has_presence = True
 
@@ -103,7 +104,7 @@ class DeferredField(Field[Any]):
         return value
 
     def is_set(self, instance: object) -> bool:
-        """Whether it differs from its default, once it is read."""
+        """Return whether the value differs from its default; this evaluates a deferred one."""
         if vars(instance).get(self.name) is None:
             return False
         value = self.__get__(instance, type(instance))
@@ -111,44 +112,44 @@ class DeferredField(Field[Any]):
 
 
 def deferred(default: Callable[[], Any]) -> DeferredField:
-    """A field of any value, or of a function that gives it when it is first read."""
+    """Return a field of any value, or of a function that returns it on first access."""
     return DeferredField(default, lambda where, value: value)
 
 
 def empty_message(name: str) -> Any:
-    """Return an empty message of protobuf's."""
+    """Return an empty protobuf message."""
     return message_class(name)()
 
 
 class EnumType:
-    """An enumeration of a message, as protobuf's wrappers: `RunOptions.TraceLevel`."""
+    """An enumeration of a message, like protobuf's wrappers: `RunOptions.TraceLevel`."""
 
     def __init__(self, name: str, **numbers: int) -> None:
         self._name, self._numbers = name, numbers
         self._names = {number: key for key, number in numbers.items()}
 
     def Name(self, number: int) -> str:
-        """The name of a number; ValueError for one that has none."""
+        """Return the name of a number; ValueError if it has none."""
         if number not in self._names:
             raise ValueError(f"Enum {self._name} has no name defined for value {number!r}")
         return self._names[number]
 
     def Value(self, name: str) -> int:
-        """The number of a name; ValueError for an unknown one."""
+        """Return the number of a name; ValueError for an unknown one."""
         if name not in self._numbers:
             raise ValueError(f"Enum {self._name} has no value defined for name {name!r}")
         return self._numbers[name]
 
     def keys(self) -> list[str]:
-        """The names, in their order."""
+        """Return the names, in their order."""
         return list(self._numbers)
 
     def values(self) -> list[int]:
-        """The numbers, in the order of the names."""
+        """Return the numbers, in the order of the names."""
         return list(self._numbers.values())
 
     def items(self) -> list[tuple[str, int]]:
-        """The names with their numbers."""
+        """Return the names with their numbers."""
         return list(self._numbers.items())
 
     def __getattr__(self, name: str) -> int:
@@ -159,7 +160,7 @@ class EnumType:
 
 
 def choice(enum: EnumType) -> Field[int]:
-    """A field of an enumeration, assigned by number or name; the first is the default."""
+    """Return a field of an enumeration, assigned by number or name; the first is the default."""
     numbers_by_name = dict(enum.items())
 
     def convert(where: str, value: Any) -> int:
@@ -176,7 +177,7 @@ def choice(enum: EnumType) -> Field[int]:
 
 
 def list_of(convert: Convert[T]) -> Field[list[T]]:
-    """A repeated field whose items `convert` checks, empty by default."""
+    """Return a repeated field whose items `convert` checks, empty by default."""
 
     def convert_all(where: str, value: Any) -> list[T]:
         if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
@@ -187,7 +188,7 @@ def list_of(convert: Convert[T]) -> Field[list[T]]:
 
 
 class MapField(Field[dict[Any, T]]):
-    """A map whose values and keys conversions check, empty by default."""
+    """A map whose keys and values are checked by conversions, empty by default."""
 
     def __init__(self, convert: Convert[T], convert_key: Convert[Any]) -> None:
         def convert_all(where: str, value: Any) -> dict[Any, T]:
@@ -202,7 +203,7 @@ class MapField(Field[dict[Any, T]]):
         self._convert_value, self._convert_key = convert, convert_key
 
     def entry_fields(self) -> dict[str, Field[Any]]:
-        """The fields of one entry, as the message that protobuf makes for it."""
+        """Return the fields of one entry, like the message that protobuf generates for it."""
         kinds: dict[Any, Any] = {to_int: int, to_str: str}
         default = kinds.get(self._convert_value, lambda: None)
         key = integer() if self._convert_key is to_int else text()
@@ -210,6 +211,7 @@ class MapField(Field[dict[Any, T]]):
 
 
 def map_of(convert: Convert[T], convert_key: Convert[Any] = to_str) -> MapField[T]:
-    """A map field whose values `convert` checks, empty by default; its keys are strings, else
-    integers as `to_int` takes them."""
+    """Return a map field whose values `convert` checks, empty by default.
+
+    convert_key: checks the keys: strings, or integers with `to_int`."""
     return MapField(convert, convert_key)

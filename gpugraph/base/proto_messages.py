@@ -1,8 +1,8 @@
 """Messages: records of declared fields that behave like TensorFlow's protocol messages.
 
-Every field has a type and a default; a nested message exists as soon as it is looked at; what is
-assigned is checked at once and copied. A name or a type that does not fit is an error that says
-what would. The settings in `config` are made of these.
+Every field has a type and a default. A nested message exists as soon as it is accessed. Assigned
+values are checked at once and copied. For an unknown name or a wrong type, the error lists the
+accepted ones. The settings in `config` are such messages.
 """
 
 from __future__ import annotations
@@ -41,32 +41,32 @@ M = TypeVar("M", bound="Message")
 
 
 class _Descriptor:
-    """`DESCRIPTOR` of a class of messages."""
+    """The `DESCRIPTOR` of a class of messages."""
 
     def __get__(self, instance: object, owner: type[Message]) -> Any:
         return owner._protobuf_class().DESCRIPTOR
 
 
 class Message:
-    """Base of the settings: declared fields, given by keyword or assigned.
+    """Base of the settings: declared fields, passed by keyword or assigned.
 
     Two messages are equal if they are of one class, have the same nested messages, and all fields
     are equal. None as a keyword's value means the default; a dict can stand for a nested message.
-    A nested message is there once it, or a field of it, was assigned or changed. `str` is
+    A nested message is present once it, or a field of it, was assigned or changed. `str` returns
     protobuf's text format.
 
     Raises:
       AttributeError: an assigned field that does not exist.
-      ValueError: a keyword that is no field, or a value out of its range.
+      ValueError: a keyword that is not a field, or a value out of its range.
       TypeError: a value of the wrong type.
     """
 
     _fields: ClassVar[dict[str, Field[Any]]] = {}
     _protobuf_name: ClassVar[str] = ""
-    _is_present = False  # an instance has its own, once it was changed
+    _is_present = False  # set in an instance once it was changed
 
     DESCRIPTOR: ClassVar[Any] = _Descriptor()
-    """protobuf's description of TensorFlow's message of this name."""
+    """protobuf's descriptor of TensorFlow's message of this name."""
 
     def __init_subclass__(cls) -> None:
         declared = {name: value for name, value in vars(cls).items() if isinstance(value, Field)}
@@ -109,17 +109,17 @@ class Message:
         self.SetInParent()
 
     def SetInParent(self) -> None:
-        """Has the message be there in the one that holds it, though no field of it is set."""
+        """Make the message present in its parent, even if no field of it is set."""
         self.__dict__["_is_present"] = True
 
     def is_there(self) -> bool:
-        """Whether it, or a field of it, was assigned or changed."""
+        """Return whether it, or a field of it, was assigned or changed."""
         return self._is_present or bool(self._set_fields())
 
     def CopyFrom(self, other: Message) -> None:
-        """Take over all fields of `other`; TypeError unless it is of the same class.
+        """Replace all fields by those of `other`; TypeError unless it is of the same class.
 
-        One of protobuf's classes that is TensorFlow's message of this name does as well.
+        An instance of protobuf's class for TensorFlow's message of this name is also accepted.
         """
         values = copy.deepcopy(self._as_own(other, "CopyFrom").__dict__)
         self.__dict__.clear()
@@ -137,7 +137,7 @@ class Message:
         )
 
     def MergeFrom(self, other: Message) -> None:
-        """Take over what is set in `other`: repeated fields grow, nested messages are merged.
+        """Merge the set fields of `other`: repeated fields are extended, messages are merged.
 
         TypeError unless it is of the same class, or of protobuf's as for `CopyFrom`.
         """
@@ -157,54 +157,54 @@ class Message:
                 object.__setattr__(self, name, copy.deepcopy(value))
 
     def MergeFromString(self, serialized: bytes) -> int:
-        """`MergeFrom` a message of these bytes, see ParseFromString; returns their number."""
+        """Call `MergeFrom` with the message of these bytes; return the number of bytes."""
         self.MergeFrom(type(self).FromString(serialized))
         return len(serialized)
 
     def ListFields(self) -> list[tuple[Any, Any]]:
-        """Return each set field's description by protobuf, and its value, ordered by number."""
+        """Return the protobuf descriptor and the value of each set field, ordered by number."""
         known = self.DESCRIPTOR.fields_by_name
         pairs = [(known[name], value) for name, value in self._set_fields() if name in known]
         return sorted(pairs, key=lambda pair: int(pair[0].number))
 
     def WhichOneof(self, name: str) -> str | None:
-        """ValueError: no message of settings has fields of which only one can be set."""
+        """Raise ValueError: no message of settings has a oneof."""
         raise ValueError(f'Protocol message {type(self).__name__} has no "{name}" field.')
 
     def IsInitialized(self) -> bool:
-        """True: there are no required fields."""
+        """Return True: there are no required fields."""
         return True
 
     def ByteSize(self) -> int:
-        """How many bytes `SerializeToString` gives."""
+        """Return the number of bytes in the result of `SerializeToString`."""
         return len(self.SerializeToString())
 
     def FindInitializationErrors(self) -> list[str]:
-        """None: there are no required fields."""
+        """Return an empty list: there are no required fields."""
         return []
 
     def DiscardUnknownFields(self) -> None:
-        """Nothing to do: fields that are not known are not kept."""
+        """Do nothing: unknown fields are not kept."""
 
     def _set_fields(self) -> list[tuple[str, Any]]:
-        """Names and values of the fields that differ from their defaults, or are there."""
+        """Return names and values of the fields that differ from their defaults, or are present."""
         return [(name, getattr(self, name)) for name, f in self._fields.items() if f.is_set(self)]
 
     def Clear(self) -> None:
-        """Give every field its default."""
+        """Reset every field to its default."""
         self.__dict__.clear()
         self.SetInParent()
 
     def ClearField(self, name: str) -> None:
-        """Give one field its default; ValueError for a name that is no field."""
+        """Reset one field to its default; ValueError for a name that is not a field."""
         self._check(name, ValueError)
         self.__dict__.pop(name, None)
         self.SetInParent()
 
     def HasField(self, name: str) -> bool:
-        """Whether a nested message is there: whether it, or a field of it, was assigned or changed.
+        """Return whether a nested message is present: it or a field of it was assigned or changed.
 
-        ValueError for a name that is no nested message: other fields always have a value.
+        ValueError for a name that is not a nested message: other fields always have a value.
         """
         self._check(name, ValueError)
         if not self._fields[name].has_presence:
@@ -219,7 +219,7 @@ class Message:
         return target.SerializeToString(deterministic=True)
 
     def ParseFromString(self, serialized: bytes) -> int:
-        """Takes over all fields from the bytes of TensorFlow's message; returns their number.
+        """Replace all fields by those in the bytes of TensorFlow's message; return their number.
 
         protobuf's DecodeError for malformed bytes.
         """
@@ -230,7 +230,7 @@ class Message:
 
     @classmethod
     def FromString(cls: type[M], serialized: bytes) -> M:
-        """A new message of these bytes, see ParseFromString."""
+        """Return a new message of these bytes, see ParseFromString."""
         message = cls()
         message.ParseFromString(serialized)
         return message
@@ -245,7 +245,7 @@ class Message:
         return f"{type(self).__name__}({fields})"
 
     def __str__(self) -> str:
-        """protobuf's text format, a field a line."""
+        """Return protobuf's text format, a field per line."""
         return "".join(f"{line}\n" for line in text_lines(self, self._numbers()))
 
     @classmethod
@@ -255,7 +255,7 @@ class Message:
 
 
 def unused(settings: Message) -> list[str]:
-    """The fields that are set, in nested messages too, and have no effect."""
+    """Return the fields that are set, including those of nested messages, and have no effect."""
     names: list[str] = []
     for name, value in settings._set_fields():
         if not settings._fields[name].has_effect:
@@ -266,20 +266,20 @@ def unused(settings: Message) -> list[str]:
 
 
 class Messages(list[M]):
-    """A repeated field of messages: a list whose `add` begins a new one at its end."""
+    """A repeated field of messages: a list whose `add` appends a new one."""
 
     def __init__(self, kind: type[M], items: Iterable[M] = ()) -> None:
         super().__init__(items)
         self._kind = kind
 
     def add(self, **values: Any) -> M:
-        """A new message of these fields, which is now the last of the list."""
+        """Append a new message of these fields, and return it."""
         self.append(self._kind(**values))
         return self[-1]
 
 
 def messages_of(kind: type[M]) -> Field[Messages[M]]:
-    """A repeated field of messages of one class, empty by default."""
+    """Return a repeated field of messages of one class, empty by default."""
     convert = to_message(kind)
 
     def convert_all(where: str, value: Any) -> Messages[M]:
@@ -290,7 +290,7 @@ def messages_of(kind: type[M]) -> Field[Messages[M]]:
 
 
 def is_protobuf_of(cls: type[Message], value: object) -> bool:
-    """Whether the value is of a class of protobuf's that stands for TensorFlow's message `cls`."""
+    """Return whether the value is an instance of protobuf's class for the message `cls`."""
     if isinstance(value, Message):
         return False
     descriptor = getattr(type(value), "DESCRIPTOR", None)
@@ -298,9 +298,9 @@ def is_protobuf_of(cls: type[Message], value: object) -> bool:
 
 
 def to_message(cls: type[M]) -> Convert[M]:
-    """A conversion to messages of a class: a message is copied, a mapping is its fields.
+    """Return a conversion to messages of a class: messages are copied, mappings are the fields.
 
-    One of protobuf's classes that is TensorFlow's message of this name is read.
+    An instance of protobuf's class for TensorFlow's message of this name is converted.
     """
 
     def convert(where: str, value: Any) -> M:
@@ -316,16 +316,16 @@ def to_message(cls: type[M]) -> Convert[M]:
 
 
 class MessageField(Field[M]):
-    """A field that is a message of its own, created when it is first read."""
+    """A field that is a nested message, created on first access."""
 
     has_presence = True
 
     def is_set(self, instance: object) -> bool:
-        """Whether the message is there."""
+        """Return whether the message is present."""
         value = vars(instance).get(self.name)
         return value is not None and value.is_there()
 
 
 def message(cls: type[M]) -> Field[M]:
-    """A field that is a message of its own, created when it is first read."""
+    """Return a field that is a nested message, created on first access."""
     return MessageField(cls, to_message(cls))

@@ -1,4 +1,4 @@
-"""Messages as protobuf's text format: a field a line, nested messages in braces."""
+"""Messages in protobuf's text format: a field per line, nested messages in braces."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 _ESCAPES = str.maketrans(
     {"\\": r"\\", '"': r"\"", "'": r"\'", "\n": r"\n", "\r": r"\r", "\t": r"\t"}
 )
-_DIGITS = 15, 17  # of a double, as many as it takes to read it again
+_DIGITS = 15, 17  # of a double, as many as are needed to read it back
 
 
 def text_lines(message: Any, numbers: Mapping[str, int]) -> Iterator[str]:
-    """The lines of a message's fields that are set.
+    """Yield the lines of a message's fields that are set.
 
-    numbers: by which the fields are sorted; those without one, and all if there are none, stay in
-    the order of their declaration, at the end.
+    numbers: the sort keys of the fields; fields without one stay in the order of their declaration,
+    at the end.
     """
     fields = sorted(message._set_fields(), key=lambda pair: numbers.get(pair[0], len(numbers) + 99))
     for name, value in fields:
@@ -38,7 +38,7 @@ def _braces(name: str, lines: Any) -> Iterator[str]:
 def _field(name: str, value: Any, enum: Any) -> Iterator[str]:
     if hasattr(value, "_set_fields"):
         yield from _braces(name, text_lines(value, value._numbers()))
-    elif hasattr(value, "SerializeToString"):  # a message of protobuf's
+    elif hasattr(value, "SerializeToString"):  # a protobuf message
         yield from _braces(name, str(value).splitlines())
     else:
         yield f"{name}: {enum.Name(value) if enum else _scalar(value)}"

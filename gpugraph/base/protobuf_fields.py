@@ -1,6 +1,6 @@
-"""Fields of our messages (`base/proto_messages.py`) to and from those of protobuf's.
+"""Conversion between our messages (`base/proto_messages.py`) and protobuf's.
 
-`formats`, which has protobuf's classes, registers them here for what is below it.
+`formats`, which has protobuf's classes, registers them here for the layers below it.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ _finders: list[Callable[[str], Any]] = []
 
 
 def register_messages(find: Callable[[str], Any]) -> None:
-    """Register the function that returns the class of the message of a name."""
+    """Register the function that returns the message class of a name."""
     _finders[:] = [find]
 
 
 def message_class(name: str) -> Any:
-    """Return the class of the message of this name."""
+    """Return the message class of this name."""
     return _finders[0](name)
 
 
@@ -39,7 +39,7 @@ def _is_list_of_messages(value: Any) -> bool:
 
 
 def set_protobuf(message: Any, target: Any) -> None:
-    """Sets the fields of protobuf's message that are set here."""
+    """Copy the set fields of a message to protobuf's message `target`."""
     known = target.DESCRIPTOR.fields_by_name
     for name, value in message._set_fields():
         if name not in known:
@@ -54,7 +54,7 @@ def set_protobuf(message: Any, target: Any) -> None:
             _fill_map(getattr(target, name), value)
         elif isinstance(value, list):
             getattr(target, name).extend(value)
-        elif known[name].message_type:  # a message of protobuf's, as step_stats
+        elif known[name].message_type:  # a protobuf message, such as step_stats
             getattr(target, name).CopyFrom(value)
         else:
             setattr(target, name, value)
@@ -69,7 +69,7 @@ def _fill_map(target: Any, values: dict[Any, Any]) -> None:
 
 
 def take_protobuf(message: Any, source: Any) -> None:
-    """Sets the fields that protobuf's message has; unknown ones are left out."""
+    """Copy the set fields of protobuf's message `source`; unknown ones are left out."""
     for field, value in source.ListFields():
         name = field.name
         if name not in message._fields:

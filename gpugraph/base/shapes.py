@@ -1,12 +1,12 @@
-"""Static shapes: what is known, while a graph is built, about the sizes of a tensor.
+"""Static shapes: the part of a tensor's shape that is known at graph construction.
 
-Policy: a size is an int of at least 0, or None where it is unknown; a shape is a tuple of sizes,
-or None where even the rank is unknown. `TensorShape` holds exactly that in `sizes`, and the rest
-of gpugraph reads `sizes`. A `Dimension`, which programs get from `shape[i]`, is made when asked
-for and never stored.
+Policy: a size is an int of at least 0, or None if it is unknown; a shape is a tuple of sizes,
+or None if even the rank is unknown. `TensorShape` holds exactly that in `sizes`, and the rest
+of gpugraph reads `sizes`. A `Dimension`, the result of `shape[i]` in programs, is created on
+access and never stored.
 
-Shapes are values: made once, compared and hashed by `sizes`, and never changed. Two shapes are
-equal if they know the same, so `TensorShape([None]) == TensorShape([None])`, although two unknown
+Shapes are immutable values, compared and hashed by `sizes`. Two shapes with the same known sizes
+are equal, so `TensorShape([None]) == TensorShape([None])`, although two unknown
 Dimensions compare as None, that is, unknown.
 """
 
@@ -52,8 +52,8 @@ class TensorShape:
         elif isinstance(dims, TensorShape):
             self.sizes = dims.sizes
         elif isinstance(dims, (str, bytes)):
-            raise TypeError(f"A string is no shape, give sizes as integers: {dims!r}")
-        elif type(dims).__name__ == "TensorShapeProto":  # ours, or a TensorFlow's
+            raise TypeError(f"A string is not a shape; give sizes as integers: {dims!r}")
+        elif type(dims).__name__ == "TensorShapeProto":  # ours, or TensorFlow's
             self.sizes = _sizes_of_message(dims)
         else:
             try:
@@ -64,7 +64,7 @@ class TensorShape:
 
     @classmethod
     def of(cls, sizes: tuple[int | None, ...] | None) -> TensorShape:
-        """The shape of these sizes, unchecked: a tuple of ints >= 0 and None, or None."""
+        """Return the shape of these sizes, unchecked: a tuple of ints >= 0 and None, or None."""
         shape = _new(cls)
         shape.sizes = sizes
         return shape
@@ -82,26 +82,26 @@ class TensorShape:
         return None if self.sizes is None else [Dimension(size) for size in self.sizes]
 
     def as_proto(self) -> Any:
-        """The shape as a TensorShapeProto."""
+        """Return the shape as a TensorShapeProto."""
         if self.sizes is None:
             return message_class("TensorShapeProto")(unknown_rank=True)
         sizes = ({"size": -1 if size is None else size} for size in self.sizes)
         return message_class("TensorShapeProto")(dim=sizes)
 
     def as_list(self) -> list[int | None]:
-        """The sizes; ValueError if the rank is unknown."""
+        """Return the sizes; ValueError if the rank is unknown."""
         if self.sizes is None:
             raise ValueError("as_list() is not defined on an unknown TensorShape.")
         return list(self.sizes)
 
     def num_elements(self) -> int | None:
-        """The product of all sizes, or None unless all are known."""
+        """Return the product of all sizes, or None unless all are known."""
         if self.sizes is None or None in self.sizes:
             return None
         return math.prod(self.sizes)  # type: ignore[arg-type]
 
     def is_fully_defined(self) -> bool:
-        """Whether all sizes are known."""
+        """Return whether all sizes are known."""
         return self.sizes is not None and None not in self.sizes
 
     def assert_is_fully_defined(self) -> None:
@@ -110,9 +110,9 @@ class TensorShape:
             raise ValueError(f"Shape {self} is not fully defined")
 
     def is_compatible_with(self, other: object) -> bool:
-        """Whether a tensor can have both shapes: wherever both are known, they are equal."""
+        """Return whether a tensor can have both shapes: sizes that are known in both are equal."""
         a = self.sizes
-        if type(other) is tuple and other == a:  # mostly the shape of an array
+        if type(other) is tuple and other == a:  # usually the shape of an array
             return True
         b = as_shape(other).sizes
         if a is None or b is None or a == b:
@@ -128,7 +128,7 @@ class TensorShape:
             raise ValueError(f"Shapes {self} and {shape} are incompatible")
 
     def merge_with(self, other: object) -> TensorShape:
-        """What is known from both shapes; ValueError if they are incompatible."""
+        """Return the shape with the known sizes of both; ValueError if they are incompatible."""
         shape = as_shape(other)
         a, b = self.sizes, shape.sizes
         if b is None or a == b:
@@ -140,14 +140,14 @@ class TensorShape:
         return TensorShape.of(tuple([y if x is None else x for x, y in zip(a, b, strict=True)]))
 
     def most_specific_compatible_shape(self, other: object) -> TensorShape:
-        """The sizes in which both agree, the others unknown; unknown rank if ranks differ."""
+        """Return the sizes that are the same in both, others unknown; unknown if ranks differ."""
         a, b = self.sizes, as_shape(other).sizes
         if a is None or b is None or len(a) != len(b):
             return TensorShape.of(None)
         return TensorShape.of(tuple([x if x == y else None for x, y in zip(a, b, strict=True)]))
 
     def concatenate(self, other: object) -> TensorShape:
-        """The sizes of `self` followed by those of `other`; unknown if a rank is unknown."""
+        """Return the sizes of `self` followed by those of `other`; unknown if a rank is unknown."""
         a, b = self.sizes, as_shape(other).sizes
         return TensorShape.of(None if a is None or b is None else a + b)
 
@@ -169,19 +169,19 @@ class TensorShape:
             raise _rank_error(self, f"Shape {self} must have rank {rank}", f"{rank}")
 
     def with_rank(self, rank: int | None) -> TensorShape:
-        """This shape, its rank now known to be `rank`; ValueError if it is another."""
+        """Return this shape with the rank `rank`; ValueError if it is another."""
         self.assert_has_rank(rank)
         return self if self.sizes is not None else unknown_shape(rank)
 
     def with_rank_at_least(self, rank: int) -> TensorShape:
-        """This shape; ValueError if its rank is known and less than `rank`."""
+        """Return this shape; ValueError if its rank is known and less than `rank`."""
         if self.sizes is not None and len(self.sizes) < rank:
             message = f"Shape {self} must have rank at least {rank}"
             raise _rank_error(self, message, f"{rank}", "at least ")
         return self
 
     def with_rank_at_most(self, rank: int) -> TensorShape:
-        """This shape; ValueError if its rank is known and greater than `rank`."""
+        """Return this shape; ValueError if its rank is known and greater than `rank`."""
         if self.sizes is not None and len(self.sizes) > rank:
             message = f"Shape {self} must have rank at most {rank}"
             raise _rank_error(self, message, f"{rank}", "at most ")
@@ -246,7 +246,7 @@ _new: Callable[[type[TensorShape]], TensorShape] = object.__new__
 
 
 def shape_text(shape: TensorShape | Sequence[int | None] | None) -> str:
-    """A shape as TensorFlow's runtime writes it: `[2,3]`, `?` for what is unknown."""
+    """Return a shape in the notation of TensorFlow's runtime: `[2,3]`, `?` for unknown sizes."""
     sizes = shape.sizes if isinstance(shape, TensorShape) else shape
     if sizes is None:
         return "<unknown>"
@@ -254,7 +254,7 @@ def shape_text(shape: TensorShape | Sequence[int | None] | None) -> str:
 
 
 def _difference(a: tuple[int | None, ...], b: tuple[int | None, ...]) -> str:
-    """How two incompatible shapes of known rank differ, as shape inference says it."""
+    """Describe how two incompatible shapes of known rank differ, in shape inference's wording."""
     if len(a) != len(b):
         return f"Shapes must be equal rank, but are {len(a)} and {len(b)}"
     unequal = (
@@ -274,7 +274,7 @@ def _rank_error(shape: TensorShape, message: str, rank: str, bound: str = "") ->
 
 
 def _unknown_slice(key: slice) -> tuple[None, ...] | None:
-    """The sizes of a slice of a shape of unknown rank; ValueError if it has a step."""
+    """Return the sizes of a slice of a shape of unknown rank; ValueError if it has a step."""
     if key.step is not None:
         raise ValueError("A shape of unknown rank cannot be sliced with a step")
     start = 0 if key.start is None else operator.index(key.start)
@@ -285,41 +285,41 @@ def _unknown_slice(key: slice) -> tuple[None, ...] | None:
 
 
 def as_shape(shape: object) -> TensorShape:
-    """`shape` if it is a TensorShape, else `TensorShape(shape)`."""
+    """Return `shape` if it is a TensorShape, else `TensorShape(shape)`."""
     return shape if isinstance(shape, TensorShape) else TensorShape(shape)
 
 
 def unknown_shape(rank: int | None = None, *, ndims: int | None = None) -> TensorShape:
-    """A shape without any size known; of `rank` dimensions if given (`ndims`: an older name)."""
+    """Return a shape of `rank` dimensions, unknown if None (`ndims`: its older name)."""
     rank = ndims if rank is None else rank
     return TensorShape.of(None if rank is None else (None,) * rank)
 
 
 def scalar() -> TensorShape:
-    """The shape of a scalar, ()."""
+    """Return the shape of a scalar, ()."""
     return TensorShape.of(())
 
 
 def vector(length: object) -> TensorShape:
-    """The shape (length,)."""
+    """Return the shape (length,)."""
     return TensorShape([length])
 
 
 def matrix(rows: object, cols: object) -> TensorShape:
-    """The shape (rows, cols)."""
+    """Return the shape (rows, cols)."""
     return TensorShape([rows, cols])
 
 
 def dimension_at_index(shape: TensorShape, index: int) -> Dimension:
-    """`shape[index]`; unknown if the rank is. IndexError where there is no such dimension."""
+    """Return `shape[index]`; unknown if the rank is. IndexError if there is no such dimension."""
     return shape[index]
 
 
 def broadcast_shapes(a: TensorShape, b: TensorShape) -> TensorShape:
-    """The shape of an elementwise result of operands of shapes `a` and `b`.
+    """Return the shape of an elementwise result of operands of shapes `a` and `b`.
 
-    Sizes are aligned at the right; a missing size counts as 1, and 1 gives way to the other
-    size. Of an unknown size and one above 1, the latter is the result; otherwise unknown stays
+    Sizes are aligned at the right; a missing size counts as 1, and 1 broadcasts to the other
+    size. An unknown size and one above 1 result in the latter; otherwise unknown stays
     unknown, as does the rank if one is unknown.
 
     Raises:
@@ -337,7 +337,7 @@ def broadcast_shapes(a: TensorShape, b: TensorShape) -> TensorShape:
 
 
 def _broadcast_size(m: int | None, n: int | None, a: TensorShape, b: TensorShape) -> int | None:
-    """The size of a dimension whose sizes differ, and the second of which is not 1."""
+    """Return the size of a dimension whose sizes differ, and the second of which is not 1."""
     if m == 1:
         return n
     if m is None or n is None:

@@ -1,8 +1,8 @@
-"""Large files: the disk gets one while it is written, and frees one when it has time.
+"""Large files, synced to disk while they are written, and removed in the background.
 
-To sync a file at its end would wait for the disk alone: half of the time. Here one thread writes
-and one has the disk take what is there, while the next bytes are computed. To remove a file takes
-as long as to free its blocks; a thread does that too, when the name is gone.
+Syncing a file only at its end would leave the program idle for half of the time. Here one thread
+writes and one syncs the written part, while the next bytes are computed. Removing a file takes
+as long as freeing its blocks; a thread does that too, after the name is removed.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from typing import Any, BinaryIO
 from gpugraph.base.interruptions.signal_handlers import uninterrupted
 
 _GATHERED = 1 << 20
-_MOST_BUFFERS = 512
-"""So many bytes, or buffers, are written by one call of the system."""
+_MAX_BUFFERS = 512
+"""The number of bytes, or of buffers, that one system call writes."""
 
-_MOST_BATCHES = 8
+_MAX_BATCHES = 8
 _EARLY = 8 << 20
 """Files of fewer bytes need no threads."""
 
@@ -29,7 +29,7 @@ _sync_data = getattr(os, "fdatasync", os.fsync)
 
 
 class StreamedFile:
-    """A new file, open for writing without a buffer, which this closes.
+    """A new file, open for unbuffered writing; this object closes it.
 
     Buffers are read when they are written: soon, or by `close`.
     """
@@ -45,14 +45,14 @@ class StreamedFile:
         self._writing: _Writing | None = None
 
     def write(self, content: Any) -> None:
-        """Appends the bytes of a contiguous buffer. OSError."""
+        """Append the bytes of a contiguous buffer. Raises OSError."""
         view = memoryview(content)
         size = view.nbytes
         if not size:
             return
         self._buffers.append(view if view.format == "B" and view.ndim == 1 else view.cast("B"))
         self._gathered += size
-        if self._gathered >= _GATHERED or len(self._buffers) >= _MOST_BUFFERS:
+        if self._gathered >= _GATHERED or len(self._buffers) >= _MAX_BUFFERS:
             self._flush()
 
     def _flush(self) -> None:
@@ -68,12 +68,12 @@ class StreamedFile:
 
     def _start_threads(self) -> None:
         self._threads_from = math.inf
-        with contextlib.suppress(RuntimeError):  # too many threads, or the program is about to end
+        with contextlib.suppress(RuntimeError):  # too many threads, or the program is about to exit
             self._syncing = _Syncing(self._handle)
             self._writing = _Writing(self._handle, self._syncing)
 
     def close(self) -> None:
-        """Closes the file once the disk has all of it. OSError, also of a thread's."""
+        """Close the file once the disk has all of it. Raises OSError, also that of a thread."""
         try:
             self._flush()
             self._end_threads()
@@ -82,7 +82,7 @@ class StreamedFile:
             self.abandon()
 
     def _end_threads(self) -> None:
-        """Lets both threads end. OSError of theirs."""
+        """End both threads. Raises their OSError."""
         writing, self._writing = self._writing, None
         syncing, self._syncing = self._syncing, None
         try:
@@ -94,7 +94,7 @@ class StreamedFile:
 
     @uninterrupted
     def abandon(self) -> None:
-        """Closes the file as it is; nothing where it is closed already."""
+        """Close the file as it is; do nothing if it is closed already."""
         self._buffers.clear()
         with contextlib.suppress(OSError):
             self._end_threads()
@@ -119,7 +119,7 @@ def _write(handle: int, buffers: list[memoryview]) -> int:
 
 
 class _Helper(ABC):
-    """A thread of a file's own, which ends with an error of the system or when it is asked to."""
+    """A thread of one file, which ends with a system error or on request."""
 
     def __init__(self, name: str) -> None:
         self._error: OSError | None = None
@@ -134,10 +134,10 @@ class _Helper(ABC):
 
     @abstractmethod
     def _work(self) -> None:
-        """Does the work of the thread, until it is asked to end."""
+        """Do the work of the thread, until it is requested to end."""
 
     def end(self) -> None:
-        """Waits for the thread. OSError where it had one."""
+        """Request the end and wait for the thread. Raises its OSError, if any."""
         self._ask_to_end()
         self._thread.join()
         if self._error is not None:
@@ -145,7 +145,7 @@ class _Helper(ABC):
 
     @abstractmethod
     def _ask_to_end(self) -> None:
-        """Has the work come to its end."""
+        """Request the end of the work."""
 
 
 class _Syncing(_Helper):
@@ -153,36 +153,36 @@ class _Syncing(_Helper):
 
     def __init__(self, handle: int) -> None:
         self._handle = handle
-        self._more = threading.Event()
+        self._has_written = threading.Event()
         self._is_over = False
         super().__init__("file sync")
 
     def again(self) -> None:
-        """More has been written."""
-        self._more.set()
+        """Notify the thread that more has been written."""
+        self._has_written.set()
 
     def _work(self) -> None:
         while not self._is_over:
             _sync_data(self._handle)
-            self._more.wait()
-            self._more.clear()
+            self._has_written.wait()
+            self._has_written.clear()
 
     def _ask_to_end(self) -> None:
         self._is_over = True
-        self._more.set()
+        self._has_written.set()
 
 
 class _Writing(_Helper):
-    """A thread that writes what it is given, in order; few batches wait for it."""
+    """A thread that writes batches of buffers in order, from a short queue."""
 
     def __init__(self, handle: int, syncing: _Syncing) -> None:
         self._handle = handle
         self._syncing = syncing
-        self._batches: queue.Queue[list[memoryview]] = queue.Queue(_MOST_BATCHES)
+        self._batches: queue.Queue[list[memoryview]] = queue.Queue(_MAX_BATCHES)
         super().__init__("file writer")
 
     def put(self, buffers: list[memoryview]) -> None:
-        """Has buffers written. OSError of those before."""
+        """Queue buffers for writing. Raises the OSError of earlier ones."""
         while True:
             if self._error is not None:
                 raise self._error
@@ -202,7 +202,7 @@ class _Writing(_Helper):
 
 @uninterrupted
 def remove_file(path: str) -> None:
-    """Removes a file; the blocks of a large one are free a moment later. OSError."""
+    """Remove a file; the blocks of a large one are freed shortly after. Raises OSError."""
     handle = -1
     if os.name == "posix":
         with contextlib.suppress(OSError):
@@ -211,7 +211,7 @@ def remove_file(path: str) -> None:
     try:
         os.remove(path)
     finally:
-        if handle >= 0:  # the blocks go with the last handle
+        if handle >= 0:  # the blocks are freed with the last handle
             try:
                 threading.Thread(target=os.close, args=(handle,), daemon=True).start()
             except RuntimeError:

@@ -1,4 +1,4 @@
-"""Values of programs in messages."""
+"""Values of programs as text in messages."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from typing import Any
 
 from gpugraph.base.interruptions.signal_handlers import uninterrupted
 
-_MOST_SHOWN = 200
-"""Letters of a value in a message."""
+_MAX_SHOWN = 200
+"""The maximum number of characters of a value in a message."""
 
 
 @uninterrupted
 def shown(value: Any) -> str:
-    """`value` in a message: not long, and of a value that has no text its type."""
+    """Return `value` as text for a message: shortened, or its type if it has no text."""
     try:
         text = repr(value)
-    except Exception:  # of a structure that is too deep, or of the program's own class
+    except Exception:  # a structure that is too deep, or a class of the program
         return f"a {type(value).__name__}"
-    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."
+    return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}..."

@@ -1,6 +1,6 @@
-"""Elements of tensors of dtype variant: objects of types that C++ code knows by name.
+"""Elements of tensors of dtype variant: objects of types that are registered in C++ by name.
 
-Graphs hold them as constants. Ops here move them, and know the zero of a few.
+Graphs hold them as constants. Ops here move them, and support the zero of a few types.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class Variant(NamedTuple):
     tensors: tuple[bytes, ...] = ()
 
     def zero(self) -> Variant:
-        """The zero of its type. ValueError for what is no number."""
+        """Return the zero of its type. ValueError for a type that is not numeric."""
         if self.type_name not in _NUMBERS:
             raise ValueError(
                 "No unary variant unary_op function found for unary variant op enum: 1 Variant "

@@ -1,7 +1,7 @@
-"""Files that are there as a whole or not at all; how files are opened, and what the system refuses.
+"""Atomic creation of files, opening of files for reading, and errors of the system as OpErrors.
 
-The classes of errors are those of TensorFlow's IOError (core/platform/error.cc); a number that is
-in no row is an UnknownError.
+The classes of errors are those of TensorFlow's IOError (core/platform/error.cc); an error number
+that is in no row is an UnknownError.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ _CLASSES = {
     getattr(errno, name): kind
     for kind, names in _NUMBERS.items()
     for name in names.split()
-    if hasattr(errno, name)  # a system has not all of them
+    if hasattr(errno, name)  # no system has all of them
 }
 
 
 def local_path(path: Any) -> str:
-    """Return a path as text for the operating system: of "file:///folder/name", its path."""
+    """Return a path as a string for the operating system: for "file:///folder/name", its path."""
     text = os.fsdecode(path)
     if not text.startswith(_SCHEME):
         return text
@@ -59,11 +59,11 @@ def local_path(path: Any) -> str:
 
 @contextlib.contextmanager
 def system_errors(path: Any) -> Iterator[None]:
-    """Makes of an OSError in it the error of its class, which names the path."""
+    """Convert an OSError in the block to the OpError of its class, which names the path."""
     try:
         yield
     except OSError as error:
-        if raised_by_handler(error):  # as a TimeoutError
+        if raised_by_handler(error):  # for example a TimeoutError
             raise
         kind = _CLASSES.get(error.errno or 0, errors.UnknownError)
         why = error.strerror or str(error)
@@ -73,14 +73,15 @@ def system_errors(path: Any) -> Iterator[None]:
 def open_to_read(path: Any, buffering: int = -1, devices: bool = False) -> BinaryIO:
     """Open a file to be read from its beginning to its end, as bytes.
 
-    OSError for what has no end or no bytes: folders (EISDIR), pipes, sockets and devices (ESPIPE),
-    without waiting for a writer of the pipe. `devices` permits devices; /dev/null always is.
+    OSError for objects without an end or without bytes: folders (EISDIR), pipes, sockets and
+    devices (ESPIPE), without waiting for a writer of the pipe. `devices` permits devices; /dev/null
+    always is.
     """
     return open(local_path(path), "rb", buffering, opener=partial(_open, devices))
 
 
 def check_end(file: BinaryIO) -> None:
-    """OSError (ESPIPE) for an open device, pipe or socket, of which no end is known."""
+    """Raise OSError (ESPIPE) for an open device, pipe or socket, which has no known end."""
     problem = _problem(os.fstat(file.fileno()), False)
     if problem:
         raise OSError(problem, os.strerror(problem))
@@ -101,7 +102,7 @@ def _open(devices: bool, path: Any, flags: int) -> int:
 
 
 def _problem(status: os.stat_result, devices: bool) -> int:
-    """The number of the error for what is no file to read; 0 for a file."""
+    """Return the error number for an object that is not a readable file; 0 for a file."""
     if stat.S_ISDIR(status.st_mode):
         return errno.EISDIR
     is_device = stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode)
@@ -113,12 +114,12 @@ _TEMPORARY = ".tempstate"
 
 
 def temporary_name(path: str) -> str:
-    """A new name beside `path`, which nobody else has or can guess."""
+    """Return a new name beside `path` that is unique and can't be guessed."""
     return f"{path}{_TEMPORARY}{secrets.token_hex(8)}"
 
 
 def create_beside(path: str, buffering: int = -1) -> tuple[BinaryIO, str]:
-    """A new empty file under a temporary name beside `path`, and that name.
+    """Create an empty file under a temporary name beside `path`; return it and the name.
 
     While the file is open, or held by `kept`, `remove_stale` of no process removes it.
     """
@@ -128,24 +129,24 @@ def create_beside(path: str, buffering: int = -1) -> tuple[BinaryIO, str]:
         name = temporary_name(path)
         handle = os.open(name, flags, 0o666)
         _lock(handle, fcntl.LOCK_SH)
-        if os.path.lexists(name):  # nobody has removed it before it was locked
+        if os.path.lexists(name):  # it was not removed before it was locked
             return open(handle, "wb", buffering), name
         os.close(handle)
 
 
 @contextlib.contextmanager
 def kept(paths: Sequence[str]) -> Iterator[None]:
-    """Keep temporary files, whatever their names become, from `remove_stale` of all processes."""
+    """Protect temporary files, also after a rename, from `remove_stale` of all processes."""
     with contextlib.ExitStack() as stack:
         for path in paths:
-            with contextlib.suppress(OSError):  # it will be missed by who needs it
+            with contextlib.suppress(OSError):  # the code that needs the file will report it
                 file = stack.enter_context(open(path, "rb"))
                 _lock(file.fileno(), fcntl.LOCK_SH)
         yield
 
 
 def _lock(handle: int, how: int) -> bool:
-    """Lock a file; False where another has it, or the file system has no locks."""
+    """Lock a file; return False if another has it, or the file system has no locks."""
     try:
         fcntl.flock(handle, how)
     except OSError:
@@ -154,14 +155,14 @@ def _lock(handle: int, how: int) -> bool:
 
 
 def sync_and_close(file: BinaryIO) -> None:
-    """Closes a file once the disk has all of it."""
+    """Close a file once the disk has all of it."""
     with file:
         file.flush()
         os.fsync(file.fileno())
 
 
 def sync_folder(path: str) -> None:
-    """Lets the disk have the names of files in a folder; where folders can't be synced, nothing."""
+    """Sync the names in a folder to disk; do nothing if folders can't be synced."""
     with contextlib.suppress(OSError):
         handle = os.open(path or ".", os.O_RDONLY)
         try:
@@ -174,7 +175,7 @@ def sync_folder(path: str) -> None:
 def remove_stale(*targets: str) -> None:
     """Remove the temporary files of `targets`, patterns of paths, that no writer holds any more.
 
-    They are of writers that were killed. Only the last parts of paths are patterns.
+    Their writers were killed. Only the last parts of paths are patterns.
     """
     paths = [local_path(target) for target in targets]
     folder = os.path.dirname(paths[0])
@@ -197,9 +198,9 @@ def _remove_unlocked(path: str) -> None:
 
 @uninterrupted
 def write_whole(path: str, content: bytes | memoryview) -> None:
-    """Writes a file under another name and renames it, so that it is never there in part.
+    """Write a file under another name and rename it, so that it never exists in part.
 
-    Its folder is made where it is missing. tf.errors.OpError of what the system refuses.
+    Its folder is created if missing. tf.errors.OpError for errors of the system.
     """
     path = local_path(path)
     folder = os.path.dirname(path) or "."

@@ -1,15 +1,15 @@
 """Clusters: servers that run parts of a graph for sessions of other processes, over gRPC.
 
     client     GrpcSession       sends a graph, then runs by the names of feeds, fetches, targets
-                  |
+                   |
     server     Master            places a run over the tasks of the cluster, cuts it into parts
-                  |   |
-    servers    Worker Worker     compile their parts into plans, run them, send tensors on
+                 |   |
+    servers    Worker Worker     compile their parts into plans, run them, pass tensors on
 
-A part is done in stages (`run_stages.py`): what needs no tensor of another task, what needs those
-of the stages before, and so on. A stage waits for its tensors before it begins, and only for those
-of lower stages, so that no run of a cluster can wait for itself. `docs/cluster.md` is the page for
-users.
+A part runs in stages (`run_stages.py`): first the operations that need no tensor of another task,
+then those that need tensors of earlier stages, and so on. A stage waits for its tensors before it
+starts, and only for tensors of lower stages, so a run of a cluster cannot deadlock with itself.
+`docs/cluster.md` is the page for users.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Who may call a server: the loopback interface, a shared key, TLS.
+"""Access control of servers: the loopback interface, a shared key, TLS.
 
-A server that others than this machine can reach needs GPUGRAPH_CLUSTER_KEY, a secret that all of
-a cluster have, or GPUGRAPH_CLUSTER_TLS, a folder of certificates. With a key both sides prove each
-message (`calls/proofs.py`). The key keeps strangers out, and messages as they were sent; it hides
-nothing. TLS does, and both sides show a certificate.
+A server that is reachable from other machines needs GPUGRAPH_CLUSTER_KEY, a secret shared by the
+cluster, or GPUGRAPH_CLUSTER_TLS, a folder of certificates. With a key both sides authenticate each
+message (`calls/proofs.py`). The key keeps out strangers and protects the integrity of messages; it
+does not encrypt. TLS does, and both sides present a certificate.
 """
 
 from __future__ import annotations
@@ -20,32 +20,33 @@ from gpugraph.cluster.grpc_package import grpc
 from gpugraph.config.environment import setting
 
 _OPEN = (
-    "A server at {address} can be called from other machines, and whoever calls it runs graphs in "
+    "A server at {address} can be called from other machines, and its callers run graphs in "
     "this process. Set GPUGRAPH_CLUSTER_KEY (a secret that all processes of the cluster have) or "
     "GPUGRAPH_CLUSTER_TLS (a folder with ca.pem, cert.pem, key.pem), or give the task an address "
     "on localhost"
 )
 _TLS_FILES = ("ca.pem", "cert.pem", "key.pem")
-_LEAST_KEY = 16
-_MOST_PORTS_TRIED = 100
+_MIN_KEY = 16
+_MAX_PORTS_TRIED = 100
 
 
 class Access(NamedTuple):
-    """What this process shows and asks for: a key, files of TLS, or nothing."""
+    """The credentials of this process and required of others: a key, TLS files, or none."""
 
     key: bytes = b""
     tls: tuple[bytes, bytes, bytes] | None = None
 
     @property
     def is_open(self) -> bool:
-        """Whether everybody may call."""
+        """Whether anyone may call."""
         return not self.key and self.tls is None
 
 
 def access_of_environment() -> Access:
-    """What the environment sets. InvalidArgumentError for a short key or files that can't be read.
+    """Return the access that the environment sets.
 
-    A key may be given as `@` and the path of a file that holds it.
+    A key may be `@` and the path of a file with the key. InvalidArgumentError for a short key or
+    unreadable files.
     """
     text, folder = setting("GPUGRAPH_CLUSTER_KEY"), setting("GPUGRAPH_CLUSTER_TLS")
     try:
@@ -56,16 +57,16 @@ def access_of_environment() -> Access:
             "GPUGRAPH_CLUSTER_KEY is a secret or @FILE, GPUGRAPH_CLUSTER_TLS a folder with "
             f"{', '.join(_TLS_FILES)}: {error}"
         ) from error
-    if key and len(key) < _LEAST_KEY:
+    if key and len(key) < _MIN_KEY:
         raise invalid_argument(
-            f"GPUGRAPH_CLUSTER_KEY has {len(key)} bytes; it needs {_LEAST_KEY} or more, as of "
+            f"GPUGRAPH_CLUSTER_KEY has {len(key)} bytes; it needs {_MIN_KEY} or more, as of "
             "`openssl rand -hex 32`"
         )
     return Access(key, None if files is None else (files[0], files[1], files[2]))
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches the host of that name."""
+    """Return whether only this machine can reach the host of that name."""
     try:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
@@ -73,14 +74,14 @@ def is_loopback(host: str) -> bool:
 
 
 def check_listening(address: str, access: Access) -> None:
-    """FailedPreconditionError where others reach the address and everybody might call."""
+    """Raise FailedPreconditionError for an address reachable by others without access control."""
     host = address.rpartition(":")[0]
     if access.is_open and not is_loopback(host):
         raise FailedPreconditionError.of_no_node(_OPEN.format(address=address))
 
 
 def open_channel(address: str, access: Access, options: Any) -> Any:
-    """A channel to a server."""
+    """Return a channel to a server."""
     if access.tls is None:
         return grpc().insecure_channel(address, options)
     ca, certificate, key = access.tls
@@ -89,10 +90,10 @@ def open_channel(address: str, access: Access, options: Any) -> Any:
 
 
 def _free_port(host: str, port: int) -> int:
-    """The port if no listener has it at any address of the host, else 0; 0 stands for a free one.
+    """Return the port if it is free at all addresses of the host, else 0; pass 0 for any free port.
 
-    gRPC is content with one address of a name, and takes both loopback addresses for localhost. So
-    of two servers one might have localhost's port of IPv4 and the other that of IPv6, and who calls
+    gRPC accepts a single address of a name, and uses both loopback addresses for localhost. So
+    one server could get localhost's IPv4 port and another its IPv6 port, and a caller of
     localhost would reach either.
     """
     number = port
@@ -103,24 +104,24 @@ def _free_port(host: str, port: int) -> int:
     for family, kind, protocol, _, place in places:
         try:
             with socket.socket(family, kind, protocol) as listener:
-                if sys.platform != "win32":  # elsewhere the option waits for no closed connection
+                if sys.platform != "win32":  # here it permits the ports of closed connections
                     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
                 listener.bind((place[0], number, *place[2:]))
                 number = number or int(listener.getsockname()[1])
-        except OSError as error:  # others: such as an address of IPv6 where there is no IPv6
+        except OSError as error:  # others: e.g. an IPv6 address without IPv6
             if error.errno == errno.EADDRINUSE:
                 return 0
     return number
 
 
 def add_port(server: Any, address: str, access: Access) -> int:
-    """Lets a server listen at all addresses of a host; the number of its port, or 0."""
+    """Make a server listen at all addresses of a host; return the number of its port, or 0."""
     host, _, port = address.rpartition(":")
     try:
-        tries = 1 if int(port) else _MOST_PORTS_TRIED
+        tries = 1 if int(port) else _MAX_PORTS_TRIED
         number = next(filter(None, (_free_port(host, int(port)) for _ in range(tries))), 0)
     except (ValueError, OverflowError, OSError) as error:
-        raise RuntimeError(f"{address} is no address to listen at: {error}") from error
+        raise RuntimeError(f"{address} is not an address to listen at: {error}") from error
     if not number:
         raise RuntimeError(f"another listener has the port of {address}")
     address = f"{host}:{number}"

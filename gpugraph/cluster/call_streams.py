@@ -1,15 +1,15 @@
-"""Streams of calls: what a step sends goes over streams that last, one frame for each message.
+"""Streams of calls: messages of steps go over long-lived streams, one frame for each message.
 
-A call of its own costs gRPC more than a frame of a stream that is there. A frame is the number of
-its method (one byte) and the message behind its checksum. A
-stream does one call after the other; who makes several at the same time takes several
-(`core_streams.StreamPool`). The server answers each frame with one frame, but for those of
+A separate call costs gRPC more than a frame of an open stream. A frame is the number of
+its method (one byte) and the message, preceded by its checksum. A
+stream does one call after the other; a caller with several concurrent calls uses several streams
+(`core_streams.StreamPool`). The server answers each frame with one frame, except for those of
 `ONE_WAY` methods.
 
-A client that is killed or interrupted, or a master whose process has ended, takes no answer any
-more: its step must not go on to wait, say for an element of a queue, which would be lost: `Caller`.
-As a client has a stream open as long as it lives, a server sees which sessions have lost theirs:
-`SessionClients`.
+A client that was killed or interrupted, or a master whose process has ended, no longer receives
+answers. Its step must not keep waiting, for example for an element of a queue, which would be lost:
+`Caller`. As a client has a stream open as long as it lives, a server can detect sessions that have
+lost theirs: `SessionClients`.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ from gpugraph.cluster.calls.proofs import MessageProofs
 from gpugraph.formats.messages.service_messages import METHODS
 
 NUMBERS = {name: number for number, name in enumerate(METHODS)}
-"""Of the methods, as frames have them."""
+"""The numbers of methods in frames."""
 
 _NAMES = tuple(METHODS)
 HEADS = {name: bytes((number,)) for name, number in NUMBERS.items()}
 """The first byte of each method's frames."""
 
 _MOMENT_S = 1.0
-"""How long a connection may be lost before others are told that a client has gone."""
+"""How long a connection may be lost before others are notified that a client has gone."""
 
 
 def sealed(method: str, message: bytes) -> bytes:
-    """A message behind its checksum, which is that of the method, too."""
+    """Return a message preceded by its checksum, which also covers the method."""
     return zlib.crc32(message, NUMBERS[method]).to_bytes(4, "little") + message
 
 
 def unsealed(method: str, content: bytes) -> bytes:
-    """The message of sealed bytes; InvalidArgumentError where these have been changed."""
+    """Return the message in sealed bytes; InvalidArgumentError if they were changed."""
     message = content[4:]
     total = zlib.crc32(message, NUMBERS[method])
     if len(content) < 4 or total != int.from_bytes(content[:4], "little"):
@@ -53,14 +53,14 @@ def unsealed(method: str, content: bytes) -> bytes:
 
 
 def read_frame(frame: memoryview | bytes) -> tuple[str, bytes]:
-    """Method and sealed message of a frame; InvalidArgumentError for no method."""
+    """Return method and sealed message of a frame; InvalidArgumentError for an unknown method."""
     if not len(frame) or frame[0] >= len(_NAMES):
         raise invalid_argument("A frame is of no method")
     return _NAMES[frame[0]], bytes(frame[1:])
 
 
 class CallStream:
-    """One stream to a server. on_end: called, in some thread, when it is over."""
+    """One stream to a server. on_end: called, in some thread, when it has ended."""
 
     def __init__(
         self,
@@ -83,34 +83,34 @@ class CallStream:
             self._on_end()
 
     def send(self, method: str, content: bytes) -> None:
-        """Sends a frame; what comes of it is told by `receive` and `is_over`."""
+        """Send a frame; `receive` and `is_over` report the outcome."""
         self._frames.put(self._proofs.attach(HEADS[method], content))
 
     def send_one_way(self, method: str, content: bytes) -> None:
-        """Sends a frame that has no answer."""
+        """Send a frame that has no answer."""
         self.send(method, content)
 
     def receive(self) -> memoryview | bytes:
-        """The answer to the first frame that has none yet. RpcError where the stream has ended."""
+        """Return the answer to the first unanswered frame. RpcError if the stream has ended."""
         return self._proofs.detach(next(self._answers))
 
     def failure(self) -> Any:
-        """The RpcError of a stream that is over; None if it has ended in order."""
+        """Return the RpcError of an ended stream; None if it ended in order."""
         return self._answers.exception()
 
     def cancel(self) -> None:
-        """Ends the stream at once."""
+        """End the stream at once."""
         self._answers.cancel()
 
     def close(self) -> None:
-        """Ends the stream when what was sent has gone."""
+        """End the stream once all frames have been sent."""
         self._frames.put(None)
 
 
 class Caller:
-    """Who waits for the answer to a call, or to the calls of a stream, of this gRPC context.
+    """The remote caller of a call, or of the calls of a stream, of a gRPC context.
 
-    connection: its address and port. is_gone: whether it waits no more.
+    connection: its address and port. is_gone: whether it no longer waits for the answer.
     """
 
     def __init__(self, context: Any) -> None:
@@ -129,7 +129,7 @@ class Caller:
             function()
 
     def add(self, function: Callable[[], Any]) -> None:
-        """The function is called, in some thread, when the caller goes; now if it has gone."""
+        """Register a function to call, in some thread, when the caller goes; now if it has gone."""
         with self._lock:
             self._on_end.add(function)
             is_gone = self.is_gone
@@ -137,7 +137,7 @@ class Caller:
             function()
 
     def discard(self, function: Callable[[], Any]) -> None:
-        """The function is called no more."""
+        """Unregister a function."""
         with self._lock:
             self._on_end.discard(function)
 
@@ -150,13 +150,13 @@ _CURRENT = _Current()
 
 
 def current_caller() -> Caller | None:
-    """Whom this thread answers; None for one of this process."""
+    """Return the caller that this thread answers; None for one in this process."""
     return _CURRENT.caller
 
 
 @contextlib.contextmanager
 def answering(caller: Caller | None) -> Iterator[None]:
-    """What this thread does meanwhile is for this caller."""
+    """Mark the work of this thread in the block as done for this caller."""
     before, _CURRENT.caller = _CURRENT.caller, caller
     try:
         yield
@@ -165,13 +165,13 @@ def answering(caller: Caller | None) -> Iterator[None]:
 
 
 class SessionClients:
-    """Whether the clients of a server's sessions are there; for a worker, their masters are.
+    """Tracks whether the clients of sessions (for a worker: their masters) are connected.
 
-    A client is there as long as a stream of one of its connections is open.
+    A client is connected as long as a stream of one of its connections is open.
 
-    on_gone: called with a session whose client has gone a moment ago. on_lost: with one whose
-    client has not come back for so many seconds (0: never). Both are called in a thread of this.
-    on_disconnect: with each connection that has no stream any more.
+    on_gone: called with a session shortly after its client has disconnected. on_lost: called if the
+    client has not come back within `keep_s` seconds (0: never). A thread of this object calls both.
+    on_disconnect: called with each connection that has no stream any more.
     """
 
     on_disconnect: Callable[[str], Any] | None = None
@@ -187,7 +187,7 @@ class SessionClients:
         self._is_watched = self._is_stopped = False
 
     def begin_stream(self, caller: Caller) -> None:
-        """Notes that a stream of a caller is open, until the caller goes."""
+        """Record that a stream of a caller is open, until the caller goes."""
         with self._changed:
             count = self._num_streams.get(caller.connection, 0)
             self._num_streams[caller.connection] = count + 1
@@ -207,7 +207,7 @@ class SessionClients:
             self.on_disconnect(connection)
 
     def use(self, session: str) -> None:
-        """Notes that who calls now is a client of a session that there is."""
+        """Record that the current caller is a client of an existing session."""
         caller = _CURRENT.caller
         if caller is None or caller.connection in self._connections.get(session, ()):
             return
@@ -218,7 +218,7 @@ class SessionClients:
             self._note_use(session)
 
     def _note_use(self, session: str) -> None:
-        """Begins to count the time of a session none of whose connections is open."""
+        """Start the countdown of a session without an open connection."""
         self._due.pop(session, None)
         if self._connections[session] or self._is_stopped:
             return
@@ -230,7 +230,7 @@ class SessionClients:
             threading.Thread(target=self._look, name="gpugraph-clients", daemon=True).start()
 
     def forget(self, session: str) -> None:
-        """Notes that a session has been closed."""
+        """Record that a session has been closed."""
         with self._changed:
             self._connections.pop(session, None)
             self._due.pop(session, None)
@@ -255,7 +255,7 @@ class SessionClients:
                 function(name)
 
     def stop(self) -> None:
-        """Calls nothing any more."""
+        """Stop all calls of the functions."""
         with self._changed:
             self._is_stopped = True
             self._changed.notify()
@@ -263,14 +263,14 @@ class SessionClients:
 
 @contextlib.contextmanager
 def while_waited_for(end: Callable[[CancelledError], Any]) -> Iterator[None]:
-    """Calls `end` with an error if the caller goes meanwhile; who is of this process stays."""
+    """Call `end` with an error if the remote caller goes during the block."""
     caller = _CURRENT.caller
     if caller is None:
         yield
         return
 
     def on_end() -> None:
-        end(CancelledError.of_no_node("Who asked for the step does not wait for it any more"))
+        end(CancelledError.of_no_node("The caller of the step no longer waits for it"))
 
     caller.add(on_end)
     try:

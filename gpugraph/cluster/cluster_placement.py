@@ -1,10 +1,10 @@
-"""Placement over a cluster: the task of each operation of a run, and how that is explained.
+"""Placement over a cluster: the task of each operation of a run, and its explanation.
 
-The compiler's placer decides, over the devices of all tasks; the master's own come first. Which of
-its devices a task uses is decided there once more, when it compiles its part. What can't be taken
-apart is brought together: handles stay with their makers, and operations of a branch or a loop go
-to the one task that those of them ask for that compute. What only leads a tensor into it (a Switch,
-an Enter) goes along, though it asks to be where its tensor is.
+The compiler's placer decides, over the devices of all tasks; the master's own come first. When a
+task compiles its part, it chooses among its devices again. Operations that can't be separated are
+colocated: handles stay with the ops that create them, and the operations of a branch or a loop go
+to the one task that its computing operations request. Ops that only lead a tensor into it (a
+Switch, an Enter) follow, although they request the device of their tensor.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ from gpugraph.graph.nodes.runtime_graph import NodeClass
 from gpugraph.runtime import Rendezvous
 from gpugraph.session.partial_run_graph import PartialRunGraph
 
-_MOST_NAMES = 12
+_MAX_NAMES = 12
 _UNKNOWN = TensorShape.of(None)
 _LEADING = frozenset((NodeClass.MERGE, *FORWARDING))
-"""What moves tensors into branches and loops, and out of them."""
+"""The ops that move tensors into branches and loops, and out of them."""
 
 
 class ClusterPlacer:
     """Places runs of one session over the devices of its cluster."""
 
     def __init__(self, devices: Sequence[DeviceAttributes], config: ConfigProto) -> None:
-        # Of a device, placement reads the name and the type.
+        # Placement only reads the name and the type of a device.
         self._target = Target(
             cast("Sequence[Device]", devices), Resources(), config, "", False, Rendezvous
         )
@@ -56,9 +56,9 @@ class ClusterPlacer:
         connections: Mapping[Tensor, Tensor],
         done: Sequence[Operation],
     ) -> dict[str, str]:
-        """The task of each operation that the run needs, by its name.
+        """Return the task of each operation that the run needs, by its name.
 
-        InvalidArgumentError for what is not fed and for devices that are not there,
+        InvalidArgumentError for unfed placeholders and unknown devices,
         UnimplementedError for branches and loops over several tasks.
         """
         specs = [FeedSpec(tensor.name, tensor.dtype.base_dtype, None) for tensor in feeds]
@@ -86,16 +86,16 @@ class ClusterPlacer:
 
 
 def task_of(device: str) -> str:
-    """The task of a full device name: `/job:worker/replica:0/task:1`."""
+    """Return the task of a full device name: `/job:worker/replica:0/task:1`."""
     return device.partition("/device:")[0]
 
 
 def _brought_together(
     unit: Unit, feeds: set[Tensor], fetches: Sequence[Tensor], targets: Sequence[Operation]
 ) -> dict[str, str]:
-    """By name, the tasks that operations have to ask for beside what they ask for themselves.
+    """Return, by name, the tasks that operations must request in addition to their own requests.
 
-    Empty where all that can't be taken apart is together as it is.
+    Empty if all operations that can't be separated are on one task already.
     """
     nodes: dict[str, Any] = {node.name: node for node in unit.graph.op_nodes()}
     wanted = [tensor.op for tensor in fetches if tensor not in feeds]
@@ -118,7 +118,7 @@ def _brought_together(
 
 
 def _common_task(group: Sequence[Operation], nodes: Mapping[str, Any], task: Any) -> str:
-    """The task of the operations that ask for one, or can't choose."""
+    """Return the task of the operations that request one, or can't be moved."""
     bound = {
         task(op)
         for op in group
@@ -143,9 +143,9 @@ def _common_task(group: Sequence[Operation], nodes: Mapping[str, Any], task: Any
 
 
 class ClusterExplanation(NamedTuple):
-    """How a run is spread over the tasks of a cluster, as text.
+    """The distribution of a run over the tasks of a cluster, as text.
 
-    Each task compiles its stages, and explains what it compiles in its own process only.
+    Each task compiles its stages, and explains that compilation in its own process only.
     """
 
     text: str
@@ -160,7 +160,7 @@ def explanation_of(
     far: Sequence[str],
     master: str,
 ) -> str:
-    """The text for a run: the task of each operation, and the stages of each task.
+    """Return the text for a run: the task of each operation, and the stages of each task.
 
     far: the tasks that share no memory with the master.
     """
@@ -171,7 +171,7 @@ def explanation_of(
         for number, stage in enumerate(part, 1):
             lines.append(f"  stage {number}: {'; '.join(_words(stage)) or 'nothing'}")
     for task in far:
-        lines.append(f"{task} and {master} see no memory of each other: tensors go over gRPC")
+        lines.append(f"{task} and {master} share no memory: tensors go over gRPC")
     return "\n".join(lines)
 
 
@@ -189,5 +189,5 @@ def _words(stage: StageSpec) -> list[str]:
 
 
 def _listed(names: Sequence[str]) -> str:
-    more = f", and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-    return ", ".join(names[:_MOST_NAMES]) + more
+    more = f", and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
+    return ", ".join(names[:_MAX_NAMES]) + more

@@ -14,7 +14,7 @@ class ClusterSpec:
     cluster: a mapping from jobs to lists of addresses, or to mappings from numbers of tasks to
     addresses; a ClusterDef; another ClusterSpec.
 
-    TypeError for anything else, ValueError for a number that is none.
+    TypeError for anything else, ValueError for an invalid number.
     """
 
     def __init__(self, cluster: Any) -> None:
@@ -40,38 +40,38 @@ class ClusterSpec:
         return list(self._tasks)
 
     def as_dict(self) -> dict[str, Any]:
-        """The addresses by job: a list, or where numbers are left out a dict by number."""
+        """Return the addresses by job: a list, or if numbers are skipped a dict by number."""
         return {
             job: list(tasks.values()) if list(tasks) == list(range(len(tasks))) else dict(tasks)
             for job, tasks in self._tasks.items()
         }
 
     def as_cluster_def(self) -> Any:
-        """The cluster as a ClusterDef message, its jobs sorted by name."""
+        """Return the cluster as a ClusterDef message, its jobs sorted by name."""
         message = messages_pb2.ClusterDef()
         for job, tasks in sorted(self._tasks.items()):
             message.job.add(name=job, tasks=tasks)
         return message
 
     def num_tasks(self, job_name: str) -> int:
-        """How many tasks a job has; ValueError for a job that is not there."""
+        """Return the number of a job's tasks; ValueError for an unknown job."""
         return len(self._job(job_name))
 
     def task_indices(self, job_name: str) -> list[int]:
-        """The numbers of a job's tasks, in order; ValueError for a job that is not there."""
+        """Return the numbers of a job's tasks, in order; ValueError for an unknown job."""
         return list(self._job(job_name))
 
     def task_address(self, job_name: str, task_index: int) -> str:
-        """The address of a task; ValueError for one that is not there."""
+        """Return the address of a task; ValueError for an unknown one."""
         tasks = self._job(job_name)
         if task_index not in tasks:
             raise ValueError(f"No task with index {task_index!r} in job {job_name!r}")
         return tasks[task_index]
 
     def job_tasks(self, job_name: str) -> list[str | None]:
-        """The addresses of a job, None for numbers without a task.
+        """Return the addresses of a job, None for numbers without a task.
 
-        ValueError for a job that is not there.
+        ValueError for an unknown job.
         """
         tasks = self._job(job_name)
         return [tasks.get(index) for index in range(max(tasks, default=-1) + 1)]
@@ -83,13 +83,13 @@ class ClusterSpec:
 
 
 def _jobs(cluster: Any) -> Mapping[Any, Any]:
-    """The tasks of each job, as they are given."""
+    """Return the tasks of each job, not yet converted."""
     if isinstance(cluster, ClusterSpec):
         return cluster._tasks
     if isinstance(cluster, Mapping):
         return cluster
     descriptor = getattr(type(cluster), "DESCRIPTOR", None)
-    if getattr(descriptor, "full_name", "") == "tensorflow.ClusterDef":  # the settings' too
+    if getattr(descriptor, "full_name", "") == "tensorflow.ClusterDef":  # including the settings'
         return {job.name: dict(job.tasks) for job in cluster.job}
     raise TypeError(
         "`cluster` must be a dictionary mapping one or more job names to lists of network "

@@ -1,9 +1,9 @@
-"""Streams by gRPC's core, which the threads that call and answer use themselves.
+"""Streams on gRPC's core, which the calling and answering threads use directly.
 
-grpcio's own streams hand each message from thread to thread, which takes longer than all else of a
-step. What they are built on, `grpc._cython.cygrpc`, needs none of that: a caller sends and waits in
-its own thread, and a server's thread that reads from the network gives a frame to the one that
-answers. It is no public interface. Where a release of grpcio lacks what is used here
+grpcio's own streams pass each message from thread to thread, which takes longer than the rest of a
+step. Their basis, `grpc._cython.cygrpc`, needs none of that: a caller sends and waits in
+its own thread, and a server's network thread passes a frame to the answering
+thread. It is not a public interface. If a release of grpcio lacks the parts used here
 (`has_core`), streams are grpcio's own (`call_streams.CallStream`), with the same answers.
 """
 
@@ -28,16 +28,16 @@ _USED = (
     "ReceiveMessageOperation",
     "ReceiveStatusOnClientOperation",
 )
-_MOST_IDLE = 8
+_MAX_IDLE = 8
 _BEGUN, _SENT, _ANSWERED, _ENDED = "begun", "sent", "answered", "ended"
 _CANCELLED = 1
 _DONE = (None, ())
-"""What grpcio's server expects of what it calls with an event."""
+"""The result that grpcio's server expects of event callbacks."""
 
 
 @cache
 def core() -> Any:
-    """The module `cygrpc`; None where it is not as it is used here."""
+    """Return the module `cygrpc`, or None if it lacks the parts used here."""
     module = getattr(getattr(grpc(), "_cython", None), "cygrpc", None)
     if module is None or not all(hasattr(module, name) for name in _USED):
         return None
@@ -45,23 +45,23 @@ def core() -> Any:
 
 
 def has_core(channel: Any) -> bool:
-    """Whether streams of this channel can be those of the core."""
+    """Return whether streams of this channel can be those of the core."""
     return core() is not None and isinstance(getattr(channel, "_channel", None), core().Channel)
 
 
 class StreamEndedError(Exception):
-    """The end of a stream: as grpcio's RpcError it has a code and details."""
+    """The end of a stream: like grpcio's RpcError it has a code and details."""
 
     def __init__(self, code: int, details: str) -> None:
         super().__init__(details)
         self._code, self._details = code, details
 
     def code(self) -> Any:
-        """The StatusCode."""
+        """Return the StatusCode."""
         return next(status for status in grpc().StatusCode if status.value[0] == self._code)
 
     def details(self) -> str:
-        """What the server said."""
+        """Return the server's message."""
         return self._details
 
 
@@ -92,20 +92,20 @@ class CoreStream:
         )
 
     def send(self, method: str, content: bytes) -> None:
-        """Sends a frame, and is ready for its answer: one event of the core tells of both."""
+        """Send a frame and request its answer: one event of the core reports both."""
         if not self.is_over:
             frame = self._proofs.attach(HEADS[method], content)
             self._call.operate((self._send_op(frame, 0), self._receive_op(0)), _ANSWERED)
 
     def send_one_way(self, method: str, content: bytes) -> None:
-        """Sends a frame that has no answer; returns when the network has taken it."""
+        """Send a frame that has no answer; return when the network has accepted it."""
         if not self.is_over:
             frame = self._proofs.attach(HEADS[method], content)
             self._call.operate((self._send_op(frame, 0),), _SENT)
             self._wait_for(_SENT)
 
     def receive(self) -> memoryview | bytes:
-        """The answer to the first frame that has none yet; StreamEndedError where none comes."""
+        """Return the answer to the first unanswered frame; StreamEndedError if none comes."""
         while not self.is_over:
             answer = self._wait_for(_ANSWERED)
             if answer is not None:
@@ -116,7 +116,7 @@ class CoreStream:
         raise self._end
 
     def _wait_for(self, tag: str) -> Any:
-        """The event of a tag; None where the stream ends before."""
+        """Wait for the event of a tag; return None if the stream ends first."""
         while not self.is_over:
             event = self._call.next_event()
             if event.tag == _ENDED:
@@ -128,7 +128,7 @@ class CoreStream:
         return None
 
     def cancel(self) -> None:
-        """Ends the stream at once."""
+        """End the stream at once."""
         if not self.is_over:
             self._call.cancel(_CANCELLED, "Locally cancelled by application!")
             with contextlib.suppress(KeyError):  # an interrupt has lost an event of the call
@@ -147,14 +147,14 @@ LastingStream = CallStream | CoreStream
 
 
 class StreamPool:
-    """The streams to one server that wait for a next call."""
+    """The idle streams to one server."""
 
     def __init__(self, open_stream: Callable[[], LastingStream]) -> None:
         self._open_stream = open_stream
         self._idle: list[LastingStream] = []
 
     def take(self) -> LastingStream:
-        """A stream that nobody uses."""
+        """Return an unused stream."""
         while True:
             try:
                 stream = self._idle.pop()
@@ -164,32 +164,32 @@ class StreamPool:
                 return stream
 
     def give(self, stream: LastingStream) -> None:
-        """Takes a stream back whose calls are answered."""
-        if len(self._idle) < _MOST_IDLE:
+        """Return a stream whose calls are answered to the pool."""
+        if len(self._idle) < _MAX_IDLE:
             self._idle.append(stream)
         else:
             stream.close()
 
     def drop(self) -> None:
-        """Forgets the streams that wait, whose server is not there any more."""
+        """Drop the idle streams, whose server is gone."""
         self._idle = []
 
     def close(self) -> None:
-        """Ends all streams that wait."""
+        """End all idle streams."""
         while self._idle:
             self._idle.pop().close()
 
 
 def serves_by_core(context: Any) -> bool:
-    """Whether the stream of this context can be answered by the core."""
+    """Return whether the stream of this context can be answered by the core."""
     call = getattr(getattr(context, "_rpc_event", None), "call", None)
     return core() is not None and hasattr(call, "start_server_batch")
 
 
 class CoreFrames:
-    """The frames of a stream at the server, of which the next one is read after the answer.
+    """The frames of a stream at the server; each is read after the answer to the preceding one.
 
-    do_now: what takes a frame in the thread that reads from the network, or gives False.
+    do_now: handles a frame in the network thread, or returns False.
     """
 
     def __init__(self, context: Any, do_now: Callable[[bytes], bool]) -> None:
@@ -214,7 +214,7 @@ class CoreFrames:
         self._call.start_server_batch((self._receive_op(0),), self._came)
 
     def _came(self, event: Any) -> Any:
-        """Called by the thread that reads from the network, which no error may end."""
+        """Handle an event in the network thread, which no error may end."""
         try:
             frame = event.batch_operations[-1].message()
             if frame is None:
@@ -229,12 +229,12 @@ class CoreFrames:
         return _DONE
 
     def __iter__(self) -> Iterator[bytes]:
-        """The frames that were not taken at once, until the stream ends."""
+        """Yield the frames that were not handled at once, until the stream ends."""
         while (frame := self._frames.get()) is not None:
             yield frame
 
     def answer(self, frame: bytes | None) -> None:
-        """Sends an answer, if there is one to the last frame, and asks for the next frame."""
+        """Send an answer, if the last frame has one, and request the next frame."""
         if frame is None:
             self._ask()
         else:

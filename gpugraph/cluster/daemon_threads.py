@@ -12,9 +12,9 @@ _Task = tuple["Future[Any]", Callable[..., Any], tuple[Any, ...], dict[str, Any]
 
 
 class DaemonThreads(Executor):
-    """Runs each call at once: in a thread that has nothing to do, else in a new one.
+    """Runs each call at once: in an idle thread, else in a new one.
 
-    A call that waits for another never keeps that from starting.
+    A call that waits for another never prevents the other from starting.
     """
 
     def __init__(self, name: str) -> None:
@@ -25,7 +25,7 @@ class DaemonThreads(Executor):
         self._is_over = False
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """The future of a call that begins now. RuntimeError after `shutdown`."""
+        """Start a call and return its future. RuntimeError after `shutdown`."""
         if self._is_over:
             raise RuntimeError("This executor is shut down")
         future: Future[Any] = Future()
@@ -47,7 +47,7 @@ class DaemonThreads(Executor):
             self._idle.release()
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Takes no more calls; threads end when theirs are over, and are not waited for."""
+        """Accept no more calls; threads end after their calls, without being waited for."""
         del wait, cancel_futures
         self._is_over = True
         for _ in range(self._num_threads):

@@ -1,4 +1,4 @@
-"""The package grpcio, which is imported when a first server or remote session is made."""
+"""The package grpcio, which is imported when the first server or remote session is created."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from gpugraph.base.optional_packages import package_of_extra
 
 
 def grpc() -> Any:
-    """The module `grpc`; ModuleNotFoundError, with what to install, where it is not there."""
+    """Return the module `grpc`; ModuleNotFoundError, with instructions, if missing."""
     with package_of_extra("cluster", "grpcio", "Servers and grpc:// targets"):
         return importlib.import_module("grpc")

@@ -45,20 +45,20 @@ _TASK = re.compile(r"/job:(\w+)/replica:0/task:(\d{1,9})")
 _SLICE_S = 0.5
 
 SERVERS: weakref.WeakValueDictionary[str, Server] = weakref.WeakValueDictionary()
-"""The servers of this process that have started, by target: sessions here call them directly."""
+"""The started servers of this process, by target: sessions here call them directly."""
 
 
 class Server:
     """A task of a cluster: runs parts of graphs on its devices for sessions of all processes.
 
-    server_or_cluster_def: a ServerDef message; or a cluster, as ClusterSpec takes it.
-    job_name, task_index: which task this is; may be left out where there is one.
+    server_or_cluster_def: a ServerDef message; or a cluster, as ClusterSpec accepts it.
+    job_name, task_index: the task of this server; may be omitted if there is only one.
     protocol: "grpc". config: the settings of its devices, and the default of sessions.
     start: whether it answers at once, or after `start()`.
 
-    ModuleNotFoundError without grpcio. TypeError and ValueError for what is no cluster or no task
-    of it, UnknownError where the address can't be had, FailedPreconditionError where strangers
-    could call it (`docs/cluster.md`).
+    ModuleNotFoundError without grpcio. TypeError and ValueError for an invalid cluster or a task
+    that is not in it, UnknownError if the address is not available, FailedPreconditionError if
+    strangers could call it (`docs/cluster.md`).
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class Server:
         self._port = self._listener.bind(address)
         self._target = f"grpc://{host}:{self._port}"
         name = task_name(self._server_def.job_name, self._server_def.task_index)
-        if config is None:  # what a message holds; a ConfigProto has fields of ours, too
+        if config is None:  # from the message; a ConfigProto also has fields of ours
             config = config_of(self._server_def.default_session_config.SerializeToString())
         self._task = TaskDevices(name, config)
         self._others = others = PeerTasks(self.peer, self._listener.parcels)
@@ -105,7 +105,7 @@ class Server:
 
     @classmethod
     def create_local_server(cls, config: ConfigProto | None = None, start: bool = True) -> Server:
-        """A server of a cluster of one task, on a free port of this machine."""
+        """Create a server of a cluster of one task, on a free port of this machine."""
         return cls({"local": ["localhost:0"]}, protocol="grpc", config=config, start=start)
 
     @property
@@ -115,11 +115,11 @@ class Server:
 
     @property
     def target(self) -> str:
-        """What a session's `target` is to use this server: `"grpc://host:port"`."""
+        """The `target` of sessions that use this server: `"grpc://host:port"`."""
         return self._target
 
     def start(self) -> None:
-        """Begins to answer; nothing where it does. AbortedError after `stop`."""
+        """Start answering; do nothing if it was started. AbortedError after `stop`."""
         if self._state == "ended":
             raise AbortedError.of_no_node("This server has been stopped: make another one")
         if self._state == "new":
@@ -128,12 +128,12 @@ class Server:
             SERVERS[self._target] = self
 
     def join(self) -> None:
-        """Waits until the server is stopped; for most programs that is for ever."""
+        """Wait until the server is stopped; for most programs that is forever."""
         while not self._ended.wait(_SLICE_S):
             check_run("while a server was waited for")
 
     def stop(self) -> None:
-        """Ends all steps and sessions of this server, and frees its port."""
+        """End all steps and sessions of this server, and free its port."""
         if self._state == "ended":
             return
         was_started, self._state = self._state == "started", "ended"
@@ -163,16 +163,16 @@ class Server:
         return links
 
     def peer(self, task: str) -> Peer:
-        """The connection to another task, which is made when it is first needed.
+        """Return the connection to another task, which is opened on first use.
 
-        InvalidArgumentError for what is no task of the cluster.
+        InvalidArgumentError for a task that is not in the cluster.
         """
         with self._lock:
             if task not in self._peers:
                 match = _TASK.fullmatch(task)
                 try:
                     if match is None:
-                        raise ValueError(f"{task[:80]!r} is no task")
+                        raise ValueError(f"{task[:80]!r} is not a task")
                     address = self._cluster.task_address(match[1], int(match[2]))
                 except ValueError as error:
                     raise invalid_argument(f"{error} of {self._task.name}'s cluster") from None
@@ -182,8 +182,8 @@ class Server:
     # -- sessions whose client, or whose master, has gone
 
     def _note_gone(self, handle: str) -> None:
-        """Lets who waits for a session in collectives know."""
-        with contextlib.suppress(OpError):  # it may have been closed, and its partners be gone
+        """Notify collective members that wait for a session."""
+        with contextlib.suppress(OpError):  # it may have been closed, and its partners may be gone
             if self.master.has(handle):
                 self.master.leave_collectives(handle)
             else:
@@ -210,7 +210,7 @@ class Server:
         self._worker.close_session(message.handle)
 
     def _session(self, handle: str) -> MasterSession:
-        """The session of a client of another process, which calls now."""
+        """Return the session of the current caller, a client of another process."""
         session = self.master.session(handle)
         self._clients.use(handle)
         return session
@@ -273,11 +273,11 @@ class Server:
         return message_of("PartHandle", part=number)
 
     def _keeper(self, handle: str) -> Master | Worker:
-        """Who answers for the memory of a session here: of all tasks, or of this one."""
+        """Return the object that manages a session's memory: for all tasks, or for this one."""
         return self.master if self.master.has(handle) else self._worker
 
     def _keeper_of_tensors(self, handle: str) -> Master | Worker:
-        """As `_keeper`, of a session that is here; AbortedError for one that was closed or lost."""
+        """Do as `_keeper`, for a session that exists here; AbortedError if closed or lost."""
         keeper = self._keeper(handle)
         keeper.session(handle)
         return keeper
@@ -351,7 +351,7 @@ class Server:
 
 
 def _options(message: Any) -> StepOptions:
-    """How the step of a message is run."""
+    """Return the options of the step of a message."""
     graphs: list[bytes] | None = [] if message.graphs else None
     return StepOptions(message.timeout_ms, [] if message.trace else None, None, graphs)
 

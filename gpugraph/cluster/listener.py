@@ -1,8 +1,8 @@
-"""The listening side of a server: what answers calls (`transport.py`), one by one or in streams.
+"""The listening side of a server: answers calls (`transport.py`), one by one or in streams.
 
-Who calls proves in the metadata of the call that he may. So a call without proof is refused before
-any of its messages is read, and takes none of the places of others; who goes on to make such
-calls, or makes none, loses the connection (`calls/doorkeeper.py`).
+A caller proves in the metadata of a call that it has access. So a call without proof is rejected
+before any of its messages is read, and takes up no capacity for others; a caller that keeps making
+such calls, or makes none, loses the connection (`calls/doorkeeper.py`).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from gpugraph.cluster.daemon_threads import DaemonThreads
 from gpugraph.cluster.grpc_package import grpc
 from gpugraph.cluster.transport import OPTIONS, PROTOCOL
 from gpugraph.cluster.wire_values import (
-    MOST_VALUE_BYTES,
+    MAX_VALUE_BYTES,
     Parcels,
     chunks,
     joined,
@@ -54,24 +54,24 @@ from gpugraph.formats.messages.service_messages import METHODS, ONE_WAY
 
 _LOG = logging.getLogger("gpugraph")
 
-MOST_CALLS = 1000
-"""Calls and streams that a server answers at the same time; each has a thread of its own."""
+MAX_CALLS = 1000
+"""The maximum number of concurrent calls and streams of a server; each has a separate thread."""
 
-_MOST_REFUSALS = 16
-"""Calls that are being refused at the same time, with a word of why. More are refused without."""
+_MAX_REFUSALS = 16
+"""The maximum number of concurrent rejections with a reason. More are rejected without one."""
 
-_MOST_AT_ONCE = 1 << 16
-"""Bytes of a frame that the thread takes which reads from the network."""
+_MAX_AT_ONCE = 1 << 16
+"""The maximum size in bytes of a frame that the network thread handles."""
 
 _ONE_WAY_HEADS = frozenset(bytes((NUMBERS[name],)) for name in ONE_WAY)
 
 
 Handlers = Mapping[str, Callable[[Any], Any]]
-"""What answers each method: a function of the message."""
+"""The handler of each method: a function of the message."""
 
 
 class Listener:
-    """The listening side of a server. clients: told of all streams."""
+    """The listening side of a server. clients: notified of all streams."""
 
     def __init__(self, access: Access, clients: SessionClients) -> None:
         self.parcels = Parcels()
@@ -80,18 +80,18 @@ class Listener:
         self._access = access
         self._proofs = CallerProofs(access.key)
         self._door: Doorkeeper | None = None
-        self._refusals = threading.Semaphore(_MOST_REFUSALS)
+        self._refusals = threading.Semaphore(_MAX_REFUSALS)
         self._executor = DaemonThreads("gpugraph-server")
         self._entrance = _Entrance(self._admitted, self._refusal)
         self._server: Any = grpc().server(
             self._executor,
             interceptors=(self._entrance,),
             options=_options(),
-            maximum_concurrent_rpcs=MOST_CALLS,
+            maximum_concurrent_rpcs=MAX_CALLS,
         )
 
     def bind(self, address: str) -> int:
-        """Takes the address; the number of the port. UnknownError where it can't be had."""
+        """Bind the address and return the port's number. UnknownError if it is not available."""
         try:
             port = add_port(self._server, address, self._access)
         except RuntimeError as error:
@@ -105,11 +105,11 @@ class Listener:
 
     @property
     def incarnation(self) -> int:
-        """The number of this server by which callers prove that they mean it and no other."""
+        """The number of this server in callers' proofs, which are invalid for other servers."""
         return self._proofs.incarnation
 
     def start(self, handlers: Handlers) -> None:
-        """Answers calls from now on."""
+        """Answer calls from now on."""
         package = grpc()
         unary, stream = (
             package.unary_unary_rpc_method_handler,
@@ -134,16 +134,16 @@ class Listener:
         self._server.start()
 
     def stop(self, grace_s: float) -> None:
-        """Answers no more; calls in progress have some time to end."""
+        """Stop answering; calls in progress have some time to end."""
         if self._door is not None:
             self._door.stop()
         self._server.stop(grace_s).wait()
         self._executor.shutdown()
 
     def write_values(self, field: Any, arrays: Any, step: int = 0, is_near: bool = False) -> None:
-        """Adds arrays to an answer, which may be of a step, and for who sees this memory.
+        """Add arrays to an answer, as shared memory if the caller has access to it.
 
-        They wait as long as the caller's connection is there.
+        step: the step that they belong to, or 0. They are kept as long as the caller is connected.
         """
         caller = current_caller()
         owners = step, "" if caller is None else caller.connection
@@ -153,13 +153,13 @@ class Listener:
             self.parcels.free(value.ticket for value in field)
 
     def read_values(self, field: Any) -> list[Any]:
-        """The arrays of a message."""
+        """Return the arrays of a message."""
         return read_values(field, self.parcels.take)
 
-    # -- who may call, told by the metadata of a call in the thread that reads from the network
+    # -- access, checked by the metadata of a call in the network thread
 
     def _admitted(self, shown: Mapping[str, Any], method: str) -> MessageProofs:
-        """What proves the messages of a call whose metadata these are; OpError if it is refused."""
+        """Return the object that authenticates a call with this metadata; OpError if rejected."""
         if shown.get("gpugraph-protocol") != PROTOCOL:
             raise FailedPreconditionError.of_no_node(
                 f"The caller speaks protocol {shown.get('gpugraph-protocol')!r:.20} (version "
@@ -169,7 +169,7 @@ class Listener:
         return self._proofs.check(str(shown.get("gpugraph-proof", "")), method)
 
     def _refusal(self, error: OpError) -> Any:
-        """What ends a call with an error, and reads no message; None where too many are ended."""
+        """Return a handler that ends a call with an error unread; None if there are too many."""
         if not self._refusals.acquire(blocking=False):
             return None
 
@@ -185,7 +185,7 @@ class Listener:
         return grpc().stream_stream_rpc_method_handler(refuse)
 
     def _handler(self, make: Callable[[Any], Any], behavior: Any, proofs: MessageProofs) -> Any:
-        """gRPC's handler of one call."""
+        """Return gRPC's handler of one call."""
 
         def admit(content: Any, context: Any) -> Any:
             if self._door is not None:
@@ -199,7 +199,7 @@ class Listener:
     def _serve_stream(
         self, handlers: Handlers, proofs: MessageProofs, frames: Iterator[bytes], context: Any
     ) -> Iterator[bytes]:
-        """Answers the frames of a stream: by the core in this thread, else by what this gives."""
+        """Answer the frames of a stream: by the core in this thread, else by yielding answers."""
         try:
             caller = Caller(context)
             self._clients.begin_stream(caller)
@@ -214,7 +214,7 @@ class Listener:
                     return answer(frame)
 
             def answer_now(frame: bytes) -> bool:
-                if len(frame) > _MOST_AT_ONCE or frame[:1] not in _ONE_WAY_HEADS:
+                if len(frame) > _MAX_AT_ONCE or frame[:1] not in _ONE_WAY_HEADS:
                     return False
                 answer(frame)
                 return True
@@ -237,7 +237,7 @@ class Listener:
         content: bytes,
         context: Any,
     ) -> bytes:
-        """The answer to a call that is no part of a stream."""
+        """Return the answer to a call outside of a stream."""
         try:
             message = bytes(proofs.detach(content))
         except OpError as error:
@@ -271,8 +271,8 @@ class Listener:
             pieces = map(proofs.detach, contents)
             head = next(pieces, b"")
             size = struct.unpack("<q", head)[0] if len(head) == 8 else -1
-            if not 0 <= size <= MOST_VALUE_BYTES:
-                raise invalid_argument(f"No size of a tensor: {size}")
+            if not 0 <= size <= MAX_VALUE_BYTES:
+                raise invalid_argument(f"Not a size of a tensor: {size}")
             ticket = self.parcels.put(joined(pieces, size), (0, context.peer()))
             return proofs.attach(success(ticket.encode()))
         except OpError as error:
@@ -280,14 +280,14 @@ class Listener:
 
 
 _Maker = Callable[[MessageProofs], Any]
-"""What makes gRPC's handler of one call."""
+"""Creates gRPC's handler of one call."""
 
 
 class _Entrance:
-    """What gRPC asks for the handler of each call, when it has the metadata and nothing else.
+    """The interceptor that returns the handler of each call, given only the metadata.
 
-    admitted: checks what the caller shows. refusal: the handler of a call that may not be. makers:
-    of handlers, by the paths of the methods.
+    admitted: checks the caller's proof. refusal: returns the handler of a rejected call. makers:
+    create handlers, by the paths of the methods.
     """
 
     def __init__(
@@ -299,7 +299,7 @@ class _Entrance:
         self.makers: Mapping[str, _Maker] = {}
 
     def intercept_service(self, _: Any, details: Any) -> Any:
-        """The handler of a call; None for a method that there is not."""
+        """Return the handler of a call; None for an unknown method."""
         method = details.method.rpartition("/")[2]
         try:
             proofs = self._admitted(dict(details.invocation_metadata), method)
@@ -310,13 +310,13 @@ class _Entrance:
 
 
 def _options() -> tuple[tuple[str, int], ...]:
-    """gRPC's for a server, which leaves half of the files that the process may have to others."""
+    """Return gRPC's options for a server, which leave half of the process's files to others."""
     num_files = os.sysconf("SC_OPEN_MAX")
-    most = min(2 * MOST_CALLS, num_files // 2) if num_files > 0 else 2 * MOST_CALLS
+    limit = min(2 * MAX_CALLS, num_files // 2) if num_files > 0 else 2 * MAX_CALLS
     return (
         *OPTIONS,
-        ("grpc.max_allowed_incoming_connections", most),
-        ("grpc.max_concurrent_streams", MOST_CALLS),
+        ("grpc.max_allowed_incoming_connections", limit),
+        ("grpc.max_concurrent_streams", MAX_CALLS),
         ("grpc.server_handshake_timeout_ms", 10_000),
     )
 
@@ -329,6 +329,6 @@ def _parsed(method: str, content: bytes) -> Any:
 
 
 def _abort(context: Any, error: OpError) -> None:
-    """Ends a stream with an error."""
+    """End a stream with an error."""
     names = {code: name for name, code in status_codes().items()}
     context.abort(grpc().StatusCode[names[error.error_code]], error.message[:1000])

@@ -1,4 +1,4 @@
-"""Master: the sessions of a server's clients, and how their runs are spread over the cluster."""
+"""Master: the sessions of a server's clients, and the distribution of their runs over tasks."""
 
 from __future__ import annotations
 
@@ -37,22 +37,22 @@ from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.device_names import is_specification_of
 
-MOST_RUNS = 512
-"""Sets of feeds, fetches and targets that a session keeps registered on its workers."""
+MAX_RUNS = 512
+"""The maximum number of sets of feeds, fetches and targets that a session keeps registered."""
 
 UNKNOWN_SLOT = "The run is not kept under this number: send its names"
-"""What a client is answered that has to send the names of a run once more."""
+"""The error message for a client that has to send the names of a run once more."""
 
 
 _CLOSED = "Step was cancelled by an explicit call to `Session::Close()`."
 
 
 class RegisteredRun(NamedTuple):
-    """One run, whose parts the workers know: by task, its number, feeds and fetches.
+    """One run, with its registered parts: by task, the part's number, feeds and fetches.
 
-    others: by task, the other tasks that have parts. collectives: by task, the keys of those of its
-    part, or None where all members are in the run. later: the tasks whose parts are begun by what
-    the first stage of this process sends.
+    others: by task, the other tasks that have parts. collectives: by task, the keys of its part's
+    collectives, or None if all members are in the run. later: the tasks whose parts are started by
+    the messages of the first stage of this process.
     """
 
     parts: Mapping[str, tuple[int, Sequence[int], Sequence[int]]]
@@ -64,7 +64,7 @@ class RegisteredRun(NamedTuple):
 
 
 class MasterSession:
-    """A client's session: its graph, the devices that it sees, and its runs."""
+    """A client's session: its graph, the devices available to it, and its runs."""
 
     def __init__(
         self,
@@ -86,25 +86,25 @@ class MasterSession:
         self._lock = new_rlock()
 
     def registered(self, names: StepNames) -> RegisteredRun:
-        """A run, which is placed and cut when it is first asked for."""
+        """Return a run, which is placed and cut on first request."""
         with self._lock:
             run = self._runs.get(names)
             if run is None:
                 _, stages = self._placed(names)
                 run = self._runs[names] = self._register(stages, names)
-                while len(self._runs) > MOST_RUNS:
+                while len(self._runs) > MAX_RUNS:
                     self._runs.popitem(last=False)
             else:
                 self._runs.move_to_end(names)
             return run
 
     def in_slot(self, slot: int, names: StepNames | None) -> RegisteredRun | None:
-        """The run that the client keeps under a number; None where its names are needed."""
+        """Return the run that the client keeps under a number; None if its names are needed."""
         if names is not None:
             run = self.registered(names)
             with self._lock:
                 self._slots[slot] = run
-                while len(self._slots) > MOST_RUNS:
+                while len(self._slots) > MAX_RUNS:
                     self._slots.popitem(last=False)
             return run
         with self._lock:
@@ -114,7 +114,7 @@ class MasterSession:
             return known
 
     def do(self, run: RegisteredRun, values: Sequence[Any], options: StepOptions) -> list[Any]:
-        """The values of a run's fetches in one step."""
+        """Return the values of a run's fetches in one step."""
         options = options.within(self.config.operation_timeout_in_ms)
         step = int.from_bytes(os.urandom(8), "little") >> 2
         results: list[Any] = [None] * run.num_fetches
@@ -141,7 +141,7 @@ class MasterSession:
         return results
 
     def _next_rounds(self, run: RegisteredRun) -> dict[str, list[int]]:
-        """By task, how many steps have had collectives, and for each how many had this one."""
+        """Return, by task, the number of steps with collectives, then with each one of the run."""
         with self._lock:
             for key in {None}.union(*run.collectives.values()):
                 self._rounds[key] = self._rounds.get(key, 0) + 1
@@ -152,7 +152,7 @@ class MasterSession:
 
     @contextlib.contextmanager
     def _begun(self, step: MasterStep) -> Iterator[None]:
-        """Ends the step when the session is closed meanwhile."""
+        """End the step if the session is closed meanwhile."""
         with self._lock:
             if self._is_closed:
                 raise CancelledError.of_no_node(_CLOSED)
@@ -164,7 +164,7 @@ class MasterSession:
                 self._steps.discard(step)
 
     def explain(self, names: StepNames) -> str:
-        """Which task does what in a run, as text."""
+        """Return the distribution of a run over tasks, as text."""
         tasks, stages = self._placed(names)
         far = [task for task in stages if len(stages) > 1 and not self.links[task].is_near()]
         return explanation_of(tasks, stages, far, next(iter(self.links)))
@@ -172,7 +172,7 @@ class MasterSession:
     def _placed(
         self, names: StepNames
     ) -> tuple[Mapping[str, str], Mapping[str, Sequence[StageSpec]]]:
-        """The task of each operation of a run, and the stages of each task."""
+        """Return the task of each operation of a run, and the stages of each task."""
         graph = self.graph.graph
         feeds, fetches = self.graph.tensors(names.feeds), self.graph.tensors(names.fetches)
         targets, done = self.graph.operations(names.targets), self.graph.operations(names.done)
@@ -216,7 +216,7 @@ class MasterSession:
         return RegisteredRun(parts, others, *counts, collectives, later)
 
     def _keys(self, spec: CollectiveSpec) -> tuple[int, int] | None:
-        """The keys of a collective that members of other sessions join."""
+        """Return the keys of a collective that members of other sessions join."""
         if spec.is_whole:
             return None
         attrs = self.graph.graph.get_operation_by_name(spec.operations[0]).attrs
@@ -239,14 +239,14 @@ class MasterSession:
         }
 
     def keeper(self, tensor: str) -> WorkerLink:
-        """The worker on which a tensor is kept; InvalidArgumentError where there is none."""
+        """Return the worker on which a tensor is kept; InvalidArgumentError if there is none."""
         link = self.links.get(task_of(tensor.rpartition(";")[2]))
         if link is None or not link.has(self.handle):
             raise unknown_handle(tensor)
         return link
 
     def close(self) -> None:
-        """Ends the steps in progress, and closes the session on all workers."""
+        """End the steps in progress, and close the session on all workers."""
         with self._lock:
             self._is_closed, steps = True, list(self._steps)
         for step in steps:
@@ -256,9 +256,9 @@ class MasterSession:
 
 
 def _begun_by(local: str, stages: Mapping[str, Sequence[StageSpec]]) -> Collection[str]:
-    """The tasks whose parts wait for what a task's first stage sends: all others, or none.
+    """Return the tasks whose parts wait for messages of a task's first stage: all others, or none.
 
-    That goes with what begins their parts, in one message, as they could do nothing before.
+    The messages are combined with those that start the parts, as these could do nothing before.
     """
     if local not in stages:
         return ()
@@ -269,7 +269,7 @@ def _begun_by(local: str, stages: Mapping[str, Sequence[StageSpec]]) -> Collecti
 
 
 def _whole(names: StepNames) -> StageSpec:
-    """The stage of a run that is on one task."""
+    """Return the stage of a run that is on one task."""
     return StageSpec(
         [(name, name) for name in names.feeds],
         [(name, name) for name in names.fetches],
@@ -282,14 +282,14 @@ def _whole(names: StepNames) -> StageSpec:
 
 
 def _is_joined_by_others(graph: Graph, tasks: Mapping[str, str]) -> bool:
-    """Whether a run on one task has a member of a collective, but not all."""
+    """Return whether a run on one task has some but not all members of a collective."""
     members = [op for op in graph._ops if is_collective(op) and op.name in tasks]
     groups = collective_groups(members, lambda op: tasks[op.name])
     return any(group.is_spread for group in groups.values())
 
 
 def _spec(stage: Stage, collectives: Sequence[CollectiveSpec]) -> StageSpec:
-    """A stage by names."""
+    """Return a stage by names."""
     return StageSpec(
         [(tensor.name, key) for tensor, key in stage.feeds.items()],
         [(tensor.name, key) for key, tensor in stage.fetches.items()],
@@ -314,7 +314,7 @@ class Master:
         self._lock = new_lock()
 
     def create_session(self, config: ConfigProto) -> str:
-        """The handle of a new session; UnavailableError for a worker that does not answer."""
+        """Create a session and return its handle; UnavailableError if a worker does not answer."""
         links = self._seen(config.device_filters)
         wait_s = config.operation_timeout_in_ms / 1000 or self._wait_s
         devices = [device for link in links.values() for device in link.status(wait_s)]
@@ -325,7 +325,7 @@ class Master:
         return handle
 
     def _seen(self, filters: Sequence[str]) -> dict[str, WorkerLink]:
-        """The workers that a session with these filters sees, the master's own first."""
+        """Return the workers that match a session's filters, the master's own first."""
         try:
             seen = {
                 task: link
@@ -339,15 +339,15 @@ class Master:
         return dict(sorted(seen.items(), key=lambda item: item[0] != self.task))
 
     def session(self, handle: str) -> MasterSession:
-        """A session; AbortedError where there is none."""
+        """Return a session; AbortedError if there is none."""
         return session_of(self._sessions, handle, self.task)
 
     def list_devices(self, handle: str) -> Sequence[DeviceAttributes]:
-        """The devices that a session sees."""
+        """Return the devices available to a session."""
         return self.session(handle).devices
 
     def close_session(self, handle: str) -> None:
-        """Closes a session; NotFoundError where there is none."""
+        """Close a session; NotFoundError if there is none."""
         with self._lock:
             session = self._sessions.pop(handle, None)
         if session is None:
@@ -355,46 +355,46 @@ class Master:
         session.close()
 
     def has(self, handle: str) -> bool:
-        """Whether there is such a session."""
+        """Return whether there is such a session."""
         return handle in self._sessions
 
     def leave_collectives(self, handle: str) -> None:
-        """Tells the partners of a session in collectives that its client has gone."""
+        """Notify the partners of a session in collectives that its client has gone."""
         for link in self.session(handle).links.values():
             link.leave_collectives(handle)
 
     def memory_use(self, handle: str) -> dict[str, MemoryUse]:
-        """The memory of each device that a session sees."""
+        """Return the memory of each device available to a session."""
         links = self.session(handle).links.values()
         return {device: use for link in links for device, use in link.memory_use(handle).items()}
 
     def release_memory(self, handle: str) -> int:
-        """Gives back what a session keeps for later runs on all tasks; its bytes."""
+        """Release a session's memory for later runs on all tasks; return its size in bytes."""
         return sum(link.release_memory(handle) for link in self.session(handle).links.values())
 
     def read_kept(self, handle: str, tensor: str) -> Any:
-        """The value of a tensor that a session keeps; InvalidArgumentError for none."""
+        """Return the value of a tensor that a session keeps; InvalidArgumentError if unknown."""
         return self.session(handle).keeper(tensor).read_kept(handle, tensor)
 
     def delete_kept(self, handle: str, tensors: Sequence[str], must_be_there: bool) -> None:
-        """Deletes tensors that a session keeps; errors as of `read_kept` where they must be."""
+        """Delete tensors that a session keeps; errors as in `read_kept` if they must exist."""
         session = self.session(handle)
         for tensor in tensors:
             session.keeper(tensor).delete_kept(handle, [tensor], must_be_there)
 
     def reset(self, containers: Sequence[str], filters: Sequence[str]) -> None:
-        """Closes all sessions and clears these containers (all, if none are named)."""
+        """Close all sessions and clear these containers (all, if none are named)."""
         for handle in list(self._sessions):
             self.close_session(handle)
         for link in self._seen(filters).values():
             link.clear(containers)
 
     def stop(self) -> None:
-        """Closes all sessions."""
+        """Close all sessions."""
         for handle in list(self._sessions):
             self.close_session(handle)
 
 
 def _matches(device_filter: str, task: str) -> bool:
-    """Whether a filter, `"/job:ps"`, names the task."""
+    """Return whether a filter, `"/job:ps"`, matches the task."""
     return is_specification_of(device_filter, task)

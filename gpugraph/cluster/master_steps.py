@@ -1,4 +1,4 @@
-"""Steps in progress, as the master of a session sees them."""
+"""Steps in progress, on the side of a session's master."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gpugraph.cluster.worker_links import PartRun, WorkerLink
 
 
 class MasterStep:
-    """A step in progress. Where one part fails, the others are ended, and its error is raised."""
+    """A step in progress. If one part fails, the others are ended, and its error is raised."""
 
     def __init__(
         self, links: Mapping[str, WorkerLink], step: int, tasks: Mapping[str, Any]
@@ -29,14 +29,14 @@ class MasterStep:
         keys: Sequence[str] = (),
         tensors: Sequence[Any] = (),
     ) -> None:
-        """Begins a part, which computes these fetches, with the first tensors that it takes."""
+        """Start a part, which computes these fetches, with the first tensors that it receives."""
         part_run = self._links[task].run_part(part_step._replace(first=(keys, tensors)))
         self.part_runs.append((part_run, fetched))
         if len(self._tasks) > 1:
             part_run.when_done(self.fail)
 
     def fail(self, error: OpError | None) -> None:
-        """Ends the step on all tasks, if this is the first error."""
+        """End the step on all tasks, if this is the first error."""
         if error is None or self._failure is not None:
             return
         self._failure = error
@@ -52,10 +52,10 @@ class MasterStep:
         try:
             self._end(error)
         finally:
-            self._failure = None  # it holds the frames of the step, which hold this
+            self._failure = None  # it holds the frames of the step, which hold this object
 
     def _end(self, error: BaseException) -> None:
-        """Ends what goes on; raises the failure that was first, where that is another."""
+        """End the parts in progress; raise the first failure if that is another one."""
         for part_run, _ in self.part_runs[self.num_ended :]:
             part_run.cancel()
         first = self._failure

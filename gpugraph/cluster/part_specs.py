@@ -1,4 +1,4 @@
-"""What masters and workers tell each other of runs, by names: of steps, stages and parts."""
+"""Descriptions of runs that masters and workers exchange, by names: of steps, stages and parts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gpugraph.cluster.shared_segments import Lease
 
 
 class StepNames(NamedTuple):
-    """What a run feeds, fetches and runs, by names; pairs are of a tensor and what is fed to it."""
+    """Feeds, fetches and targets of a run, by name; pairs are a tensor and the one fed to it."""
 
     feeds: tuple[str, ...]
     fetches: tuple[str, ...]
@@ -21,7 +21,7 @@ class StepNames(NamedTuple):
 
 
 class StageSpec(NamedTuple):
-    """A stage of a part (`run_stages.Stage`) by names: pairs are of tensor and key."""
+    """A stage of a part (`run_stages.Stage`) by names: pairs are tensor and key."""
 
     feeds: Sequence[tuple[str, str]]
     fetches: Sequence[tuple[str, str]]
@@ -35,7 +35,7 @@ class StageSpec(NamedTuple):
 
 
 class PartSpec(NamedTuple):
-    """What a task does in the steps of one run. others: the other tasks of the run."""
+    """The part of a task in the steps of one run. others: the other tasks of the run."""
 
     stages: Sequence[StageSpec]
     feeds: Sequence[str]
@@ -44,10 +44,11 @@ class PartSpec(NamedTuple):
 
 
 class StepOptions(NamedTuple):
-    """How a step is run: its time limit (0: none), and what takes StepStats as bytes, or None.
+    """The options of a step: its time limit (0: none), and a list for StepStats as bytes, or None.
 
-    graphs: takes the stages' graphs of each device, GraphDefs as bytes, or None.
-    leases: takes those of the shared memory in which fetched tensors are, where the client sees it.
+    graphs: a list for the stages' graphs of each device, GraphDefs as bytes, or None.
+    leases: a list for the leases of shared memory that holds fetched tensors, if the client has
+    access to it.
     """
 
     timeout_ms: int = 0
@@ -56,30 +57,30 @@ class StepOptions(NamedTuple):
     graphs: list[bytes] | None = None
 
     def take_reports(self, answer: Any) -> None:
-        """Take over what another process's answer, a Values message, has of the wanted reports."""
+        """Copy the requested reports from another process's answer, a Values message."""
         if self.trace is not None:
             self.trace.extend(answer.step_stats)
         if self.graphs is not None:
             self.graphs.extend(answer.partition_graph)
 
     def within(self, limit_ms: int) -> StepOptions:
-        """These, with the limit where they have none of their own."""
+        """Return these options, with the limit if they have none."""
         return self if self.timeout_ms else self._replace(timeout_ms=max(limit_ms, 0))
 
 
 Begin = Callable[[Sequence[str], Sequence[Any]], Any]
-"""What begins the part of another task with the first tensors that it takes: names and values."""
+"""Starts the part of another task with the names and values of the first tensors it receives."""
 
 NO_BEGINS: Mapping[str, Begin] = MappingProxyType({})
 
 
 class PartStep(NamedTuple):
-    """A step of a part: the session, the part's number, the fed values, how it is run.
+    """A step of a part: the session, the part's number, the fed values, the options.
 
-    others: the other tasks of the step, which are told of a failure. rounds: where the part has
-    collectives, how many steps of the session have had any, and for each how many had this one.
-    begins: by task, what begins the parts that wait for what this one's first stage sends. first:
-    what the part is begun with, by names and values.
+    others: the other tasks of the step, which are notified of a failure. rounds: if the part has
+    collectives, the number of the session's steps with any, and the number with each of them.
+    begins: by task, starts the parts that wait for this one's first stage. first: the names and
+    values with which the part is started.
     """
 
     handle: str

@@ -1,4 +1,4 @@
-"""The other tasks of a cluster, as a worker needs them."""
+"""A worker's view of the other tasks of a cluster."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from gpugraph.cluster.transport import Peer
 from gpugraph.cluster.wire_values import Memory, Parcels, SeenParcels, write_values
 
 CLEANING_S = 5.0
-"""How long to wait for a server that is told of an end."""
+"""The maximum wait for a server that is notified of an end."""
 
 _PATIENCE_S = 20.0
-"""How long a server may take to say how far it is; one that has much to do may be slow."""
+"""The maximum time for a server's report of its state; a busy one may be slow."""
 
 SeenByTask = dict[str, SeenParcels]
-"""Parcels in the memory of others, by who has sent them."""
+"""Parcels in the memory of other tasks, by sender."""
 
 
 class PeerTasks:
-    """Sends tensors of steps, and asks how far others are.
+    """Sends tensors of steps, and queries the progress of other tasks.
 
-    peer: the connection to a task. parcels: where large tensors wait until they are fetched.
+    peer: returns the connection to a task. parcels: holds large tensors until they are fetched.
     """
 
     def __init__(self, peer: Callable[[str], Peer], parcels: Parcels) -> None:
@@ -35,7 +35,7 @@ class PeerTasks:
     def send_tensors(
         self, task: str, step: int, keys: Sequence[str], values: Sequence[Any]
     ) -> None:
-        """Sends tensors of a step, without waiting for their arrival.
+        """Send tensors of a step, without waiting for their arrival.
 
         Large ones are fetched, or read in shared memory.
         """
@@ -46,7 +46,7 @@ class PeerTasks:
     def write_tensors(
         self, message: Any, task: str, step: int, keys: Sequence[str], values: Sequence[Any]
     ) -> None:
-        """Fills a SendTensors for a task."""
+        """Fill a SendTensors for a task."""
 
         def share(memory: Memory) -> tuple[str, SegmentName] | None:
             return self._parcels.share(memory, owners) if self.is_near(task) else None
@@ -56,26 +56,27 @@ class PeerTasks:
         write_values(message.value, values, partial(self._parcels.put, owners=owners), share)
 
     def is_near(self, task: str) -> bool:
-        """Whether a task and this one see each other's memory."""
+        """Return whether a task and this one have access to each other's memory."""
         return self._peer(task).is_near()
 
     def forget(self, step: int) -> None:
-        """What of a failed step waits here to be fetched is not kept."""
+        """Drop the tensors of a failed step that wait here to be fetched."""
         self._parcels.end(step)
 
     def see_values(self, task: str, messages: Sequence[Any], seen: SeenByTask) -> list[Any]:
-        """The arrays that a task has sent. Those in its memory are noted, to be freed."""
+        """Return the arrays that a task has sent. Those in its memory are recorded, to be freed."""
         noted = seen.setdefault(task, [])
         return self._peer(task).see_values(messages, self.segments, noted)
 
     def read_copies(self, task: str, messages: Sequence[Any]) -> list[Any]:
-        """As `see_values`, in memory of this process."""
+        """Do as `see_values`, but copy into memory of this process."""
         return self._peer(task).read_copies(messages, self.segments)
 
     def end(self, seen: SeenByTask, has_failed: bool) -> None:
-        """Tells those who have sent it that nothing here reads this any more.
+        """Notify the senders that nothing here reads these parcels any more.
 
-        Where the step has failed they do not write to it again, so that it is not kept here.
+        If the step has failed, the senders do not reuse the memory, so its mappings are dropped
+        here.
         """
         for task, parcels in seen.items():
             if has_failed:
@@ -84,17 +85,17 @@ class PeerTasks:
                 self._peer(task).free(parcels)
 
     def part_state(self, task: str, step: int) -> int:
-        """How far the task's part of a step is; UnavailableError where it is not there."""
+        """Return the state of the task's part of a step; UnavailableError if the task is gone."""
         message = message_of("PartOfStep", step=step)
         return int(self._peer(task).call("GetPartState", message, wait_s=_PATIENCE_S).state)
 
     def abort(self, task: str, step: int, error: OpError) -> None:
-        """Ends a step there, without waiting for the answer."""
+        """End a step there, without waiting for the answer."""
         tell_end(self._peer(task), step, error)
 
 
 def tell_end(peer: Peer, step: int, error: OpError) -> None:
-    """Ends a step at a server, without waiting for the answer."""
+    """End a step at a server, without waiting for the answer."""
     message = message_of("AbortStep", step=step)
     write_failure(message.failure, error)
     peer.tell("AbortStep", message, limit_s=CLEANING_S)

@@ -1,12 +1,12 @@
-"""Clusters on Ray: each server is an actor, which Ray places, restarts and whose output it shows.
+"""Clusters on Ray: each server is an actor, which Ray places and restarts.
 
     ray_cluster({"ps": 1, "worker": 4})
-        |   a bundle of resources for each task       Ray places it on a machine, for ever
-        |   an actor in it, with a free port          Ray starts it anew where it dies
-        |   then each starts its server, as all know all addresses
-        '-- a thread looks after them: a new process gets its server back, at the old address
+     |   a bundle of resources for each task       Ray places it on a machine, permanently
+     |   an actor in it, with a free port          Ray restarts it if it dies
+     |   then each starts its server, as all have all addresses
+     '-- a thread supervises them: a new process gets its server back, at the old address
 
-Ray is an extra, `gpugraph[ray]`. It pickles what a program gives it, the functions of `run`;
+Ray is an extra, `gpugraph[ray]`. It pickles the functions of `run` and their data;
 servers among themselves send no pickles, as always.
 """
 
@@ -32,7 +32,7 @@ from gpugraph.graph.client.client_graph import Graph
 _LOG = logging.getLogger("gpugraph")
 _LOOK_S = 0.5
 _STATE_S = 10.0
-_CALLS = 16  # that an actor answers at the same time
+_CALLS = 16  # concurrent calls of an actor
 _KEY = "GPUGRAPH_CLUSTER_KEY"
 
 Addresses = Mapping[str, list[str]]
@@ -40,13 +40,13 @@ Addresses = Mapping[str, list[str]]
 
 
 def ray() -> Any:
-    """The module `ray`; ModuleNotFoundError, with what to install, where it is not there."""
+    """Return the module `ray`; ModuleNotFoundError, with instructions to install it, if missing."""
     with package_of_extra("ray", "ray", "Clusters on Ray"):
         return importlib.import_module("ray")
 
 
-class Place(NamedTuple):
-    """Where a task is: the addresses of all, its machine by Ray's name, and the cluster's key."""
+class TaskLocation(NamedTuple):
+    """The location of a task: all addresses, its machine by Ray's name, and the cluster's key."""
 
     addresses: Addresses
     node: str
@@ -54,9 +54,10 @@ class Place(NamedTuple):
 
 
 class RayTask:
-    """The task that a function of `RayCluster.run` is called in.
+    """The task in which a function of `RayCluster.run` is called.
 
-    job, index: which it is. cluster: the ClusterSpec. server: its Server; `target` is that of it.
+    job, index: its name. cluster: the ClusterSpec. server: its Server; `target` is that of the
+    server.
     """
 
     def __init__(
@@ -68,16 +69,16 @@ class RayTask:
 
     @property
     def target(self) -> str:
-        """What a session here gives as its target."""
+        """The target of sessions in this process."""
         return self.server.target
 
     @property
     def device(self) -> str:
-        """The name of the task, as devices have it: `/job:worker/task:1`."""
+        """The name of the task in device names: `/job:worker/task:1`."""
         return f"/job:{self.job}/task:{self.index}"
 
     def report(self, **values: Any) -> None:
-        """Reports how far the task is: numbers and texts, which `RayCluster.progress` shows."""
+        """Report the task's progress: numbers and strings, which `RayCluster.progress` returns."""
         self._note(values)
 
 
@@ -91,34 +92,36 @@ class ServerActor:
         self._lock = new_lock()
 
     def find_place(self) -> tuple[str, str, int]:
-        """The machine of this process, its address, and the number of a port that is free."""
+        """Return the machine of this process, its address, and the number of a free port."""
         with socket.create_server(("", 0)) as listener:
             port = int(listener.getsockname()[1])
         return _node(), str(ray().util.get_node_ip_address()), port
 
-    def start(self, place: Place) -> int:
-        """Starts the server, where it is not there; the number of the process."""
+    def start(self, location: TaskLocation) -> int:
+        """Start the server if it is not running; return the process id."""
         with self._lock:
             if self._server is None:
-                if _node() != place.node:
+                if _node() != location.node:
                     raise UnavailableError.of_no_node(
                         f"{self._job}:{self._index} was started on another machine, as its own is "
                         "gone: make another cluster"
                     )
-                if place.key:
-                    change_setting(_KEY, place.key)
-                self._server = Server(dict(place.addresses), self._job, self._index)
+                if location.key:
+                    change_setting(_KEY, location.key)
+                self._server = Server(dict(location.addresses), self._job, self._index)
         return os.getpid()
 
     def state(self) -> tuple[int, bool, dict[str, Any]]:
-        """The number of the process, whether its server is there, and what was reported."""
+        """Return the process id, whether its server is running, and the last report."""
         return os.getpid(), self._server is not None, self._progress
 
-    def work(self, place: Place, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
-        """What the function gives, called with this task in a graph of its own."""
-        self.start(place)
+    def work(
+        self, location: TaskLocation, function: Callable[..., Any], arguments: Sequence[Any]
+    ) -> Any:
+        """Call the function with this task, in a new graph, and return its result."""
+        self.start(location)
         assert self._server is not None
-        task = RayTask(self._job, self._index, place.addresses, self._server, self._note)
+        task = RayTask(self._job, self._index, location.addresses, self._server, self._note)
         with Graph().as_default():
             return function(task, *arguments)
 
@@ -137,19 +140,19 @@ def ray_cluster(
     wait_s: float = 0.0,
     **init: Any,
 ) -> RayCluster:
-    """A cluster whose servers are actors of Ray.
+    """Return a cluster whose servers are actors of Ray.
 
-    jobs: the number of tasks of each job. resources: what a task of a job needs, in Ray's names,
-    `{"worker": {"CPU": 2, "GPU": 1}}`; a CPU where nothing is said. address: of a Ray that runs,
-    "auto" for the one of this machine; None starts one here, with as many CPUs as are asked for,
-    unless the program has called `ray.init`. init: further arguments of `ray.init`. wait_s: how
-    long to wait for places; 0: GPUGRAPH_CLUSTER_WAIT.
+    jobs: the number of tasks of each job. resources: the requirements of a job's tasks, in Ray's
+    names, `{"worker": {"CPU": 2, "GPU": 1}}`; one CPU by default. address: of a running Ray, "auto"
+    for the one of this machine; None starts one here, with as many CPUs as are requested, unless
+    the program has called `ray.init`. init: further arguments of `ray.init`. wait_s: how long to
+    wait for placement; 0: GPUGRAPH_CLUSTER_WAIT.
 
-    Where all tasks are on the machine of the program they listen on localhost. Else they have its
-    GPUGRAPH_CLUSTER_KEY, which is drawn and set where there is none.
+    If all tasks are on the machine of the program they listen on localhost. Otherwise they use its
+    GPUGRAPH_CLUSTER_KEY, which is generated and set if there is none.
 
     ModuleNotFoundError without Ray; InvalidArgumentError for jobs without tasks and resources of
-    other jobs; UnavailableError where Ray has no place for the tasks.
+    other jobs; UnavailableError if Ray can't place the tasks.
     """
     needed = dict(resources or {})
     if not jobs or min(jobs.values()) < 1 or set(needed) - set(jobs):
@@ -178,9 +181,9 @@ def ray_cluster(
 
 
 class RayCluster:
-    """Servers that are actors of Ray; `ray_cluster` makes one. A context, which ends with them.
+    """Servers that are actors of Ray, made by `ray_cluster`. A context manager that ends them.
 
-    cluster_spec: the ClusterSpec. restarts: by job and task, how often Ray has started it anew.
+    cluster_spec: the ClusterSpec. restarts: by job and task, the number of restarts by Ray.
     """
 
     def __init__(
@@ -210,7 +213,7 @@ class RayCluster:
         if key:
             change_setting(_KEY, key)
         self._places = {
-            task: Place(self.addresses, node, key)
+            task: TaskLocation(self.addresses, node, key)
             for task, (node, _, _) in zip(self._actors, places)
         }
         starting = [actor.start.remote(self._places[task]) for task, actor in self._actors.items()]
@@ -240,12 +243,12 @@ class RayCluster:
         return actor.remote(*task)
 
     def _look_after(self) -> None:
-        """Gives processes that Ray has started anew their servers back."""
+        """Restart the servers in processes that Ray has restarted."""
         while not self._ended.wait(_LOOK_S):
             for task, actor in self._actors.items():
                 try:
                     self._look_at(task, actor)
-                except Exception as error:  # of Ray, which goes on trying
+                except Exception as error:  # Ray's, which keeps trying
                     if not self._ended.is_set():
                         _LOG.warning("%s:%d does not answer: %s", *task, type(error).__name__)
 
@@ -257,10 +260,10 @@ class RayCluster:
         if process != self._processes[task]:
             self._processes[task] = process
             self.restarts[task] += 1
-            _LOG.warning("%s:%d was started anew, as process %d", *task, process)
+            _LOG.warning("%s:%d was restarted, as process %d", *task, process)
 
     def target(self, job: str, index: int = 0) -> str:
-        """What a session of the program gives as its target, to use that task as its master."""
+        """Return the target of sessions that use that task as their master."""
         return f"grpc://{self.cluster_spec.task_address(job, index)}"
 
     @property
@@ -269,11 +272,11 @@ class RayCluster:
         return {job: [f"grpc://{x}" for x in tasks] for job, tasks in self.addresses.items()}
 
     def progress(self) -> dict[tuple[str, int], dict[str, Any]]:
-        """What each task has reported last, with the `time`."""
+        """Return the last report of each task, with the `time`."""
         return dict(self._progress)
 
     def processes(self) -> dict[tuple[str, int], int]:
-        """The number of each task's process."""
+        """Return the process id of each task."""
         return dict(self._processes)
 
     def run(
@@ -283,11 +286,11 @@ class RayCluster:
         job: str = "worker",
         on_progress: Callable[[dict[tuple[str, int], dict[str, Any]]], Any] | None = None,
     ) -> list[Any]:
-        """What a function gives in each task of a job, called with its RayTask and the arguments.
+        """Call a function, with a RayTask and the arguments, in each task of a job.
 
-        What it prints is shown here, with the actor's name. Where its process dies it is called
-        anew in the next one. on_progress: called twice a second with what tasks report. Raises
-        what the function raises.
+        Return the results. Output is shown here, with the actor's name. If a process dies, the
+        function is called again in the next one. on_progress: called twice a second with the
+        tasks' reports. Raises the function's errors.
         """
         if job not in self.addresses:
             raise invalid_argument(f"There is no job {job!r}: {', '.join(self.addresses)}")
@@ -303,7 +306,7 @@ class RayCluster:
         return list(ray().get(waiting))
 
     def shutdown(self) -> None:
-        """Ends all servers, and Ray where `ray_cluster` has started it."""
+        """End all servers, and Ray if `ray_cluster` has started it."""
         if self._ended.is_set():
             return
         self._ended.set()

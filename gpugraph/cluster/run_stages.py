@@ -1,23 +1,23 @@
-"""Stages: how a run is cut into what each task does, one stage after the other.
+"""Stages: the cut of a run into the work of each task, one stage after the other.
 
 The level of an operation is the largest number of crossings from task to task on a path to it. A
-stage is what one task runs of one level:
+stage is the work of one task at one level:
 
     /job:ps      level 0  read w  ----.                 level 2  assign w
     /job:worker                        `-> level 1  x @ w, gradient --^
 
-A stage begins when the tensors that it takes from other tasks are there. They come from stages of
-lower levels, and each task runs its stages in the order of their levels. So of all stages that
-have not run, one of the lowest level has all that it waits for: a run never waits for itself,
-however it is placed (`tests/cluster/test_random_placements.py`).
+A stage starts when the tensors that it receives from other tasks have arrived. They come from
+stages of lower levels, and each task runs its stages in the order of their levels. So of all stages
+that have not run, one of the lowest level has everything it waits for: a run never deadlocks with
+itself, regardless of its placement (`tests/cluster/test_random_placements.py`).
 
-What can't be taken apart has one level and one task: the operations of a branch or loop, and those
+Operations that can't be separated have one level and one task: those of a branch or loop, and those
 that share a TensorArray or a stack (`session/partial_run_graph.py`). Constants without control
 inputs, variables and handles are in each stage of their task that needs them.
 
-What reads a variable after a write of the run sees what was written, as in one process
-(`compile/lowering/read_after_write.py`): it is given the variable's value at the end of the stage
-of the last write that it waits for, in place of the variable's shared `read`.
+A read of a variable after a write in the run returns the written value, as in one process
+(`compile/lowering/read_after_write.py`): it is fed the variable's value at the end of the stage
+of the last write that it depends on, in place of the variable's shared `read`.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from gpugraph.session.partial_run_graph import PartialRunGraph, is_in_each_part,
 
 @dataclass
 class Stage:
-    """What a task runs of one level.
+    """The work of a task at one level.
 
     feeds: tensors with the keys of their values in the part's store; fetches: keys with tensors.
     receives: by rendezvous key, the task that sends a value, and its key. sends: by rendezvous key,
-    the keys of what goes to other tasks; an empty one is a signal that the stage is over. takes:
+    the keys of values for other tasks; an empty one signals the end of the stage. takes:
     collectives over processes, by name, whose results it needs.
     """
 
@@ -64,17 +64,16 @@ def cut_into_stages(
     targets: Sequence[Operation],
     task_of: Callable[[Operation], str],
 ) -> tuple[dict[str, list[Stage]], dict[Operation, CollectiveGroup]]:
-    """The stages of each task, in the order of their levels, and the collectives of the run.
+    """Return the stages of each task, in the order of their levels, and the collectives of the run.
 
-    UnimplementedError where operations that can't be taken apart wait for other tasks and these for
-    them.
+    UnimplementedError if operations that can't be separated and other tasks wait for each other.
     """
     cutter = _Cutter(feeds, fetches, targets, task_of)
     return cutter.cut(), cutter.collectives
 
 
 class _Cutter:
-    """One run that is cut."""
+    """The cut of one run."""
 
     def __init__(
         self,
@@ -91,15 +90,15 @@ class _Cutter:
         self.task_of = {op: task_of(op) for op in self.graph.operations}
         self.shared = {op for op in self.graph.operations if is_in_each_part(op)}
         self.levels: dict[Operation, int] = {}
-        self.writes: list[tuple[Operation, Operation]] = []  # with the variable that is written
-        self.after: dict[Operation, int] = {}  # which writes an operation waits for, as bits
+        self.writes: list[tuple[Operation, Operation]] = []  # each with the written variable
+        self.after: dict[Operation, int] = {}  # the writes that an operation depends on, as bits
         self.stages: dict[tuple[str, int], Stage] = {}
         self.own_reads: dict[int, list[Tensor]] = {}
         self.collectives = collective_groups(self.graph.operations, self.task_of.__getitem__)
         self._note_inside()
 
     def cut(self) -> dict[str, list[Stage]]:
-        """The stages by task."""
+        """Return the stages by task."""
         self._find_levels()
         for op in self.graph.operations:
             if op not in self.shared:
@@ -128,15 +127,15 @@ class _Cutter:
     # -- collectives over processes
 
     def _is_spread(self, op: Operation) -> bool:
-        """Whether the operation is a member of a collective that is done between stages."""
+        """Return whether the operation is a member of a collective that is done between stages."""
         group = self.collectives.get(op)
         return group is not None and group.is_spread and not group.is_inside
 
     def _note_inside(self) -> None:
-        """Finds the collectives over processes in branches and loops.
+        """Find the collectives over processes in branches and loops.
 
-        Their plans wait for the others, which are in sessions of their own: two stages of one run
-        could wait for each other.
+        Their plans wait for the other members, which must be in other sessions: two stages of one
+        run could wait for each other.
         """
         for op, group in self.collectives.items():
             if not (group.is_spread and op in self.graph.groups):
@@ -153,13 +152,13 @@ class _Cutter:
             self.collectives[op] = group._replace(is_inside=True)
 
     def _result_home(self, op: Operation) -> Stage:
-        """The first stage that has the result of a collective, for others."""
+        """Return the first stage that has the result of a collective for other tasks."""
         stage = self._stage(self.task_of[op], self.levels[op] + 1)
         stage.takes[op.name] = None
         return stage
 
     def _take_result(self, stage: Stage, tensor: Tensor) -> None:
-        """Takes the result of a collective over processes."""
+        """Add the result of a collective over processes to the inputs of a stage."""
         stage.feeds[tensor] = tensor.name
         if self.task_of[tensor.op] == stage.task:
             stage.takes[tensor.op.name] = None
@@ -170,7 +169,7 @@ class _Cutter:
     # -- levels
 
     def _find_levels(self) -> None:
-        """The level of each operation: of groups and of collectives, of all members."""
+        """Compute the level of each operation; members of a group or a collective have the same."""
         group_of = {op: tuple(group.members) for op, group in self.collectives.items()}
         group_of |= {op: tuple(group) for op, group in self.graph.groups.items()}
         units = {op: group_of.get(op, (op,)) for op in self.graph.operations}
@@ -191,11 +190,11 @@ class _Cutter:
             ) from None
         for unit in order:
             self._find_writes(unit)
-            level = max((self._least_level(op) for op in unit), default=0)
+            level = max((self._min_level(op) for op in unit), default=0)
             self.levels |= dict.fromkeys(unit, level)
 
     def _find_writes(self, unit: Sequence[Operation]) -> None:
-        """Numbers the writes of a group, and finds the others that its members wait for."""
+        """Number the writes of a group, and find the other writes that its members depend on."""
         sources = {source for op in unit for source in self.graph.sources(op)}
         before = 0
         for source in sources:
@@ -210,9 +209,9 @@ class _Cutter:
                     for member in unit:
                         self.after[member] |= bit
 
-    def _least_level(self, op: Operation) -> int:
-        """The first level at which what an operation takes from outside of its group is there."""
-        least = 0
+    def _min_level(self, op: Operation) -> int:
+        """Return the first level at which an operation's inputs from outside of its group exist."""
+        level = 0
         task = self.task_of[op]
         for source in self.graph.sources(op):
             if source in self.levels:
@@ -221,17 +220,17 @@ class _Cutter:
                 if self._is_spread(source):  # one collective may be held back by another
                     is_read = any(tensor.op is source for tensor in op._inputs)
                     later += int(is_read or not self._is_spread(op))
-                least = max(least, self.levels[source] + later)
+                level = max(level, self.levels[source] + later)
         for tensor in op._inputs:
             written = self._last_write(op, tensor)
             if written is not None and self.task_of[written] != task:
-                least = max(least, self.levels[written] + 1)
-        return least
+                level = max(level, self.levels[written] + 1)
+        return level
 
     def _last_write(self, reader: Operation, tensor: Tensor) -> Operation | None:
-        """Of the writes of a variable that a reader waits for, one of the highest level.
+        """Return a write of the highest level among a variable's writes that a reader depends on.
 
-        None where the tensor is no variable and no variable's shared read, or there is no write.
+        None if the tensor is neither a variable nor a variable's shared read, or there is no write.
         """
         variable = _read_variable(tensor)
         if variable is None or tensor in self.feeds:
@@ -248,7 +247,7 @@ class _Cutter:
         return max(writes, key=self.levels.__getitem__, default=None)
 
     def _last_level(self, tensor: Tensor) -> int:
-        """The level at which a fetched tensor is read: of a variable, the last of its task."""
+        """Return the level at which a fetched tensor is read: for a variable, its task's last."""
         if tensor.op not in self.shared:
             return self.levels[tensor.op]
         task = self.task_of[tensor.op]
@@ -257,10 +256,10 @@ class _Cutter:
     def _home(self, tensor: Tensor, level: int) -> Stage:
         return self._stage(self.task_of[tensor.op], level)
 
-    # -- what goes between stages
+    # -- transfers between stages
 
     def _connect(self, stage: Stage) -> None:
-        """Fills in what a stage takes, and what other stages give for that."""
+        """Fill in the inputs of a stage, and the outputs of other stages for them."""
         members = set(stage.operations)
         for op in stage.operations:
             for tensor in op._inputs:
@@ -277,7 +276,7 @@ class _Cutter:
             stage.feeds.pop(tensor, None)
 
     def _take(self, stage: Stage, op: Operation, tensor: Tensor) -> None:
-        """Takes a tensor of another stage for an operation."""
+        """Add a tensor of another stage to the inputs of a stage, for an operation."""
         if self._is_spread(tensor.op):
             self._take_result(stage, tensor)
             return
@@ -296,7 +295,7 @@ class _Cutter:
             self._take_far(stage, tensor, self.levels[tensor.op])
 
     def _take_value(self, stage: Stage, tensor: Tensor, written: Operation) -> None:
-        """Takes the value that a variable has at the end of the stage that writes it."""
+        """Add a variable's value, at the end of the stage that writes it, to a stage's inputs."""
         variable = _read_variable(tensor)
         assert variable is not None
         home = self.stages[self.task_of[written], self.levels[written]]
@@ -304,7 +303,7 @@ class _Cutter:
         home.fetches[key] = variable._outputs[0]
         earlier = stage.feeds.get(tensor, "")
         if "#" in earlier and int(earlier.rpartition("#")[2]) >= home.level:
-            return  # another reader waits for a later write
+            return  # another reader depends on a later write
         stage.feeds[tensor] = key
         if home.task != stage.task:
             self._receive(stage, home, f"{key}>{stage.task}", key)
@@ -312,7 +311,7 @@ class _Cutter:
     def _connect_control(
         self, stage: Stage, op: Operation, other: Operation, members: Collection[Operation]
     ) -> None:
-        """Waits for an operation that is not in the stage."""
+        """Make `stage` wait for `other` unless it is available in the stage already."""
         if self.graph.arrival(other) is not None:
             stage.done[other] = None
             return
@@ -329,7 +328,7 @@ class _Cutter:
             self._wait_for(stage, self.stages[self.task_of[other], self.levels[other]])
 
     def _take_near(self, stage: Stage, tensor: Tensor) -> None:
-        """Takes a tensor of an earlier stage of the same task."""
+        """Add a tensor of an earlier stage of the same task to the inputs of a stage."""
         if tensor._dtype.is_ref_dtype or tensor._dtype is resource:
             stage.connections[tensor] = variable_of(tensor)
             return
@@ -337,7 +336,7 @@ class _Cutter:
         stage.feeds.setdefault(tensor, tensor.name)
 
     def _take_far(self, stage: Stage, tensor: Tensor, level: int) -> None:
-        """Takes a tensor of another task, which sends it once to each task."""
+        """Add a tensor of another task to the inputs of a stage; it is sent once to each task."""
         if tensor._dtype is resource:
             raise UnimplementedError(
                 tensor.op._record,
@@ -349,15 +348,15 @@ class _Cutter:
         key = tensor.name if tensor.op not in self.shared else f"{tensor.name}#{level}"
         home.fetches[key] = tensor
         if stage.feeds.setdefault(tensor, key) != key:
-            return  # another reader waits for a write
+            return  # another reader depends on a write
         self._receive(stage, home, f"{key}>{stage.task}", key)
 
     def _wait_for(self, stage: Stage, other: Stage) -> None:
-        """Waits for the end of a stage of another task."""
+        """Make a stage wait for the end of a stage of another task."""
         self._receive(stage, other, f"^{other.task} {other.level}>{stage.task}", "")
 
     def _receive(self, stage: Stage, home: Stage, meeting: str, key: str) -> None:
-        """Lets the first stage of a task that needs a value receive it."""
+        """Make the first stage of a task that needs a value receive it."""
         if home.level >= stage.level:  # the two could wait for each other
             raise InternalError.of_no_node(
                 f"Level {stage.level} of {stage.task} takes {meeting} from level {home.level}"
@@ -372,7 +371,7 @@ class _Cutter:
 
 
 def _read_variable(tensor: Tensor) -> Operation | None:
-    """The reference variable that a tensor is, or whose shared read it is."""
+    """Return the reference variable that a tensor is, or whose shared read it is, or None."""
     op = tensor.op
     if op.type == "Identity" and not op._control_inputs and op.name.endswith("/read"):
         source = op._inputs[0]

@@ -1,4 +1,4 @@
-"""ServerDefs: which task of which cluster a server is, from what a program gives."""
+"""ServerDefs: the cluster and the task of a server, from a program's arguments."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ def server_def_of(
     protocol: str | None,
     config: ConfigProto | None,
 ) -> Any:
-    """The ServerDef of a server.
+    """Return the ServerDef of a server.
 
-    TypeError for what is neither a ServerDef nor a cluster, ValueError where a job or task has to
-    be named, InternalError for one that the cluster has not.
+    TypeError for anything but a ServerDef or a cluster, ValueError if a job or task must be named,
+    InternalError for one that is not in the cluster.
     """
     result = messages_pb2.ServerDef()
     if isinstance(server_or_cluster_def, messages_pb2.ServerDef):
@@ -69,7 +69,7 @@ def _one_of(choices: list[Any], parameter: str) -> Any:
 
 
 def own_address(cluster: ClusterSpec, server_def: Any) -> str:
-    """The address of the server's task; InternalError where the cluster has no such task."""
+    """Return the address of the server's task; InternalError if the cluster has no such task."""
     job, index = server_def.job_name, server_def.task_index
     if job not in cluster.jobs:
         raise InternalError.of_no_node(
@@ -91,12 +91,12 @@ def own_address(cluster: ClusterSpec, server_def: Any) -> str:
 
 
 def task_name(job: str, index: int) -> str:
-    """The name of a task, with which those of its devices begin."""
+    """Return the name of a task, the prefix of its devices' names."""
     return f"/job:{job}/replica:0/task:{index}"
 
 
 def config_of(content: bytes) -> ConfigProto:
-    """The settings that a message holds; InvalidArgumentError where it holds none."""
+    """Return the settings in a message; InvalidArgumentError if it is malformed."""
     try:
         return ConfigProto.FromString(content)
     except (ValueError, TypeError, messages_pb2.DecodeError) as error:

@@ -1,9 +1,9 @@
-"""Memory that the processes of one machine see: anonymous files of Linux (memfd).
+"""Memory shared by the processes of one machine: anonymous files of Linux (memfd).
 
-A segment has no name, so that nothing is left when its process is killed; its size can't change,
-and the last process that maps it frees it. Others open it as `/proc/<pid>/fd/<number>`. That they
-are on the same machine, and opened the right one, is proven by a random token that the segment
-begins with and that its owner has sent over gRPC. Who can't open it uses gRPC for the tensors too.
+A segment has no name, so nothing is left when its process is killed; its size can't change,
+and the last process that maps it frees it. Others open it as `/proc/<pid>/fd/<number>`. A random
+token at its start, which its owner has sent over gRPC, proves that they are on the same machine and
+opened the right one. A process that can't open it uses gRPC for the tensors too.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ from gpugraph.base.fork_safe_locks import new_lock
 _LOG = logging.getLogger("gpugraph")
 _HEAD_BYTES = 64
 _TOKEN_BYTES = 32
-_MOST_FREE_BYTES = 2 << 30
+_MAX_FREE_BYTES = 2 << 30
 _IDLE_S = 10.0
-"""How long a free segment is kept: shapes that come once only leave nothing."""
+"""How long a free segment is kept, so that shapes that occur only once leave nothing behind."""
 
-_MOST_MAPPED = 256
-_MOST_MAPPED_BYTES = 8 << 30
+_MAX_MAPPED = 256
+_MAX_MAPPED_BYTES = 8 << 30
 _SEALS = "F_SEAL_SHRINK", "F_SEAL_GROW", "F_SEAL_SEAL"
 _SHARED = getattr(mmap, "MAP_SHARED", 0) | getattr(mmap, "MAP_POPULATE", 0)
 _OPENING = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
-"""The number that another machine's process has may here be a FIFO's: that is not waited for."""
+"""Without blocking: the number of a process of another machine may belong to a FIFO here."""
 
 _STEPS = 8
 """Sizes of lent segments between a power of 2 and the next, so that similar tensors share them."""
 
 
 class SegmentName(NamedTuple):
-    """What others need to map a segment; `size` is that of its content, 0 for none."""
+    """The data with which others map a segment; `size` is that of its content, 0 for none."""
 
     pid: int = 0
     number: int = 0
@@ -52,7 +52,7 @@ class SegmentName(NamedTuple):
 
 
 class Segment:
-    """Memory of this process that others may read. OSError where the system has none to give."""
+    """Memory of this process that others may read. OSError if the system has none left."""
 
     def __init__(self, size: int) -> None:
         file = os.memfd_create("gpugraph", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
@@ -73,8 +73,8 @@ class Segment:
         self.content = np.frombuffer(memory, np.uint8)[_HEAD_BYTES:]
 
     def free(self) -> None:
-        """Gives its memory back to the system, though others have it mapped: they read zeros."""
-        with contextlib.suppress(OSError):  # where the system can't, it goes with the last mapping
+        """Return its memory to the system, even if others have it mapped: they read zeros."""
+        with contextlib.suppress(OSError):  # otherwise it is freed with the last mapping
             self._memory.madvise(mmap.MADV_REMOVE)
 
     def __del__(self) -> None:
@@ -83,31 +83,31 @@ class Segment:
 
 
 def address_of(memory: Any) -> int:
-    """Where an array begins."""
+    """Return the address of an array's first byte."""
     return int(memory.__array_interface__["data"][0])
 
 
 class _Mapping(NamedTuple):
-    """Memory of another process, and when it was last asked for."""
+    """Memory of another process, and the time of its last use."""
 
     memory: Any
     used: float
 
 
 def is_possible() -> bool:
-    """Whether this system has such memory."""
+    """Return whether this system supports such memory."""
     return hasattr(os, "memfd_create") and hasattr(fcntl, "F_ADD_SEALS")
 
 
 def _available_bytes() -> int:
-    """The memory that the system can give without killing somebody. OSError where it won't say."""
+    """Return the memory available without killing a process. OSError if it is unknown."""
     with open("/proc/meminfo", encoding="ascii") as file:
         lines = dict(line.split(":") for line in file if ":" in line)
     return int(lines["MemAvailable"].split()[0]) << 10
 
 
 def mapped(name: SegmentName) -> Any | None:
-    """The content of another process's segment, read-only; None where this process can't see it."""
+    """Return the content of another process's segment, read-only; None if it is not accessible."""
     size = _HEAD_BYTES + name.size
     with contextlib.suppress(OSError, ValueError, AttributeError):
         file = os.open(f"/proc/{name.pid}/fd/{name.number}", _OPENING)
@@ -124,10 +124,10 @@ def mapped(name: SegmentName) -> Any | None:
 
 
 class Lease:
-    """The begin of a segment that several hold: the last that drops it gives it back to its pool.
+    """The start of a segment with several holders: the last drop returns it to its pool.
 
-    What is never dropped, as its reader may yet read it, is not used again: the system frees it
-    when neither this process nor the reader has it.
+    A lease that is never dropped, as its reader may still read it, is not reused: the system frees
+    it when neither this process nor the reader has it.
     """
 
     def __init__(self, pool: SegmentPool, segment: Segment, size: int) -> None:
@@ -136,13 +136,13 @@ class Lease:
         self._lock = new_lock()
 
     def hold(self) -> Lease:
-        """One more holds it."""
+        """Add a holder."""
         with self._lock:
             self._num_holders += 1
         return self
 
     def drop(self) -> None:
-        """One holder less."""
+        """Remove a holder."""
         with self._lock:
             self._num_holders -= 1
             is_last = self._num_holders == 0
@@ -151,10 +151,10 @@ class Lease:
 
 
 class SegmentPool:
-    """Segments of one task that are free, by size, and those of others that it has mapped."""
+    """Free segments of one task, by size, and mapped segments of others."""
 
     def __init__(self) -> None:
-        self._free: OrderedDict[int, list[Segment]] = OrderedDict()  # those used last come last
+        self._free: OrderedDict[int, list[Segment]] = OrderedDict()  # in the order of last use
         self._free_bytes = 0
         self._mapped: OrderedDict[SegmentName, _Mapping] = OrderedDict()
         self._leases: WeakValueDictionary[int, Lease] = WeakValueDictionary()  # by address
@@ -163,14 +163,14 @@ class SegmentPool:
         self._lock = new_lock()
 
     def probe(self) -> SegmentName:
-        """A small segment: who sees it sees the others, too. No name where there can't be one."""
+        """Return the name of a small segment, to test access; empty if there can't be one."""
         if self._probe is None and is_possible():
             with contextlib.suppress(OSError):
                 self._probe = Segment(1)
         return SegmentName() if self._probe is None else self._probe.name
 
     def lend(self, size: int) -> Lease | None:
-        """A lease of so many bytes, which the caller holds; None where there can be none."""
+        """Return a lease of `size` bytes, which the caller holds; None if there can be none."""
         step = max(1 << max(size.bit_length() - 1, 0), mmap.PAGESIZE) // _STEPS
         segment = self.take(-(-size // step) * step)
         if segment is None:
@@ -180,20 +180,20 @@ class SegmentPool:
         return lease
 
     def lease_of(self, memory: Any) -> Lease | None:
-        """The lease that this memory is of, held once more; None where it is of none.
+        """Return the lease of this memory, with one more holder; None if it has none.
 
-        The caller has memory of a lease that is held meanwhile.
+        The caller must pass memory of a lease that is held meanwhile.
         """
         lease = self._leases.get(address_of(memory))
         return None if lease is None or lease.content.nbytes != memory.nbytes else lease.hold()
 
     def end_lease(self, lease: Lease, segment: Segment) -> None:
-        """Takes back what nobody holds any more."""
+        """Take back a segment without holders."""
         self._leases.pop(address_of(lease.content), None)
         self.give_back(segment)
 
     def take(self, size: int) -> Segment | None:
-        """A segment, this caller's until it gives it back; None where there can't be one."""
+        """Return a segment for the caller, who must give it back; None if there can't be one."""
         with self._lock:
             free = self._free.get(size)
             if free:
@@ -214,7 +214,7 @@ class SegmentPool:
         return None
 
     def give_back(self, segment: Segment) -> None:
-        """Nobody reads or writes it any more."""
+        """Take back a segment that is no longer read or written."""
         size = segment.name.size
         segment.idle_since = monotonic()
         with self._lock:
@@ -224,10 +224,10 @@ class SegmentPool:
             self._shrink()
 
     def _shrink(self) -> None:
-        """Frees what has not been used for long, and what is too much."""
+        """Free segments that have been idle for long, or exceed the limit."""
         for size, kept in list(self._free.items()):
             while kept and (
-                self._free_bytes > _MOST_FREE_BYTES or monotonic() - kept[0].idle_since > _IDLE_S
+                self._free_bytes > _MAX_FREE_BYTES or monotonic() - kept[0].idle_since > _IDLE_S
             ):
                 kept.pop(0).free()
                 self._free_bytes -= size
@@ -235,14 +235,14 @@ class SegmentPool:
                 del self._free[size]
         mapped_bytes = sum(name.size for name in self._mapped)
         for name, mapping in list(self._mapped.items()):
-            is_too_much = len(self._mapped) > _MOST_MAPPED or mapped_bytes > _MOST_MAPPED_BYTES
+            is_too_much = len(self._mapped) > _MAX_MAPPED or mapped_bytes > _MAX_MAPPED_BYTES
             if not is_too_much and monotonic() - mapping.used < _IDLE_S:
                 break
             mapped_bytes -= name.size
             del self._mapped[name]
 
     def map(self, name: SegmentName) -> Any | None:
-        """The content of another's segment, or None; what was mapped is kept for later steps."""
+        """Return the content of another's segment, or None; keep the mapping for later steps."""
         if not name.size:
             return None
         with self._lock:
@@ -255,13 +255,13 @@ class SegmentPool:
         return memory
 
     def forget(self, names: Iterable[SegmentName]) -> None:
-        """Maps these no longer: their owners have failed, and do not use them again."""
+        """Unmap these segments: their owners have failed, and do not use them again."""
         with self._lock:
             for name in names:
                 self._mapped.pop(name, None)
 
     def clear(self) -> None:
-        """Frees all that is not in use."""
+        """Free everything that is not in use."""
         with self._lock:
             for segment in itertools.chain(*self._free.values()):
                 segment.free()

@@ -1,4 +1,4 @@
-"""Where the tensors of a step arrive that other tasks send to this one."""
+"""The mailbox for the tensors of a step that other tasks send to this one."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from gpugraph.plan import TimeLimit
 
 SLICE_S = 0.5
 _ASK_AFTER_S = 2.0
-"""How long a part waits for a tensor before it asks whether its sender is still there."""
+"""How long a part waits for a tensor before it checks whether its sender is still there."""
 
 _PATIENCE_S = 60.0
-"""How long a sender's part may not have begun; and how long what was sent may be on its way."""
+"""The maximum delay of the start of a sender's part, and of a tensor in transfer."""
 
 _KEPT_S = 600.0
-_MOST_REMEMBERED = 4096
-_MOST_EARLY = 1 << 16
-"""Steps of which tensors have come, and whose part here has not begun."""
+_MAX_REMEMBERED = 4096
+_MAX_EARLY = 1 << 16
+"""The maximum number of steps whose tensors arrived before the part here has started."""
 
 
 class PartState(IntEnum):
-    """How far the part of a task is in a step."""
+    """The progress of a task's part in a step."""
 
     UNKNOWN = 0
     RUNNING = 1
@@ -36,11 +36,11 @@ class PartState(IntEnum):
 
 
 AskState = Callable[[], int]
-"""Asks the sender of a tensor how far it is; raises UnavailableError where it is not there."""
+"""Queries the progress of a tensor's sender; raises UnavailableError if it is not there."""
 
 
 class StepMailbox:
-    """The tensors of one step that have come, and whether the step goes on.
+    """The received tensors of one step, and its failure if it has failed.
 
     One thread at a time takes them.
     """
@@ -54,14 +54,14 @@ class StepMailbox:
         self._changes: queue.SimpleQueue[None] = queue.SimpleQueue()  # wakes sooner than Condition
 
     def put(self, keys: Sequence[str], values: Sequence[Any]) -> None:
-        """Leaves what another task has sent."""
+        """Store tensors that another task has sent."""
         with self._lock:
             if self.failure is None:
                 self._values.update(zip(keys, values))
         self._changes.put(None)
 
     def abort(self, error: OpError) -> None:
-        """Ends the step: whatever waits raises the error."""
+        """End the step: all waits raise the error."""
         with self._lock:
             if self.failure is None:
                 self.failure = error
@@ -71,9 +71,9 @@ class StepMailbox:
     def take(
         self, keys: Sequence[str], ask: AskState, check: Callable[[], Any], slice_s: float = SLICE_S
     ) -> list[Any]:
-        """The values of keys, as soon as all have come; raises what ends the step.
+        """Return the values of keys once all have arrived; raise the error that ends the step.
 
-        check: what may raise, called each `slice_s`. UnavailableError where their sender is not
+        check: called every `slice_s`; it may raise. UnavailableError if their sender is not
         there or has no part in the step.
         """
         began = asked = monotonic()
@@ -94,11 +94,11 @@ class StepMailbox:
             if now - unknown_since > _PATIENCE_S:
                 raise UnavailableError.of_no_node(
                     f"A tensor of the step has not come for {now - began:.0f} s, and its sender "
-                    "does not know of it any more"
+                    "no longer has it"
                 )
 
     def _values_of(self, keys: Sequence[str], limit_s: float) -> list[Any] | None:
-        """The values of keys, if they come within a time; raises what ends the step."""
+        """Return the values of keys, or None after a time; raise the error that ends the step."""
         ends = monotonic() + limit_s
         while True:
             with self._lock:
@@ -113,7 +113,7 @@ class StepMailbox:
 
 
 class StepMailboxes:
-    """The mailboxes of the steps that this task takes part in.
+    """The mailboxes of the steps in which this task takes part.
 
     on_abort: called with the number of each step that fails.
     """
@@ -126,9 +126,10 @@ class StepMailboxes:
         self._over: OrderedDict[int, None] = OrderedDict()
 
     def of(self, step: int) -> StepMailbox:
-        """The mailbox of a step, which others may send to before this task's part begins.
+        """Return the mailbox of a step, to which others may send before this task's part starts.
 
-        Raises what has ended the step; ResourceExhaustedError for too many that have not begun.
+        Raises the error that has ended the step; ResourceExhaustedError for too many unstarted
+        ones.
         """
         with self._lock:
             mailbox = self._open.get(step)
@@ -136,28 +137,28 @@ class StepMailboxes:
                 failure = self._ended.get(step)
                 if failure is not None:
                     raise failure.bare()
-                if len(self._open) >= _MOST_EARLY:
+                if len(self._open) >= _MAX_EARLY:
                     self._drop_old()
                 mailbox = self._open[step] = StepMailbox()
             return mailbox
 
     def _drop_old(self) -> None:
-        """Forgets steps whose master is gone."""
+        """Drop steps whose master is gone."""
         limit = monotonic() - _KEPT_S
         for step, mailbox in list(self._open.items()):
             if not mailbox.is_running and mailbox.created < limit:
                 del self._open[step]
-        if len(self._open) >= _MOST_EARLY:
+        if len(self._open) >= _MAX_EARLY:
             raise ResourceExhaustedError.of_no_node(f"{len(self._open)} steps wait to begin")
 
     def end(self, step: int) -> None:
-        """Notes that the part of a step is over."""
+        """Record that the part of a step has ended."""
         with self._lock:
             self._open.pop(step, None)
             _remember(self._over, step, None)
 
     def state(self, step: int) -> PartState:
-        """How far the part of a step is."""
+        """Return the progress of the part of a step."""
         with self._lock:
             mailbox = self._open.get(step)
             if mailbox is not None and mailbox.is_running:
@@ -165,7 +166,7 @@ class StepMailboxes:
             return PartState.OVER if step in self._over else PartState.UNKNOWN
 
     def abort(self, step: int, error: OpError) -> None:
-        """Ends a step, also for calls that come late."""
+        """End a step, also for calls that come late."""
         error = error.bare()
         with self._lock:
             mailbox = self._open.pop(step, None)
@@ -175,14 +176,14 @@ class StepMailboxes:
         self._on_abort(step)
 
     def abort_all(self, error: OpError) -> None:
-        """Ends all steps."""
+        """End all steps."""
         for step in list(self._open):
             self.abort(step, error)
 
 
 def _remember(steps: OrderedDict[int, Any], step: int, value: Any) -> None:
     steps[step] = value
-    while len(steps) > _MOST_REMEMBERED:
+    while len(steps) > _MAX_REMEMBERED:
         steps.popitem(last=False)
 
 
@@ -192,7 +193,7 @@ class StepLimit(TimeLimit):
     mailbox: StepMailbox
 
     def check(self, where: str) -> None:
-        """DeadlineExceededError when the time is over; AbortedError when the step has ended."""
+        """Raise DeadlineExceededError after the time limit; AbortedError if the step has ended."""
         if self.mailbox.failure is not None:
             raise AbortedError.of_no_node(f"The step has ended {where}")
         super().check(where)

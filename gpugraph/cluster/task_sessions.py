@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 def from_task(task: str, error: OpError) -> OpError:
-    """The error, which says the task that it comes from."""
+    """Return the error with the name of its task in the message."""
     if error.message.startswith("From /job:"):
         return error
     placed = same_kind(error, error._node_def, error.op, f"From {task}:\n{error.message}")
@@ -31,11 +31,11 @@ def from_task(task: str, error: OpError) -> OpError:
 
 
 def session_of(sessions: Mapping[str, T], handle: str, task: str) -> T:
-    """The session of a handle; AbortedError where there is none."""
+    """Return the session of a handle; AbortedError if there is none."""
     if handle not in sessions:
         raise AbortedError.of_no_node(
-            f"{task} does not know the session {handle}: it was closed, or the server was started "
-            "anew. Make a new session"
+            f"{task} has no session {handle}: it was closed, or the server was restarted. Create a "
+            "new session"
         )
     return sessions[handle]
 
@@ -48,7 +48,7 @@ class TaskDevices:
 
     def __init__(self, name: str, config: ConfigProto) -> None:
         self.name = name
-        self.num_threads = config.inter_op_parallelism_threads  # what sessions have by default
+        self.num_threads = config.inter_op_parallelism_threads  # the default of sessions
         self.devices = DeviceFactory.add_devices(SessionOptions("", config), name)
         self.resources = Resources()
         self.sessions: WeakSet[TaskSession] = WeakSet()
@@ -57,7 +57,7 @@ class TaskDevices:
 
     @property
     def attributes(self) -> list[DeviceAttributes]:
-        """Of each device."""
+        """The attributes of each device."""
         return [device.attributes for device in self.devices]
 
     def _reclaim(self) -> None:
@@ -65,13 +65,13 @@ class TaskDevices:
             session.reclaim()
 
     def clear(self, containers: Sequence[str]) -> None:
-        """Clears these resource containers (all, if none are named)."""
+        """Clear these resource containers (all, if none are named)."""
         for session in list(self.sessions):
-            session.reset(containers)  # of other masters: their plans are bound to what goes
+            session.reset(containers)  # of other masters: their plans are bound to these resources
         self.resources.clear(list(containers) or None)
 
     def close(self) -> None:
-        """Closes the sessions and gives the memory back."""
+        """Close the sessions and free the memory."""
         for session in list(self.sessions):
             session.close()
         self.resources.clear()
@@ -90,7 +90,7 @@ class TaskSession(DirectSession):
         self._is_isolated = config.isolate_session_state
         local = ConfigProto()
         local.CopyFrom(config)
-        local.isolate_session_state, local.device_filters = False, []  # they are heeded here
+        local.isolate_session_state, local.device_filters = False, []  # they are applied here
         local.inter_op_parallelism_threads = config.inter_op_parallelism_threads or task.num_threads
         super().__init__(SessionOptions("", local))
         self.target = self.target._replace(task=task.name)
@@ -98,12 +98,12 @@ class TaskSession(DirectSession):
         task.sessions.add(self)
 
     def open_devices(self) -> tuple[Sequence[Device], Resources]:
-        """The task's devices, with what lasts on them."""
+        """Return the task's devices and its long-lived resources."""
         resources = Resources() if self._is_isolated else self._task.resources.for_session()
         return self._task.devices, resources
 
     def close_devices(self) -> None:
-        """Drops what is of this session alone."""
+        """Drop the resources that only this session uses."""
         if self._is_isolated:
             self.resources.clear()
         else:
@@ -111,9 +111,9 @@ class TaskSession(DirectSession):
 
 
 class SessionGraph:
-    """A client's graph on a server: a copy that grows as the client's does.
+    """A client's graph on a server: a copy that grows with the client's.
 
-    `increments` are the GraphDefs that it was made of, as bytes, with the client's number of
+    `increments` are the GraphDefs from which it was built, as bytes, with the client's number of
     operations after each.
     """
 
@@ -128,10 +128,10 @@ class SessionGraph:
         return self.increments[-1][1] if self.increments else 0
 
     def extend(self, content: bytes, old_version: int, new_version: int) -> None:
-        """Adds a GraphDef that leads from one version to another.
+        """Add a GraphDef that leads from one version to another.
 
-        AbortedError where the graph is of another version, InvalidArgumentError for bytes that are
-        none; else as `extend_graph`.
+        AbortedError if the graph has another version, InvalidArgumentError for malformed bytes;
+        otherwise as `extend_graph`.
         """
         graph_def = parsed_message("GraphDef", content)
         with self._lock:
@@ -147,15 +147,15 @@ class SessionGraph:
             self.increments.append((content, new_version))
 
     def tensors(self, names: Sequence[str]) -> list[Tensor]:
-        """The tensors of these names; InvalidArgumentError where there is none of a name."""
+        """Return the tensors of these names; InvalidArgumentError for an unknown name."""
         return [self._element(self.graph.get_tensor_by_name, name) for name in names]
 
     def operations(self, names: Sequence[str]) -> list[Operation]:
-        """The operations of these names; InvalidArgumentError where there is none of a name."""
+        """Return the operations of these names; InvalidArgumentError for an unknown name."""
         return [self._element(self.graph.get_operation_by_name, name) for name in names]
 
     def connections(self, pairs: Sequence[tuple[str, str]]) -> dict[Tensor, Tensor]:
-        """The tensors that others are fed to, by pairs of names."""
+        """Return the connected tensors for pairs of names."""
         firsts = self.tensors([first for first, _ in pairs])
         return dict(zip(firsts, self.tensors([second for _, second in pairs])))
 
@@ -167,7 +167,7 @@ class SessionGraph:
 
 
 def parsed_message(name: str, content: bytes) -> Any:
-    """TensorFlow's message of these bytes; InvalidArgumentError where they are none."""
+    """Parse TensorFlow's message from bytes; InvalidArgumentError if they are malformed."""
     try:
         return messages_pb2.parse_bytes(getattr(messages_pb2, name), content)
     except ValueError as error:

@@ -1,8 +1,8 @@
 """Calls between processes: gRPC with the methods of `formats/messages/service_messages.py`.
 
-Most calls go over streams (`call_streams.py`), those with a time limit by themselves. Two methods
-are streams of bytes: `Fetch` gives the memory of a ticket, `Store` takes one. What a caller has to
-show goes along as metadata; all messages, and all answers (`calls/answers.py`), are proven
+Most calls go over streams (`call_streams.py`), those with a time limit separately. Two methods
+are streams of bytes: `Fetch` returns the memory of a ticket, `Store` sends some. A caller's proof
+is in the metadata; all messages, and all answers (`calls/answers.py`), are authenticated
 (`calls/proofs.py`).
 """
 
@@ -63,13 +63,13 @@ from gpugraph.formats.messages.service_messages import METHODS, ONE_WAY
 from gpugraph.runtime.step_failure import same_kind
 
 PROTOCOL = "6"
-"""Processes that say another number do not understand each other."""
+"""The protocol version; processes with different versions are incompatible."""
 
-MOST_MESSAGE_BYTES = 256 << 20
+MAX_MESSAGE_BYTES = 256 << 20
 _FREEING_S = 5.0
 _AGAIN_S = 0.1
 _CONNECTING_S = 10.0
-"""How long who calls a server first, or sends it a tensor, waits for it."""
+"""How long the first call to a server, or the first tensor for it, waits for it."""
 
 _UNPROVEN = frozenset(
     (
@@ -77,12 +77,12 @@ _UNPROVEN = frozenset(
         *("UNIMPLEMENTED", "DEADLINE_EXCEEDED", "CANCELLED", "INTERNAL", "UNKNOWN"),
     )
 )
-"""The statuses that a server or gRPC itself gives where there is no proof. None of them says
-anything of a step, as OUT_OF_RANGE would do, which ends a program's input."""
+"""The statuses that are accepted from a server, or gRPC itself, without a proof. None of them
+concerns the content of a step; OUT_OF_RANGE, for example, would end a program's input."""
 
 OPTIONS = (
-    ("grpc.max_receive_message_length", MOST_MESSAGE_BYTES),
-    ("grpc.max_send_message_length", MOST_MESSAGE_BYTES),
+    ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
+    ("grpc.max_send_message_length", MAX_MESSAGE_BYTES),
     ("grpc.so_reuseport", 0),
     ("grpc.use_local_subchannel_pool", 1),
     ("grpc.keepalive_time_ms", 20_000),
@@ -95,7 +95,7 @@ OPTIONS = (
 
 
 class Peer:
-    """A server as its callers see it."""
+    """A caller's view of a server."""
 
     def __init__(self, address: str, access: Access) -> None:
         self.address = address
@@ -118,7 +118,7 @@ class Peer:
         self._store = self._channel.stream_unary(path + "Store")
 
     def close(self) -> None:
-        """Ends the connection."""
+        """End the connection."""
         self._streams.close()
         with self._lock:
             if self._sending is not None:
@@ -126,7 +126,7 @@ class Peer:
         self._channel.close()
 
     def _open_stream(self) -> LastingStream:
-        """A new stream; and one that tells when the server is lost, if there is none yet."""
+        """Open a stream; if there is none yet, also one that detects the loss of the server."""
         with self._watch_lock:
             if self._watch is None or self._watch.is_over:
                 self._watch = self._public_stream(self._note_loss)
@@ -142,10 +142,10 @@ class Peer:
     def _opening(
         self, method: str, wait_s: float = 0.0, limit_s: float = _CONNECTING_S
     ) -> tuple[tuple[tuple[str, str], ...], MessageProofs]:
-        """The metadata of a call, and what proves its messages.
+        """Return the metadata of a call, and the object that authenticates its messages.
 
-        A server with a key is greeted before; no other message goes to one that has not proven
-        that it has that key. wait_s, limit_s: as those of `call`, for the greeting.
+        A server with a key is greeted first; no other message goes to one that has not proven
+        that it has that key. wait_s, limit_s: as in `call`, for the greeting.
         """
         if self._access.key and not self._incarnation and method != GREETING:
             self.call(GREETING, message_of("Nothing"), wait_s, limit_s)
@@ -154,13 +154,13 @@ class Peer:
         return (*metadata, ("gpugraph-proof", shown)) if shown else metadata, proofs
 
     def _note_loss(self) -> None:
-        """Gives up all streams to a server that is not there any more."""
+        """Drop all streams to a server that is gone."""
         self._streams.drop()
         self._sending = None
         for call in list(self._on_loss):
-            self._tell_loss(call)
+            self._report_loss(call)
 
-    def _tell_loss(self, call: StreamedCall) -> None:
+    def _report_loss(self, call: StreamedCall) -> None:
         function = self._on_loss.pop(call, None)
         if function is not None:
             watch = self._watch
@@ -168,11 +168,11 @@ class Peer:
             function(self._as_op_error(call.method, failure))
 
     def exchange(self, method: str, message: Any) -> memoryview | bytes:
-        """What the server answers to a message, by a stream; raises as `call`."""
+        """Return the server's answer to a message, over a stream; raises as `call`."""
         return self._begin_in_stream(method, message).content()
 
     def begin(self, method: str, message: Any, limit_s: float = 0.0) -> PendingCall | StreamedCall:
-        """A call that is on its way: by a stream, or with a limit of its own."""
+        """Start a call and return it: over a stream, or separately if it has a limit."""
         if limit_s:
             return self.start(method, message, limit_s)
         return self._begin_in_stream(method, message)
@@ -184,7 +184,7 @@ class Peer:
         return StreamedCall(self, method, stream)
 
     def send(self, method: str, message: Any) -> None:
-        """Sends a message of a `ONE_WAY` method after those before it."""
+        """Send a message of a `ONE_WAY` method after those before it."""
         content = self._checked(method, message)
         with self._lock:
             (stream := self._sending_stream()).send_one_way(method, content)
@@ -201,22 +201,22 @@ class Peer:
         return stream
 
     def is_near(self) -> bool:
-        """Whether the server and this process see each other's memory; asked when it is lost."""
+        """Return whether the server and this process share memory; cached while connected."""
         with self._lock:
             self._sending_stream()
             return self._is_near
 
     def call(self, method: str, message: Any, wait_s: float = 0.0, limit_s: float = 0.0) -> Any:
-        """The answer to a message.
+        """Return the answer to a message.
 
         wait_s: how long to wait for a server that is not there yet. limit_s: how long the call
-        may take; 0: for ever. Raises what the server raises; UnavailableError where none answers.
+        may take; 0: no limit. Raises the server's errors; UnavailableError if none answers.
         """
         if not (wait_s or limit_s):
             return answered(method, self.exchange(method, message))
         content, until = self._checked(method, message), monotonic() + wait_s
         metadata, proofs = self._opening(method, wait_s, limit_s)
-        try:  # in this thread alone, which takes half as long as a future
+        try:  # in this thread, which takes half as long as a future
             content = self._methods[method](
                 proofs.attach(content),
                 timeout=wait_s or limit_s or None,
@@ -228,7 +228,7 @@ class Peer:
             as_op_error = self._as_op_error(method, error, wait_s)
             left_s = until - monotonic() - _AGAIN_S
             if method == GREETING and left_s > 0 and isinstance(as_op_error, UnavailableError):
-                sleep(_AGAIN_S)  # a server to which many connect may have ended this connection
+                sleep(_AGAIN_S)  # a server with many connections may have ended this one
                 return self.call(method, message, left_s)
             raise as_op_error from None
         if method == GREETING:
@@ -236,7 +236,7 @@ class Peer:
         return answer
 
     def start(self, method: str, message: Any, limit_s: float) -> PendingCall:
-        """As `call`, which what this gives waits for."""
+        """Do as `call`, but return a pending call at once, which waits for the answer."""
         content = self._checked(method, message)
         metadata, proofs = self._opening(method, limit_s=limit_s or _CONNECTING_S)
         future = self._methods[method].future(
@@ -245,19 +245,19 @@ class Peer:
         return PendingCall(method, future, proofs, self._as_op_error)
 
     def _checked(self, method: str, message: Any) -> bytes:
-        """A message as bytes, with its sum; ResourceExhaustedError for too many."""
+        """Return a message as bytes, with its checksum; ResourceExhaustedError if too large."""
         content: bytes = message.SerializeToString()
-        if len(content) > MOST_MESSAGE_BYTES:
+        if len(content) > MAX_MESSAGE_BYTES:
             raise ResourceExhaustedError.of_no_node(
-                f"A message of {len(content)} bytes ({method}) is larger than {MOST_MESSAGE_BYTES},"
+                f"A message of {len(content)} bytes ({method}) is larger than {MAX_MESSAGE_BYTES},"
                 " the limit: feed large values in place of constants"
             )
         return sealed(method, content)
 
     def tell(self, method: str, message: Any, limit_s: float) -> None:
-        """Sends a message whose answer nobody waits for; what fails is left alone.
+        """Send a message without waiting for the answer, and ignore failures.
 
-        It goes by the stream of `send`, if that is open and the method is `ONE_WAY`.
+        It goes over the stream of `send`, if that is open and the method is `ONE_WAY`.
         """
         if method in ONE_WAY and self._sending is not None:
             content = self._checked(method, message)
@@ -267,11 +267,11 @@ class Peer:
                     stream.send_one_way(method, content)
                     return
         pending = self.start(method, message, limit_s=limit_s)
-        self._unawaited.add(pending)  # gRPC cancels a call that nobody holds
+        self._unawaited.add(pending)  # gRPC cancels an unreferenced call
         pending.when_done(lambda: self._unawaited.discard(pending))
 
     def fetch(self, ticket: str, size: int) -> Memory:
-        """The memory that the server keeps under a ticket."""
+        """Return the memory that the server keeps under a ticket."""
         metadata, proofs = self._opening("Fetch")
         call = self._fetch(proofs.attach(ticket.encode()), metadata=metadata)
         try:
@@ -284,7 +284,7 @@ class Peer:
             call.cancel()
 
     def store(self, memory: Memory) -> str:
-        """Sends memory to the server, which keeps it under the ticket that it answers."""
+        """Send memory to the server; return the ticket under which the server keeps it."""
         metadata, proofs = self._opening("Store")
 
         def pieces() -> Iterator[bytes]:
@@ -298,19 +298,19 @@ class Peer:
             raise self._as_op_error("Store", error) from None
 
     def write_values(self, field: Any, arrays: Any) -> None:
-        """Adds arrays to a message for this server."""
+        """Add arrays to a message for this server."""
         write_values(field, arrays, self.store)
 
     def read_values(self, field: Any) -> list[Any]:
-        """The arrays of an answer of this server."""
+        """Return the arrays of an answer of this server."""
         return read_values(field, self.fetch)
 
     def see_values(self, field: Any, segments: SegmentPool, seen: SeenParcels) -> list[Any]:
-        """As `read_values`; those in memory that this process sees stay there, and are noted."""
+        """Do as `read_values`, but leave arrays in accessible shared memory, and record them."""
         return read_values(field, self.fetch, partial(see_parcel, segments, seen))
 
     def read_copies(self, field: Any, segments: SegmentPool) -> list[Any]:
-        """As `read_values`, if need be from memory of the server that this process sees."""
+        """Do as `read_values`; arrays in accessible shared memory of the server are copied."""
         seen: SeenParcels = []
         values = self.see_values(field, segments, seen)
         if seen:
@@ -319,12 +319,12 @@ class Peer:
         return values
 
     def free(self, seen: SeenParcels) -> None:
-        """Tells the server that nothing here reads these any more."""
+        """Notify the server that nothing here reads these parcels any more."""
         message = message_of("Tickets", ticket=[ticket for ticket, _ in seen])
         self.tell("FreeParcels", message, limit_s=_FREEING_S)
 
     def _as_op_error(self, method: str, error: Any, wait_s: float = 0.0) -> OpError:
-        if error is None:  # the stream has ended in order, as its server has
+        if error is None:  # the stream has ended in order, like its server
             status, details = "UNAVAILABLE", "the connection has ended"
         elif isinstance(error, OpError):
             status, details = "UNAUTHENTICATED", error.message
@@ -343,18 +343,18 @@ class Peer:
 
 
 class StreamedCall:
-    """A call that is on its way by a stream, which serves others after it."""
+    """A call in progress over a stream, which serves others after it."""
 
     def __init__(self, peer: Peer, method: str, stream: LastingStream) -> None:
         self._peer, self.method, self._stream = peer, method, stream
         self._is_answered = False
 
     def __call__(self) -> Any:
-        """The answer; raises as `Peer.call`."""
+        """Wait for the answer and return it; raises as `Peer.call`."""
         return answered(self.method, self.content())
 
     def content(self) -> memoryview | bytes:
-        """The answer as bytes."""
+        """Wait for the answer and return it as bytes."""
         try:
             content = self._stream.receive()
         except StopIteration:
@@ -374,14 +374,14 @@ class StreamedCall:
         return content
 
     def when_lost(self, function: Callable[[OpError], Any]) -> None:
-        """Calls the function, in some thread, with the error of a server that is lost before."""
+        """Call the function, in some thread, with the error if the server is lost beforehand."""
         self._peer._on_loss[self] = function
         watch = self._peer._watch
         if watch is None or watch.is_over:
-            self._peer._tell_loss(self)
+            self._peer._report_loss(self)
 
     def cancel(self) -> None:
-        """Gives the call up, and its stream; nothing once the answer is there."""
+        """Cancel the call and its stream; do nothing after the answer."""
         self._peer._on_loss.pop(self, None)
         if not self._is_answered:
             self._stream.cancel()

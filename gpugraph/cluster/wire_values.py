@@ -1,9 +1,9 @@
 """Values of tensors as messages: raw memory, with dtype and shape. Nothing is pickled.
 
 A value up to `INLINE_BYTES` is part of the message. A larger one is a parcel: the message has its
-ticket, by which who gets it fetches it in chunks. Between processes of one machine the parcel is
-in shared memory (`shared_segments.py`), which the message names, too: who gets it reads it there,
-and tells that it has done so.
+ticket, with which the receiver fetches it in chunks. Between processes of one machine the parcel is
+in shared memory (`shared_segments.py`), which the message also names: the receiver reads it there,
+and notifies the sender when it has done so.
 """
 
 from __future__ import annotations
@@ -27,31 +27,31 @@ from gpugraph.formats.tensor_bytes import decoded_strings, encoded_strings
 
 INLINE_BYTES = 1 << 20
 CHUNK_BYTES = 1 << 20
-MOST_VALUE_BYTES = 8 << 30
-"""Of one tensor between two processes."""
+MAX_VALUE_BYTES = 8 << 30
+"""The maximum size of one tensor between two processes."""
 
-MOST_PARCEL_BYTES = 16 << 30
-"""Of all parcels that wait in a server."""
+MAX_PARCEL_BYTES = 16 << 30
+"""The maximum size of all parcels that wait in a server."""
 
 KEPT_S = 600.0
 _KEPT_OF_ENDED_S = 2.0
-"""Who fetches a tensor of a step that has failed is told of that meanwhile."""
+"""A receiver that fetches a tensor of a failed step gets its error meanwhile."""
 
 _LATER_S = 0.05
-_MOST_ENDED = 4096
-_MOST_RANK = 254
+_MAX_ENDED = 4096
+_MAX_RANK = 254
 
 Memory = Any
 """A flat array of bytes."""
 
 
 def write_segment(message: Any, name: SegmentName) -> None:
-    """Fills a Segment."""
+    """Fill a Segment."""
     message.pid, message.number, message.token, message.size = name
 
 
 def read_segment(message: Any) -> SegmentName:
-    """The name that a Segment holds."""
+    """Return the name in a Segment."""
     return SegmentName(message.pid, message.number, message.token, message.size)
 
 
@@ -61,10 +61,11 @@ def write_values(
     put: Callable[[Memory], str],
     share: Callable[[Memory], tuple[str, SegmentName] | None] | None = None,
 ) -> None:
-    """Adds a Value for each array.
+    """Add a Value for each array.
 
-    `put` takes the memory of a large one and gives its ticket. So does `share`, which is asked
-    first, with the name of the shared memory where it lies; None where that can't be.
+    `put` stores the memory of a large one and returns its ticket. `share` is tried first: it
+    returns the ticket and the name of the shared memory that holds it, or None if that is
+    impossible.
     """
     for value in arrays:
         array = np.asarray(value)
@@ -79,10 +80,10 @@ def write_values(
         else:
             memory = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
         message.size = memory.nbytes
-        if memory.nbytes > MOST_VALUE_BYTES:
+        if memory.nbytes > MAX_VALUE_BYTES:
             raise ResourceExhaustedError.of_no_node(
                 f"A tensor of {memory.nbytes} bytes does not go to another process: the limit is "
-                f"{MOST_VALUE_BYTES}"
+                f"{MAX_VALUE_BYTES}"
             )
         if memory.nbytes <= INLINE_BYTES:
             message.content = memory.tobytes()
@@ -97,13 +98,13 @@ def write_values(
 
 @cache
 def _dtype_of(numpy_dtype: Any) -> DType:
-    """The dtype as which an array goes to another process. TypeError for one that does not."""
+    """Return the dtype in which an array is sent to another process. TypeError if it can't be."""
     return string if numpy_dtype.kind in "OSU" else as_dtype(numpy_dtype)
 
 
 @cache
 def _dtype_of_number(number: int) -> DType:
-    """The dtype of a Value. TypeError for no number of one."""
+    """Return the dtype of a Value. TypeError for an invalid number."""
     return as_dtype(number).base_dtype
 
 
@@ -118,20 +119,20 @@ def read_values(
     take: Callable[[str, int], Memory],
     see: Callable[[Any], Memory | None] | None = None,
 ) -> list[Any]:
-    """The arrays of these Values.
+    """Return the arrays of these Values.
 
-    `take` gives the memory of a ticket, `see` that of a Value in shared memory, if it can.
-    InvalidArgumentError for what is none.
+    `take` returns the memory of a ticket, `see` that of a Value in shared memory, if possible.
+    InvalidArgumentError for malformed values.
     """
     return [_read(message, take, see) for message in messages]
 
 
 SeenParcels = list[tuple[str, SegmentName]]
-"""Parcels in the memory of a server: the ticket of each, and where it is."""
+"""Parcels in the memory of a server: the ticket of each, and its segment."""
 
 
 def see_parcel(segments: SegmentPool, seen: SeenParcels, message: Any) -> Memory | None:
-    """The memory of a Value, of which this process has noted that it sees it; None if not."""
+    """Return the shared memory of a Value and record it in `seen`; None if it is not accessible."""
     name = read_segment(message.segment)
     content = segments.map(name) if name.size >= message.size else None
     if content is None:
@@ -148,9 +149,9 @@ def _read(
         dtype = _dtype_of_number(message.dtype)
     except TypeError as error:
         raise invalid_argument(f"A value of no dtype: {error}") from None
-    if dtype is resource or len(sizes) > _MOST_RANK or min(sizes, default=0) < 0:
+    if dtype is resource or len(sizes) > _MAX_RANK or min(sizes, default=0) < 0:
         raise invalid_argument(f"No value: dtype {dtype.name}, shape {sizes[:9]}")
-    if not 0 <= message.size <= MOST_VALUE_BYTES:
+    if not 0 <= message.size <= MAX_VALUE_BYTES:
         raise invalid_argument(f"No value: {message.size} bytes")
     count, is_text = prod(sizes), dtype is string
     if (count > message.size) if is_text else (count * dtype.itemsize != message.size):
@@ -174,14 +175,14 @@ def _read(
 
 
 def chunks(memory: Memory) -> Iterator[bytes]:
-    """The memory in pieces of at most CHUNK_BYTES."""
+    """Yield the memory in pieces of at most CHUNK_BYTES."""
     view = memoryview(memory)
     for start in range(0, len(view), CHUNK_BYTES):
         yield bytes(view[start : start + CHUNK_BYTES])
 
 
 def joined(pieces: Iterable[memoryview | bytes], size: int) -> Memory:
-    """The memory of which these are the pieces; InvalidArgumentError for more or fewer bytes."""
+    """Return the memory joined from pieces; InvalidArgumentError for more or fewer bytes."""
     memory: Memory = np.empty(size, np.uint8)
     view, position = memoryview(memory), 0
     for piece in pieces:
@@ -196,48 +197,48 @@ def joined(pieces: Iterable[memoryview | bytes], size: int) -> Memory:
 
 
 def _came_of_ended() -> float:
-    """When what may stay for a short while only is said to have come."""
+    """Return the fictitious arrival time of parcels that are kept only for a short while."""
     return monotonic() - KEPT_S + _KEPT_OF_ENDED_S
 
 
 Owners = tuple[int, str]
-"""The step that a parcel is of, and the connection of who is to take it; 0 and "" for none."""
+"""The step of a parcel, and the connection of its receiver; 0 and "" for none."""
 
 NO_OWNERS: Owners = (0, "")
 
 
 class _Parcel:
-    """Memory that waits to be taken. lease: of the shared memory that it is."""
+    """Memory that waits to be taken. lease: that of its shared memory."""
 
     def __init__(self, memory: Memory, came: float, owners: Owners, lease: Lease | None) -> None:
         self.memory, self.came, self.owners, self.lease = memory, came, owners, lease
 
 
 class Parcels:
-    """The memory of large values that are on their way, by ticket. Each is taken once.
+    """The memory of large values in transfer, by ticket. Each is taken once.
 
-    What nobody has taken after `KEPT_S` is forgotten: who was to take it is gone. `segments` is
-    where the shared memory is of.
+    Memory that was not taken within `KEPT_S` is dropped: its receiver is gone. `segments` is the
+    pool of the shared memory.
     """
 
     def __init__(self) -> None:
         self.segments = SegmentPool()
-        self._parcels: dict[str, _Parcel] = {}  # in the order of their coming
+        self._parcels: dict[str, _Parcel] = {}  # in the order of their arrival
         self._ended: OrderedDict[int, None] = OrderedDict()
         self._bytes = 0
         self._lock = new_lock()
         self._timer: threading.Timer | None = None
 
     def put(self, memory: Memory, owners: Owners = NO_OWNERS, lease: Lease | None = None) -> str:
-        """Keeps it; the ticket. ResourceExhaustedError where too much waits.
+        """Store memory and return its ticket. ResourceExhaustedError if too much waits.
 
-        owners: with the first that ends, it ends. lease: which it is of; it is held until the
-        parcel is freed.
+        owners: the parcel ends with the first of them. lease: that of the memory, if any; it is
+        held until the parcel is freed.
         """
         ticket = os.urandom(16).hex()
         with self._lock:
             self._forget_old()
-            if self._bytes + memory.nbytes > MOST_PARCEL_BYTES:
+            if self._bytes + memory.nbytes > MAX_PARCEL_BYTES:
                 raise ResourceExhaustedError.of_no_node(
                     f"{self._bytes} bytes of tensors wait to be fetched: there is no room for "
                     f"{memory.nbytes} more"
@@ -251,7 +252,7 @@ class Parcels:
         return ticket
 
     def share(self, memory: Memory, owners: Owners = NO_OWNERS) -> tuple[str, SegmentName] | None:
-        """As `put`, in shared memory: the ticket and where it lies. None where there is none."""
+        """Do as `put`, in shared memory: return ticket and segment, or None if there is none."""
         lease = self.segments.lease_of(memory)
         if lease is None:
             lease = self.segments.lend(memory.nbytes)
@@ -261,15 +262,15 @@ class Parcels:
         return self.put(lease.content, owners, lease), lease.name
 
     def end(self, step: int) -> None:
-        """A step has failed: what it has left here is soon forgotten."""
+        """Record that a step has failed: its parcels here are soon dropped."""
         with self._lock:
             self._ended[step] = None
-            if len(self._ended) > _MOST_ENDED:
+            if len(self._ended) > _MAX_ENDED:
                 self._ended.popitem(last=False)
         self.expire(step)
 
     def expire(self, owner: int | str) -> None:
-        """What waits here for a connection that has ended, or of a step, is soon forgotten."""
+        """Mark the parcels for a step or an ended connection: they are soon dropped."""
         with self._lock:
             for parcel in self._parcels.values():
                 if owner in parcel.owners:
@@ -278,7 +279,7 @@ class Parcels:
             self._look_later()
 
     def _look_later(self) -> None:
-        """Forgets what has ended though nothing else happens here."""
+        """Set a timer that drops expired parcels even if nothing else happens here."""
         came = min((parcel.came for parcel in self._parcels.values()), default=monotonic())
         wait_s = came + KEPT_S - monotonic()
         if self._timer is None and wait_s <= _KEPT_OF_ENDED_S:
@@ -304,7 +305,10 @@ class Parcels:
         return parcel
 
     def take(self, ticket: str, size: int = -1) -> Memory:
-        """What was put; NotFoundError for another ticket, InvalidArgumentError for another size."""
+        """Return stored memory; NotFoundError for an unknown ticket.
+
+        InvalidArgumentError if the memory has another size.
+        """
         with self._lock:
             parcel = self._pop(ticket)
         if parcel is None:
@@ -314,7 +318,7 @@ class Parcels:
         return parcel.memory
 
     def free(self, tickets: Iterable[str]) -> None:
-        """Who was to take these has read them where they are; nothing for other tickets."""
+        """Free parcels that their receiver has read in place; ignore unknown tickets."""
         with self._lock:
             parcels = [self._pop(ticket) for ticket in tickets]
         for parcel in parcels:

@@ -29,12 +29,12 @@ from gpugraph.session.feed_conversion import feed_array, refuse_shape
 from gpugraph.session.traced_execution import TracedExecution
 
 CLIENT_IS_GONE = "its client is gone"
-"""Why a session leaves its collectives that was not closed."""
+"""The reason for which an unclosed session leaves its collectives."""
 
 _NEVER_S = 1e9
 _PLAIN = StepOptions()
-_MOST_KEPT = 1024
-"""Steps of which a worker knows which tensors they have kept."""
+_MAX_KEPT = 1024
+"""The maximum number of steps whose kept tensors are recorded."""
 
 _SIGNAL = np.zeros(0, np.bool_)
 
@@ -55,20 +55,20 @@ class Worker:
     def register_graph(
         self, handle: str, config: ConfigProto, content: bytes, old_version: int, new_version: int
     ) -> None:
-        """Adds to the graph of a session, which begins with its first GraphDef."""
+        """Extend the graph of a session; its first GraphDef creates the session."""
         with self._lock:
             session = self._sessions.get(handle)
             if session is None:
                 if old_version:
                     raise AbortedError.of_no_node(
-                        f"{self.task.name} does not know the session {handle}: it was started anew"
+                        f"{self.task.name} has no session {handle}: it was restarted"
                     )
                 session = WorkerSession(self.task, config, SessionGraph())
                 self._sessions[handle] = session
         session.graph.extend(content, old_version, new_version)
 
     def adopt(self, handle: str, config: ConfigProto, graph: SessionGraph) -> WorkerSession:
-        """The session of the master in this process, whose graph it shares."""
+        """Return the session of the master in this process, whose graph it shares."""
         with self._lock:
             session = self._sessions.get(handle)
             if session is None:
@@ -76,22 +76,22 @@ class Worker:
             return session
 
     def session(self, handle: str) -> WorkerSession:
-        """A session; AbortedError where this task does not know it."""
+        """Return a session; AbortedError if it is unknown to this task."""
         return session_of(self._sessions, handle, self.task.name)
 
     def has(self, handle: str) -> bool:
-        """Whether there is such a session."""
+        """Return whether there is such a session."""
         return handle in self._sessions
 
     def run_part(self, part_step: PartStep) -> list[Any]:
-        """The values of the part's fetches in this step."""
+        """Return the values of the part's fetches in this step."""
         return self.begun(part_step)()
 
     def begun(self, part_step: PartStep) -> Callable[[], list[Any]]:
-        """What runs a step of a part.
+        """Return a function that runs a step of a part.
 
-        AbortedError where the session or the part is not there, InvalidArgumentError for other
-        values: the other tasks of the step are not told of these.
+        AbortedError if the session or the part does not exist, InvalidArgumentError for other
+        values: the other tasks of the step are not notified of these.
         """
         part, values = self.session(part_step.handle).part(part_step.part), part_step.values
         part.check(len(values), len(part_step.rounds))
@@ -111,13 +111,13 @@ class Worker:
             store = self._run_stages(part, fed, part_step, mailbox, collectives, shared)
         except OpError as error:
             failure = mailbox.failure
-            if failure is not None:  # told by another task; here, it met some operation
+            if failure is not None:  # another task reported it; here it affected some operation
                 raise failure.bare() from None
             failure = from_task(self.task.name, error)
             self._fail(part, step, mailbox, failure)
             raise failure from error
         except BaseException as error:
-            failure = _ending(error)
+            failure = _error_for_others(error)
             self._fail(part, step, mailbox, failure)
             raise
         finally:
@@ -127,14 +127,14 @@ class Worker:
             for lease in () if has_client else shared.leases:
                 lease.drop()
             self._others.end(shared.seen, failure is not None)
-            failure = None  # it holds this frame, with all that the step has computed
+            failure = None  # it holds this frame, with all values of the step
         self.mailboxes.end(step)
         return [store[key] for key in part.fetches]
 
     def _note_kept(
         self, step: int, part: Part, store: Mapping[str, Any], failure: OpError | None
     ) -> None:
-        """Notes the tensors that a step has kept: if it fails, on any task, nobody has a handle."""
+        """Record the tensors that a step keeps: if it fails, on any task, they have no handle."""
         kept = [
             (tensors, store[key].decode())
             for stage in part.stages
@@ -143,13 +143,13 @@ class Worker:
         ]
         if kept:
             self._kept_of[step] = kept
-            if len(self._kept_of) > _MOST_KEPT:
+            if len(self._kept_of) > _MAX_KEPT:
                 self._kept_of.popitem(last=False)
             if failure is not None:
                 self._forget(step)
 
     def _forget(self, step: int) -> None:
-        """Drops what of a step that has failed is kept here."""
+        """Drop the tensors that a failed step has kept here."""
         self._others.forget(step)
         for tensors, tensor in self._kept_of.pop(step, ()):
             tensors.discard(tensor)
@@ -157,7 +157,7 @@ class Worker:
     def _collectives(
         self, handle: str, part: Part, step: int, rounds: Sequence[int]
     ) -> CollectiveStep | None:
-        """What does the collectives over processes of a run, where there are such."""
+        """Return the executor of a run's collectives over processes, or None if it has none."""
         if not part.collectives:
             return None
         assert self.peers is not None
@@ -172,13 +172,13 @@ class Worker:
         return CollectiveStep(self.peers, pool, handle, step, buckets, inside)
 
     def _fail(self, part: Part, step: int, mailbox: StepMailbox, error: OpError) -> None:
-        """Ends a step here; and on the other tasks, if they have not ended it."""
+        """End a step here, and on the other tasks unless it has ended there."""
         if mailbox.failure is not None:
             return
         self.refuse(step, part.others, error)
 
     def refuse(self, step: int, others: Sequence[str], error: OpError) -> None:
-        """Ends a step here and on other tasks."""
+        """End a step here and on other tasks."""
         self.mailboxes.abort(step, error)
         for task in others:
             self._others.abort(task, step, error)
@@ -186,7 +186,7 @@ class Worker:
     def _run_at_once(
         self, part: Part, fed: dict[str, Any], leases: list[Lease] | None
     ) -> list[Any]:
-        """Runs a part of one stage that takes nothing of other tasks and sends nothing."""
+        """Run a part of one stage that neither receives from nor sends to other tasks."""
         try:
             for stage in part.stages:
                 place = None
@@ -248,7 +248,7 @@ class Worker:
         store: dict[str, Any],
         limit: StepLimit,
     ) -> None:
-        """Waits for the results of collectives that a stage needs."""
+        """Wait for the results of collectives that a stage needs."""
         for key, value in collectives.results(spec.takes, limit).items():
             store[key] = np.array(value) if key in part.lent else value
 
@@ -293,7 +293,7 @@ class Worker:
                 stage.large.add(position)
 
     def _placing(self, stage: CompiledStage, shared: _SharedMemory) -> FetchDestination | None:
-        """What gives shared memory for large tensors that leave this process only."""
+        """Return the allocator of shared memory for large tensors that only leave this process."""
         wanted = set()
         for position in stage.large:
             receivers = stage.lendable[position]
@@ -314,17 +314,17 @@ class Worker:
         return lease.content.view(array.dtype).reshape(array.shape)
 
     def deliver(self, step: int, names: Sequence[str], messages: Sequence[Any]) -> None:
-        """Takes what another task sends; InvalidArgumentError for names without values."""
+        """Receive another task's tensors; InvalidArgumentError for names without values."""
         if len(names) != len(messages):
             raise invalid_argument(f"{len(messages)} values came for {len(names)} names")
         self.mailboxes.of(step).put(names, messages)
 
     def abort(self, step: int, error: OpError) -> None:
-        """Ends a step."""
+        """End a step."""
         self.mailboxes.abort(step, error)
 
     def close_session(self, handle: str) -> None:
-        """Forgets a session, with its graph and parts; nothing where it is not known."""
+        """Drop a session, with its graph and parts; do nothing if it is unknown."""
         with self._lock:
             session = self._sessions.pop(handle, None)
         if session is not None:
@@ -333,27 +333,27 @@ class Worker:
             self._segments.clear()
 
     def leave_collectives(self, handle: str, reason: str) -> None:
-        """Tells the partners of a session in collectives that they wait for it in vain."""
+        """Notify the partners of a session in collectives that they wait for it in vain."""
         if self.peers is not None:
             self.peers.close_session(handle, reason)
 
     def memory_use(self, handle: str) -> dict[str, MemoryUse]:
-        """The memory of each device, which all sessions share."""
+        """Return the memory of each device, which all sessions share."""
         del handle
         return {device.name: memory_use(device) for device in self.task.devices}
 
     def release_memory(self, handle: str) -> int:
-        """Gives up idle plans of a session, and shared memory; the bytes given back of devices."""
+        """Release idle plans of a session, and shared memory; return the freed bytes of devices."""
         session = self._sessions.get(handle)
         self._segments.clear()
         return 0 if session is None else session.direct.release_memory()
 
     def read_kept(self, handle: str, tensor: str) -> Any:
-        """The value of a tensor that a session keeps; InvalidArgumentError for none."""
+        """Return the value of a tensor that a session keeps; InvalidArgumentError if unknown."""
         return self._kept(handle).read(tensor)
 
     def delete_kept(self, handle: str, tensors: Sequence[str], must_be_there: bool) -> None:
-        """Deletes tensors that a session keeps; errors as of `read_kept` where they must be."""
+        """Delete tensors that a session keeps; errors as in `read_kept` if they must exist."""
         kept = self._kept(handle)
         for tensor in tensors:
             (kept.delete if must_be_there else kept.discard)(tensor)
@@ -363,11 +363,11 @@ class Worker:
         return KeptTensors() if session is None else session.direct.kept_tensors
 
     def clear(self, containers: Sequence[str]) -> None:
-        """Clears these containers."""
+        """Clear these containers."""
         self.task.clear(containers)
 
     def stop(self) -> None:
-        """Ends all steps and sessions."""
+        """End all steps and sessions."""
         self.is_stopped = True
         if self.peers is not None:
             self.peers.stop()
@@ -378,9 +378,9 @@ class Worker:
 
 
 class _SharedMemory(NamedTuple):
-    """What a run has of it: parcels of other tasks that it reads, and leases that it gives away.
+    """The shared memory of a run: parcels of other tasks that it reads, and leases that it lends.
 
-    has_client: whether the leases are dropped by who answers a client, which sees them, too.
+    has_client: whether a client has access to the leases, and answering it drops them.
     """
 
     seen: SeenByTask
@@ -392,6 +392,6 @@ def _stopped(task: str) -> AbortedError:
     return AbortedError.of_no_node(f"The server of {task} has stopped")
 
 
-def _ending(error: BaseException) -> OpError:
-    """What others of the step are told."""
+def _error_for_others(error: BaseException) -> OpError:
+    """Return the error with which the other parts of the step are ended."""
     return AbortedError.of_no_node(f"Another part of the step ended with {type(error).__name__}")

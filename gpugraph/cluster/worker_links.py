@@ -1,4 +1,4 @@
-"""Workers as a master sees them: the one of its own process, and those behind connections."""
+"""A master's links to workers: to the one of its own process, and to those behind connections."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _COUNTERS = [entry.name for entry in fields(MemoryUse) if entry.name != "owners"
 
 
 class LocalWorker:
-    """The worker of the master's process."""
+    """The link to the worker of the master's process."""
 
     def __init__(self, worker: Worker) -> None:
         self._worker = worker
@@ -34,65 +34,65 @@ class LocalWorker:
         self.has = worker.has
 
     def status(self, wait_s: float) -> Sequence[DeviceAttributes]:
-        """Its devices."""
+        """Return its devices."""
         del wait_s
         return self._worker.task.attributes
 
     def is_near(self) -> bool:
-        """Whether its memory is seen here: it is of this process."""
+        """Return True: the worker's memory is in this process."""
         return True
 
     def register_graph(self, handle: str, config: ConfigProto, graph: SessionGraph) -> None:
-        """Shares the master's copy of the graph."""
+        """Share the master's copy of the graph."""
         self._worker.adopt(handle, config, graph)
 
     def register_part(self, handle: str, spec: PartSpec) -> int:
-        """The number of a new part."""
+        """Register a new part and return its number."""
         return self._worker.session(handle).register(spec)
 
     def run_part(self, part_step: PartStep) -> LocalRun:
-        """Lets a part run, in the thread that waits for it."""
+        """Return a run of a part, which runs in the thread that waits for it."""
         return LocalRun(partial(self._worker.run_part, part_step))
 
     def abort(self, step: int, error: OpError) -> None:
-        """Ends a step."""
+        """End a step."""
         self._worker.abort(step, error)
 
     def close_session(self, handle: str) -> None:
-        """Forgets a session."""
+        """Drop a session."""
         self._worker.close_session(handle)
 
     def leave_collectives(self, handle: str) -> None:
-        """Tells the partners of a session that its client has gone."""
+        """Notify the partners of a session that its client has gone."""
         self._worker.leave_collectives(handle, CLIENT_IS_GONE)
 
     def clear(self, containers: Sequence[str]) -> None:
-        """Clears these containers."""
+        """Clear these containers."""
         self._worker.clear(containers)
 
 
 class LocalRun:
-    """A part of this process, which runs when it is waited for."""
+    """A part of this process, which runs when it is called."""
 
     def __init__(self, run: Callable[[], list[Any]]) -> None:
         self._run = run
-        self._tell: Callable[[OpError | None], Any] | None = None
+        self._on_failure: Callable[[OpError | None], Any] | None = None
 
     def __call__(self) -> list[Any]:
-        """Runs it."""
+        """Run the part and return the values of its fetches."""
         try:
             return self._run()
         except OpError as error:
-            if self._tell is not None:
-                self._tell(error)
+            if self._on_failure is not None:
+                self._on_failure(error)
             raise
 
     def when_done(self, function: Callable[[OpError | None], Any]) -> None:
-        """Calls the function if the part fails."""
-        self._tell = function
+        """Call the function if the part fails."""
+        self._on_failure = function
 
     def cancel(self) -> None:
-        """Nothing: it does not run."""
+        """Do nothing: it is not running."""
 
 
 class SessionMemory(ABC):
@@ -104,31 +104,31 @@ class SessionMemory(ABC):
         """The connection."""
 
     def memory_use(self, handle: str) -> dict[str, MemoryUse]:
-        """The memory of each device."""
+        """Return the memory of each device."""
         message = message_of("MemoryOf", handle=handle)
         return read_memory(self.peer.call("GetMemoryUse", message).use)
 
     def release_memory(self, handle: str) -> int:
-        """Gives back what a session keeps for later runs; its bytes."""
+        """Release the memory that a session keeps for later runs; return its size in bytes."""
         message = message_of("MemoryOf", handle=handle, is_released=True)
         return int(self.peer.call("GetMemoryUse", message).given_back)
 
     def read_kept(self, handle: str, tensor: str) -> Any:
-        """The value of a tensor that a session keeps."""
+        """Return the value of a tensor that a session keeps."""
         peer, message = self.peer, message_of("KeptTensors", handle=handle, tensor=[tensor])
         return peer.read_values(peer.call("ReadKept", message).value)[0]
 
     def delete_kept(self, handle: str, tensors: Sequence[str], must_be_there: bool) -> None:
-        """Deletes tensors that a session keeps."""
+        """Delete tensors that a session keeps."""
         message = message_of("KeptTensors", handle=handle, tensor=tensors)
         message.must_be_there = must_be_there
         self.peer.call("DeleteKept", message)
 
 
 class RemoteWorker(SessionMemory):
-    """A worker behind a connection, which is made when it is first needed.
+    """The link to a worker behind a connection, which is opened on first use.
 
-    others: what sends tensors to it.
+    others: sends tensors to it.
     """
 
     def __init__(self, task: str, open_peer: Callable[[], Peer], others: PeerTasks) -> None:
@@ -142,7 +142,7 @@ class RemoteWorker(SessionMemory):
         return self._open_peer()
 
     def status(self, wait_s: float) -> Sequence[DeviceAttributes]:
-        """Its devices; UnavailableError where it is not there, or another task is."""
+        """Return its devices; UnavailableError if it is not there, or another task is."""
         status = self.peer.call("GetStatus", message_of("Nothing"), wait_s=wait_s)
         if status.task != self.task:
             raise UnavailableError.of_no_node(
@@ -152,15 +152,15 @@ class RemoteWorker(SessionMemory):
         return devices_of(status.device)
 
     def has(self, handle: str) -> bool:
-        """Whether it was sent such a session."""
+        """Return whether such a session was sent to it."""
         return handle in self._versions
 
     def is_near(self) -> bool:
-        """Whether its memory is seen here; UnavailableError where it is not there."""
+        """Return whether its memory is accessible here; UnavailableError if it is not there."""
         return self.peer.is_near()
 
     def register_graph(self, handle: str, config: ConfigProto, graph: SessionGraph) -> None:
-        """Sends the increments that it has not got yet."""
+        """Send the increments that it has not received yet."""
         with self._lock:
             known = self._versions.get(handle, 0)
             for content, version in graph.increments[known:]:
@@ -177,7 +177,7 @@ class RemoteWorker(SessionMemory):
                 self._versions[handle] = known
 
     def register_part(self, handle: str, spec: PartSpec) -> int:
-        """The number of a new part."""
+        """Register a new part and return its number."""
         stages, feeds, fetches, others = spec
         message = message_of("RegisterPart", handle=handle, feed=feeds, fetch=fetches, task=others)
         for stage in stages:
@@ -185,7 +185,7 @@ class RemoteWorker(SessionMemory):
         return int(self.peer.call("RegisterPart", message).part)
 
     def run_part(self, part_step: PartStep) -> RemoteRun:
-        """Lets a part run."""
+        """Start a run of a part."""
         handle, part, step, values, options, others, rounds, _, first = part_step
         message = message_of("RunPart", handle=handle, part=part, step=step, task=others)
         message.timeout_ms, message.trace = options.timeout_ms, options.trace is not None
@@ -200,31 +200,31 @@ class RemoteWorker(SessionMemory):
         return RemoteRun(peer, call, options)
 
     def abort(self, step: int, error: OpError) -> None:
-        """Ends a step, without waiting for the answer."""
+        """End a step, without waiting for the answer."""
         tell_end(self.peer, step, error)
 
     def close_session(self, handle: str) -> None:
-        """Forgets a session there."""
+        """Drop a session there."""
         with self._lock:
             is_known = self._versions.pop(handle, None) is not None
         if is_known:
             message = message_of("SessionHandle", handle=handle)
-            with contextlib.suppress(OpError):  # a server that is gone has forgotten it
+            with contextlib.suppress(OpError):  # a server that is gone has dropped it
                 self.peer.call("CloseWorkerSession", message, limit_s=CLEANING_S)
 
     def leave_collectives(self, handle: str) -> None:
-        """Tells the partners of a session that its client has gone, without waiting."""
+        """Notify the partners of a session that its client has gone, without waiting."""
         if handle in self._versions:
             message = message_of("SessionHandle", handle=handle, client_is_gone=True)
             self.peer.tell("CloseWorkerSession", message, limit_s=CLEANING_S)
 
     def clear(self, containers: Sequence[str]) -> None:
-        """Clears these containers."""
+        """Clear these containers."""
         self.peer.call("ClearContainers", message_of("Containers", container=containers))
 
 
 class RemoteRun:
-    """A part that runs elsewhere."""
+    """A part that runs on another server."""
 
     def __init__(
         self, peer: Peer, pending: PendingCall | StreamedCall, options: StepOptions
@@ -232,32 +232,32 @@ class RemoteRun:
         self._peer, self._pending, self._options = peer, pending, options
 
     def __call__(self) -> list[Any]:
-        """Waits for the values of its fetches."""
+        """Wait for the values of its fetches, and return them."""
         answer = self._pending()
         self._options.take_reports(answer)
         return self._peer.read_values(answer.value)
 
     def when_done(self, function: Callable[[OpError | None], Any]) -> None:
-        """Calls the function, in some thread, where the worker can't be reached any more.
+        """Call the function, in some thread, if the worker can't be reached any more.
 
         A part that fails there ends the step on all tasks itself.
         """
         self._pending.when_lost(function)
 
     def cancel(self) -> None:
-        """Does not wait for the answer."""
+        """Stop waiting for the answer."""
         self._pending.cancel()
 
 
 WorkerLink = LocalWorker | RemoteWorker
-"""A worker as the master sees it."""
+"""A master's link to a worker."""
 
 PartRun = LocalRun | RemoteRun
-"""A part that runs: called, it gives the values of its fetches."""
+"""A run of a part: calling it returns the values of its fetches."""
 
 
 def write_stage(message: Any, stage: StageSpec) -> None:
-    """Fills a Stage."""
+    """Fill a Stage."""
     for field, pairs in (
         (message.feed, stage.feeds),
         (message.fetch, stage.fetches),
@@ -282,7 +282,7 @@ def write_stage(message: Any, stage: StageSpec) -> None:
 
 
 def read_stage(message: Any) -> StageSpec:
-    """The stage that a message holds."""
+    """Return the stage in a message."""
     return StageSpec(
         read_pairs(message.feed),
         read_pairs(message.fetch),
@@ -300,7 +300,7 @@ def read_stage(message: Any) -> StageSpec:
 
 
 def write_names(message: Any, names: StepNames) -> None:
-    """Fills a StepNames."""
+    """Fill a StepNames."""
     message.feed.extend(names.feeds)
     message.fetch.extend(names.fetches)
     message.target.extend(names.targets)
@@ -310,7 +310,7 @@ def write_names(message: Any, names: StepNames) -> None:
 
 
 def read_names(message: Any) -> StepNames:
-    """The names that a message holds."""
+    """Return the names in a message."""
     return StepNames(
         tuple(message.feed),
         tuple(message.fetch),
@@ -321,19 +321,19 @@ def read_names(message: Any) -> StepNames:
 
 
 def read_pairs(messages: Any) -> list[tuple[str, str]]:
-    """The pairs of a field."""
+    """Return the pairs of a field."""
     return [(pair.first, pair.second) for pair in messages]
 
 
 def write_devices(field: Any, devices: Sequence[DeviceAttributes]) -> None:
-    """Adds devices to a field."""
+    """Add devices to a field."""
     for name, kind, limit, incarnation, text in devices:
         device = field.add(name=name, device_type=kind, memory_limit=limit, description=text)
         device.incarnation = incarnation
 
 
 def devices_of(messages: Any) -> list[DeviceAttributes]:
-    """The devices of a field."""
+    """Return the devices of a field."""
     return [
         DeviceAttributes(x.name, x.device_type, x.memory_limit, x.incarnation, x.description)
         for x in messages
@@ -341,7 +341,7 @@ def devices_of(messages: Any) -> list[DeviceAttributes]:
 
 
 def write_memory(field: Any, use: Mapping[str, MemoryUse]) -> None:
-    """Adds the memory of devices to a field."""
+    """Add the memory of devices to a field."""
     for device, memory in use.items():
         counters = [getattr(memory, counter) for counter in _COUNTERS]
         field.add(
@@ -353,7 +353,7 @@ def write_memory(field: Any, use: Mapping[str, MemoryUse]) -> None:
 
 
 def read_memory(messages: Any) -> dict[str, MemoryUse]:
-    """The memory of the devices of a field."""
+    """Return the memory of the devices of a field."""
     uses = {}
     for message in messages:
         values = (None if value < 0 else int(value) for value in message.counter)

@@ -1,4 +1,4 @@
-"""Sessions on a worker: the client's graph, and what was compiled of its runs for this task."""
+"""Sessions on a worker: the client's graph, and the compiled parts of its runs for this task."""
 
 from __future__ import annotations
 
@@ -21,20 +21,21 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.session.direct_runner import DirectRunner
 from gpugraph.session.tensor_handles import gives_handle
 
-MOST_PARTS = 1024
-"""Of one session on a worker; the part that was run least recently goes first."""
+MAX_PARTS = 1024
+"""The maximum for one session on a worker; the least recently run part is dropped first."""
 
 CLIENT = ""
-"""Who gets what a step fetches."""
+"""The receiver of a step's fetches."""
 
 
 class CompiledStage(NamedTuple):
-    """A stage with what runs it.
+    """A stage with its runner.
 
-    receives, sends: by the other task, the names under which values go, and their keys here.
-    lendable: who gets the fetch at each position: other tasks, and CLIENT; those that were large
-    are noted in `large`.
-    handles: by the keys of handles of tensors, what keeps these; None where no handle is fetched.
+    receives, sends: by the other task, the names of values in messages, and their keys here.
+    lendable: the receivers of the fetch at each position: other tasks, and CLIENT; positions of
+    large ones are recorded in `large`.
+    handles: by the keys of tensor handles, the store of their tensors; None if no handle is
+    fetched.
     """
 
     spec: StageSpec
@@ -49,10 +50,10 @@ class CompiledStage(NamedTuple):
 
 
 class Part(NamedTuple):
-    """What this task does in the steps of one set of feeds and fetches.
+    """The work of this task in the steps of one set of feeds and fetches.
 
-    lent: keys of results of collectives that leave the task, so that they are copied. copied: keys
-    of what others have sent that are.
+    lent: keys of collectives' results that leave the task, and are therefore copied. copied: keys
+    of received values that are copied.
     """
 
     stages: Sequence[CompiledStage]
@@ -66,7 +67,7 @@ class Part(NamedTuple):
     copied: frozenset[str]
 
     def check(self, num_values: int, num_rounds: int) -> None:
-        """InvalidArgumentError where a step gives another number of values, or counts of steps."""
+        """Raise InvalidArgumentError if a step has another number of values, or of step counts."""
         if num_values != len(self.feeds):
             raise invalid_argument(f"{num_values} values were fed to {len(self.feeds)} tensors")
         if num_rounds != (len(self.collectives) + 1 if self.collectives else 0):
@@ -74,7 +75,7 @@ class Part(NamedTuple):
 
 
 class WorkerSession:
-    """A session on this task: the client's graph, and the parts that were registered."""
+    """A session on this task: the client's graph, and its registered parts."""
 
     def __init__(self, task: TaskDevices, config: ConfigProto, graph: SessionGraph) -> None:
         self.graph = graph
@@ -84,9 +85,10 @@ class WorkerSession:
         self._lock = new_lock()
 
     def register(self, spec: PartSpec) -> int:
-        """The number of a new part.
+        """Register a new part and return its number.
 
-        InvalidArgumentError for names that the graph has not, and values that no stage gives.
+        InvalidArgumentError for names that the graph does not have, and values that no stage
+        supplies.
         """
         _refuse_gaps(spec)
         stages, feeds, fetches, others = spec
@@ -107,12 +109,12 @@ class WorkerSession:
         with self._lock:
             number = next(self._numbers)
             self._parts[number] = part
-            while len(self._parts) > MOST_PARTS:
+            while len(self._parts) > MAX_PARTS:
                 self._parts.popitem(last=False)
         return number
 
     def part(self, number: int) -> Part:
-        """The part of a number; AbortedError where it is not there."""
+        """Return the part of a number; AbortedError if it does not exist."""
         with self._lock:
             part = self._parts.get(number)
             if part is None:
@@ -162,7 +164,7 @@ class WorkerSession:
 
 
 def _refuse_gaps(spec: PartSpec) -> None:
-    """InvalidArgumentError where a stage, or the client, is to get a value that nothing gives."""
+    """Raise InvalidArgumentError if a stage, or the client, needs a value that nothing supplies."""
     known = {"", *spec.feeds}
     for stage in spec.stages:
         tasks = {task for _, task, _ in stage.receives}
@@ -176,15 +178,15 @@ def _refuse_gaps(spec: PartSpec) -> None:
         known.update(key for _, key in stage.fetches)
         missing |= {key for _, key in stage.sends} - known
         if missing:
-            raise invalid_argument(f"Nothing gives {min(missing)!r:.80} to a stage of the part")
+            raise invalid_argument(f"Nothing supplies {min(missing)!r:.80} to a stage of the part")
     if not known.issuperset(spec.fetches):
-        raise invalid_argument("Nothing gives what is fetched of the part")
+        raise invalid_argument("Nothing supplies the fetched values of the part")
 
 
 def _by_task(
     transfers: Iterable[tuple[str, str, str]],
 ) -> list[tuple[str, Sequence[str], Sequence[str]]]:
-    """By task, the names and keys of what goes from or to it."""
+    """Return, by task, the names and keys of its transfers."""
     grouped: dict[str, tuple[list[str], list[str]]] = {}
     for task, meeting, key in transfers:
         names, keys = grouped.setdefault(task, ([], []))
@@ -194,10 +196,10 @@ def _by_task(
 
 
 def may_wait(graph: Graph) -> bool:
-    """Whether an operation of the graph may wait for other runs."""
+    """Return whether an operation of the graph may wait for other runs."""
     types = {op.type for op in graph._ops}
     return any(word in kind for kind in types for word in _WAITING)
 
 
 _WAITING = ("Queue", "Barrier", "Accumulator", "Reader", "Stage", "Map", "PyFunc", "Enter")
-"""What the names of op types hold that may wait for other runs, or run for long."""
+"""Substrings of op types that may wait for other runs, or run for long."""

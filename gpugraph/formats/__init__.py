@@ -1,1 +1,1 @@
-"""Files and messages of TensorFlow's formats as bytes and values; they know no graph."""
+"""Files and messages of TensorFlow's formats as bytes and values; they do not depend on graphs."""

@@ -1,9 +1,9 @@
 """Values of attrs as AttrValue messages, and back.
 
-A value is plain Python: a number, text, a `DType`, a `TensorShape`, an array, or a list of one of
-these. A function's name with its attrs stays a NameAttrList message. Which field a value fills
-follows from the attr's kind, such as `"list(int)"`; where that is not known, as for attrs that no
-signature has (`_class`), from the value.
+A value is plain Python: a number, a string, a `DType`, a `TensorShape`, an array, or a list of one
+of these. A function's name with its attrs stays a NameAttrList message. The field for a value
+follows from the attr's kind, such as `"list(int)"`; if that is unknown, as for attrs without a
+signature (`_class`), from the value.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ KINDS = {field: kind for kind, field in _FIELDS.items()}
 
 
 def as_bytes(text: str | bytes) -> bytes:
-    """Text as the bytes it was read from, also of what is no UTF-8."""
+    """Return a string as the bytes it was decoded from; the inverse of `as_text`."""
     return text if isinstance(text, bytes) else text.encode("utf-8", "surrogateescape")
 
 
 def as_text(content: bytes) -> str:
-    """Bytes as text; what is no UTF-8 is escaped by surrogates, so that it is written again."""
+    """Return bytes as a string; invalid UTF-8 is escaped by surrogates, which is reversible."""
     return content.decode("utf-8", "surrogateescape")
 
 
 def kind_of(value: Any) -> str:
-    """The kind of attr that a value is one of; `"list()"` for a list of nothing."""
+    """Return the kind of attr that fits a value; `"list()"` for an empty list."""
     if isinstance(value, (list, tuple)):
         return f"list({kind_of(value[0]) if value else ''})"
     for types, kind in (
@@ -70,7 +70,7 @@ _MESSAGES: dict[str, Callable[[Any], Any]] = {
 
 
 def write_attr(message: Any, value: Any, kind: str = "") -> None:
-    """Puts a value into an AttrValue; TypeError for what no attr holds."""
+    """Store a value in an AttrValue; TypeError for a value that no attr can hold."""
     kind = kind or kind_of(value)
     if kind in _PLAIN:
         setattr(message, _FIELDS[kind], _PLAIN[kind](value))
@@ -93,10 +93,10 @@ _READERS: dict[str, Callable[[Any], Any]] = {
 
 
 def read_attr_value(message: Any) -> Any:
-    """The value that an AttrValue holds, None where it holds none; a list has bytes for texts.
+    """Return the value in an AttrValue, None if it is empty; strings in lists are bytes.
 
     Raises ValueError or TypeError for invalid dtypes, shapes and tensors, and for a placeholder,
-    which only stands in a function's body.
+    which may only occur in a function's body.
     """
     field = message.WhichOneof("value")
     if field is None:
@@ -113,6 +113,6 @@ def read_attr_value(message: Any) -> Any:
 
 
 def plain_attr(value: Any) -> Any:
-    """As `read_attr_value`, with texts as `str`; what is no message stays as it is."""
+    """Do as `read_attr_value`, with strings as `str`; return values unchanged unless messages."""
     plain = read_attr_value(value) if hasattr(value, "WhichOneof") else value
     return as_text(plain) if isinstance(plain, bytes) else plain

@@ -1,9 +1,9 @@
-"""CRC-32C of bytes, plain and masked as TensorFlow's files hold it.
+"""CRC-32C of bytes, plain and masked as in TensorFlow's files.
 
 A checksum is the remainder of a polynomial over bits. Two sparse multiples of CRC-32C's polynomial
-give the speed without native code: to reduce by one of them is to XOR a block of bytes into what
-comes a fixed distance after it, which NumPy and Python's integers do at the speed of memory. Where
-a C compiler and the processor's own instruction are at hand, native code does it
+provide speed without native code: reducing by one of them is an XOR of a block of bytes into the
+bytes at a fixed distance after it, which NumPy and Python's integers do at the speed of memory.
+If a C compiler and the processor's own instruction are available, native code is used
 (`provide_native`).
 """
 
@@ -19,36 +19,37 @@ _POLYNOMIAL = 0x82F63B78  # reflected: bit 0 is x**31
 _MASK_DELTA = 0xA282EAD8
 _ALL = 0xFFFFFFFF
 
-# x**degree = the sum of x**e is true of CRC-32C's polynomial, and of all powers x**k for x.
+# x**degree = the sum of x**e holds modulo CRC-32C's polynomial, and for all powers x**k in place of
+# x.
 _FEW_TERMS = (5685, (1362, 426, 0))
 _LOW_DEGREE = (266, (143, 121, 88, 71, 0))
 
 _WORTH_COMPILING = 16 << 10
-"""From so many bytes on native code is asked for, which is compiled where there was none."""
+"""The number of bytes from which native code is requested, and compiled if there is none yet."""
 _BY_TABLE = 64
-"""Up to so many bytes go through the table of bytes."""
+"""The maximum number of bytes for the byte table."""
 _BY_INTEGER = 8 << 10
 _BY_BYTES = 96 << 10
 _CHUNK = 512 << 10
-"""So many bytes, with what they are reduced to, lie in a processor's cache."""
+"""A number of bytes that fits into a processor's cache together with its reduced form."""
 
 NativeCrc = Callable[[int, int, int], int]
-"""Takes an address, a number of bytes and the checksum before; returns the checksum."""
+"""Maps an address, a number of bytes and the preceding checksum to the checksum."""
 
 
 class _Native:
-    """Native code for checksums, looked for until it is there or can't be."""
+    """Native code for checksums, requested until it is available or known to be unavailable."""
 
     def __init__(self) -> None:
         self.function: NativeCrc | None = None
         self._find: Callable[[], tuple[NativeCrc | None, bool]] | None = None
 
     def provide(self, find: Callable[[], tuple[NativeCrc | None, bool]]) -> None:
-        """Has `find` asked for the native code, as `provide_native` says."""
+        """Set the function that finds the native code, see `provide_native`."""
         self._find = find
 
     def look(self) -> NativeCrc | None:
-        """The native code, or None."""
+        """Return the native code, or None."""
         if self.function is None and self._find is not None:
             self.function, may_come = self._find()
             if not may_come:
@@ -58,15 +59,15 @@ class _Native:
 
 _NATIVE = _Native()
 provide_native = _NATIVE.provide
-"""Takes a function that returns native code, if it is there, and whether to ask again.
+"""Set a function that returns native code, or None, and whether to call it again.
 
-It is asked when there are many bytes, until it says that nothing will come."""
+It is called when there are many bytes, until it reports that no code will become available."""
 
 
 def crc32c(data: Any, crc: int = 0) -> int:
-    """The CRC-32C of `data`, continued from the checksum of what comes before it.
+    """Return the CRC-32C of `data`, continued from the checksum of the preceding bytes.
 
-    data: bytes or any contiguous buffer; an array of NumPy counts as its bytes.
+    data: bytes or any contiguous buffer; a NumPy array counts as its bytes.
     """
     source = memoryview(data)
     if source.nbytes > _BY_TABLE:
@@ -110,18 +111,18 @@ def _crc32c_by_numpy(source: memoryview, crc: int) -> int:
 
 
 def mask_crc(crc: int) -> int:
-    """The checksum as files hold it, so that the checksum of data with checksums stays useful."""
+    """Mask a checksum as files store it, so that checksums of data with checksums remain useful."""
     return (((crc >> 15) | (crc << 17)) + _MASK_DELTA) & _ALL
 
 
 def unmask_crc(masked: int) -> int:
-    """The checksum that `mask_crc` made `masked` of."""
+    """Return the checksum from which `mask_crc` computed `masked`."""
     rotated = (masked - _MASK_DELTA) & _ALL
     return ((rotated >> 17) | (rotated << 15)) & _ALL
 
 
 def masked_crc32c(data: Any) -> int:
-    """The checksum of `data` as files hold it."""
+    """Return the checksum of `data` as files store it."""
     return mask_crc(crc32c(data))
 
 
@@ -137,12 +138,12 @@ def _byte_table() -> tuple[int, ...]:
 
 
 def _enter(scratch: Any, crc: int) -> None:
-    """Lets the bytes continue `crc`: the state is a part of the first four."""
+    """Make the bytes continue `crc`: XOR the state into the first four."""
     scratch[:4] ^= np.frombuffer((crc ^ _ALL).to_bytes(4, "little"), np.uint8)
 
 
 def _folded(scratch: Any) -> Any:
-    """Reduces an array of bytes or words in place; returns the end that all of it became.
+    """Reduce an array of bytes or words in place; return its end, which has the same remainder.
 
     One element is one power of x, so that 5685 elements remain.
     """
@@ -160,7 +161,7 @@ def _folded(scratch: Any) -> Any:
 
 
 def _folded_in_chunks(source: memoryview, crc: int) -> Any:
-    """Bytes with the remainder of `source`: what its words are reduced to, and those after them."""
+    """Return bytes with the remainder of `source`: its words reduced, and the bytes after them."""
     whole = len(source) // 8 * 8
     words = np.frombuffer(source[:whole], np.uint64)
     step, kept = _CHUNK // 8, _FEW_TERMS[0]
@@ -178,7 +179,7 @@ def _folded_in_chunks(source: memoryview, crc: int) -> Any:
 def _folded_integer(
     value: int, bits: int, degree: int, exponents: tuple[int, ...]
 ) -> tuple[int, int]:
-    """Reduces an integer of whole bytes to fewer than twice the degree in bits; returns those."""
+    """Reduce an integer of whole bytes to fewer bits than twice the degree; return both."""
     scale = 1
     while 2 * scale * degree < bits:
         scale *= 2

@@ -1,9 +1,8 @@
 """Examples as bytes: the features of an `Example` or a `SequenceExample`, without protobuf.
 
 An Example maps names to features, each a list of strings, floats or integers. A list of numbers is
-packed, one run of bytes, or has a tag before each value; NumPy reads both. Where a name or a list
-comes twice the last one counts. Bytes that are none of this are a ValueError, whatever they say of
-their own lengths.
+packed, in one run of bytes, or has a tag before each value; NumPy reads both. If a name or a list
+occurs twice, the last one counts. Other bytes raise ValueError, even if they contain wrong lengths.
 """
 
 from __future__ import annotations
@@ -17,21 +16,21 @@ import numpy as np
 from gpugraph.formats.message_bytes import LENGTH, bytes_field, varint
 
 NOTHING, BYTES, FLOATS, INTEGERS = 0, 1, 2, 3
-"""What a feature's list holds: the numbers of its fields."""
+"""The kinds of a feature's list: the numbers of its fields."""
 
-_MOST_BY_PYTHON = 24  # bytes of a list that Python reads before NumPy has begun
+_MAX_BY_PYTHON = 24  # bytes of a list up to which Python is faster than NumPy
 _LONGEST = 10
 _TOO_LONG = f"a number of more than {_LONGEST} bytes"
-_AT_ONCE = 1 << 14  # bytes of numbers, whose arrays stay in the cache
+_AT_ONCE = 1 << 14  # bytes of numbers whose arrays stay in the cache
 _MASK = (1 << 64) - 1
 _SKIPPED = {1: 8, 5: 4}
 _FLOAT_TAG, _INTEGER_TAG = 0x0D, 0x08
-_ENTRY, _VALUE = 0x0A, 0x12  # the tags of a map's entry, and of its key; and of its value
-_LISTS = frozenset((0x0A, 0x12, 0x1A))  # those of a feature's lists
+_ENTRY, _VALUE = 0x0A, 0x12  # the tags of a map's entry and of its key; and of its value
+_LISTS = frozenset((0x0A, 0x12, 0x1A))  # the tags of a feature's lists
 
 
 class Feature(NamedTuple):
-    """What a list holds, and its values: a list of bytes, or a vector of float32 or int64."""
+    """The kind of a list, and its values: a list of bytes, or a vector of float32 or int64."""
 
     kind: int
     values: Any
@@ -44,7 +43,7 @@ _EMPTY = Feature(NOTHING, ())
 
 
 def _number(content: bytes, position: int, end: int) -> tuple[int, int]:
-    """The varint at a position, and where the next thing begins."""
+    """Return the varint at a position, and the position after it."""
     value = shift = 0
     while position < end and shift < 7 * _LONGEST:
         byte = content[position]
@@ -57,7 +56,7 @@ def _number(content: bytes, position: int, end: int) -> tuple[int, int]:
 
 
 def _parts(content: bytes, start: int, end: int) -> Iterator[tuple[int, int, int]]:
-    """The fields between two positions that have a length: number, start and end of each."""
+    """Yield number, start and end of each length-delimited field between two positions."""
     position = start
     while position < end:
         key = content[position]
@@ -82,11 +81,11 @@ def _parts(content: bytes, start: int, end: int) -> Iterator[tuple[int, int, int
 
 
 Span = tuple[int, int]
-"""Where a message begins and ends in the bytes around it."""
+"""The start and end of a message in the surrounding bytes."""
 
 
 def example_features(content: bytes) -> dict[bytes, Span]:
-    """Where each feature of an Example is, by its name."""
+    """Return the span of each feature of an Example, by its name."""
     try:
         spans = _plain_entries(content)
     except (IndexError, ValueError):
@@ -95,9 +94,9 @@ def example_features(content: bytes) -> dict[bytes, Span]:
 
 
 def _plain_entries(content: bytes) -> dict[bytes, Span] | None:
-    """The features of an Example as protobuf writes it: one map, of entries of a key and a value.
+    """Return the features of an Example in protobuf's layout: one map, of key and value entries.
 
-    None, IndexError or ValueError for what is written in another way, or is cut off.
+    None, IndexError or ValueError for another layout, or truncated bytes.
     """
     end = len(content)
     if not end or content[0] != _ENTRY:
@@ -128,12 +127,12 @@ def _plain_entries(content: bytes) -> dict[bytes, Span] | None:
 
 
 def sequence_features(content: bytes) -> tuple[dict[bytes, Span], dict[bytes, Span]]:
-    """Where each feature of a SequenceExample's context is, and each of its feature lists."""
+    """Return the spans of a SequenceExample's context features, and of its feature lists."""
     return _maps(content, 1), _maps(content, 2)
 
 
 def _maps(content: bytes, field: int) -> dict[bytes, Span]:
-    """The entries of the maps that a field of a message holds: Features, or FeatureLists."""
+    """Return the entries of the maps in a field of a message: Features, or FeatureLists."""
     return {
         name: span
         for number, start, end in _parts(content, 0, len(content))
@@ -145,7 +144,7 @@ def _maps(content: bytes, field: int) -> dict[bytes, Span]:
 
 
 def _entry(content: bytes, start: int, end: int) -> tuple[bytes, Span]:
-    """The key and the place of the value of a map's entry."""
+    """Return the key of a map's entry, and the span of its value."""
     name, span = b"", (start, start)
     for number, first, last in _parts(content, start, end):
         if number == 1:
@@ -156,12 +155,12 @@ def _entry(content: bytes, start: int, end: int) -> tuple[bytes, Span]:
 
 
 def list_of_features(content: bytes, span: Span) -> list[Span]:
-    """Where the features of a FeatureList are."""
+    """Return the spans of the features of a FeatureList."""
     return [(first, last) for number, first, last in _parts(content, *span) if number == 1]
 
 
 def read_feature(content: bytes, span: Span) -> Feature:
-    """What the feature at a place holds; of several lists the last."""
+    """Return the content of the feature in a span; the last list if there are several."""
     first, last = span
     if last - first > 2 and content[first] in _LISTS and first + 2 + content[first + 1] == last:
         number = content[first] >> 3  # one short list
@@ -213,7 +212,7 @@ def _read_integers(content: bytes, start: int, end: int) -> Any:
 
 
 def _runs(content: bytes, start: int, end: int, tag: int) -> Iterator[bytes]:
-    """The bytes of values in a list of numbers: packed, or with a tag before each, or both."""
+    """Yield the bytes of values in a list of numbers: packed, tagged one by one, or both."""
     position = start
     while position < end:
         key, position = _number(content, position, end)
@@ -233,8 +232,8 @@ def _runs(content: bytes, start: int, end: int, tag: int) -> Iterator[bytes]:
 
 
 def varints(content: bytes) -> Any:
-    """The integers of a packed list, int64. ValueError for a number that is cut off or too long."""
-    if len(content) <= _MOST_BY_PYTHON:
+    """Return the integers of a packed list as int64. ValueError for a malformed number."""
+    if len(content) <= _MAX_BY_PYTHON:
         numbers, position = [], 0
         while position < len(content):
             number, position = _number(content, position, len(content))
@@ -255,7 +254,7 @@ def varints(content: bytes) -> Any:
 
 
 def _numbers(groups: Any, ends: Any) -> Any:
-    """The numbers whose last groups are at `ends`, the first of them from the beginning on."""
+    """Return the numbers whose last groups are at `ends`; the first one starts at 0."""
     lengths = np.diff(ends, prepend=-1)
     longest = lengths.max()
     if longest > _LONGEST:
@@ -270,11 +269,11 @@ def _numbers(groups: Any, ends: Any) -> Any:
 _READERS = {BYTES: _read_strings, FLOATS: _read_floats, INTEGERS: _read_integers}
 
 
-# -- written
+# -- writing
 
 
 def feature_bytes(kind: int, values: Any) -> bytes:
-    """A Feature of strings, floats or integers, packed; of no values too."""
+    """Return a Feature of strings, floats or integers, packed, possibly empty."""
     if kind == BYTES:
         content = b"".join(bytes_field(1, value) for value in values)
     elif kind == FLOATS:
@@ -286,7 +285,7 @@ def feature_bytes(kind: int, values: Any) -> bytes:
 
 
 def example_bytes(features: dict[str, bytes]) -> bytes:
-    """An Example of features, by their names."""
+    """Return an Example of features, by their names."""
     entries = (
         bytes_field(1, bytes_field(1, name.encode()) + bytes_field(2, feature))
         for name, feature in features.items()

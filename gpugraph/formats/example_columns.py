@@ -1,13 +1,13 @@
-"""Where the features of a batch of Examples are, found in all of them at once.
+"""The locations of a batch of Examples' features, found in all of them at once.
 
-Examples are mostly written as protobuf writes them: one `Features`, of entries of a name and then a
-feature, which is one list. Then the n-th entries of all examples are read together, by NumPy:
+Examples usually have protobuf's layout: one `Features`, of entries of a name and then a
+feature, which is one list. Then NumPy reads the n-th entries of all examples together:
 
-    example 0    0a size | 0a size 0a size NAME 12 size [0a|12|1a] size LIST | 0a size ...
-    example 1    0a size | 0a size 0a size NAME 12 size [0a|12|1a] size LIST | ...
-                   ^ one position for each example: all sizes, tags and ends of a step are checked
+    example 0    0a size | 0a size 0a size NAME 12 size [0a|12|1a] size LIST | 0a size ... example 1
+    0a size | 0a size 0a size NAME 12 size [0a|12|1a] size LIST | ... ^ one position for each
+    example: all sizes, tags and ends of a step are checked
 
-What is written in another way is a ValueError: `example_bytes` reads it, example by example.
+Another layout raises ValueError: `example_bytes` reads it, example by example.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ import numpy as np
 
 from gpugraph.formats.example_bytes import varints
 
-_PADDING = bytes(16)  # what is read beyond the end before it is refused
+_PADDING = bytes(16)  # may be read beyond the end before the error is detected
 _ENTRY, _VALUE = 0x0A, 0x12
 _LISTS = np.zeros(256, np.int8)
 _LISTS[[0x0A, 0x12, 0x1A]] = 1, 2, 3  # BYTES, FLOATS, INTEGERS by the tags of their lists
-_SHORT = 64  # bytes of a list that are sooner picked than sliced
-_FEW = 8  # so few examples are sooner read one after the other
+_SHORT = 64  # bytes of a list up to which indexing is faster than slicing
+_FEW = 8  # number of examples below which reading one by one is faster
 
 
 class Irregular(ValueError):
-    """The bytes are not written as protobuf writes an Example; they may be one all the same."""
+    """The bytes do not have protobuf's layout of an Example; they may be one nevertheless."""
 
 
 def _require(conditions: Any) -> None:
@@ -37,7 +37,7 @@ def _require(conditions: Any) -> None:
 
 
 def _sizes(content: Any, positions: Any) -> tuple[Any, Any]:
-    """The sizes at some positions, below 2 ** 28, and where the next things begin."""
+    """Return the sizes at some positions, below 2 ** 28, and the positions after them."""
     sizes = content[positions].astype(np.int64)
     positions = positions + 1
     continued, shift = sizes >= 0x80, 7
@@ -56,9 +56,9 @@ def _sizes(content: Any, positions: Any) -> tuple[Any, Any]:
 
 
 class Column(NamedTuple):
-    """One feature in each example: the kind of its list, 0 where it is missing, and its place.
+    """One feature in each example: the kind of its list, 0 if it is missing, and its location.
 
-    features, starts, ends: where the feature and its list begin, and where both end.
+    features, starts, ends: the starts of the feature and of its list, and the end of both.
     """
 
     kinds: Any
@@ -68,7 +68,7 @@ class Column(NamedTuple):
 
 
 class ExampleColumns:
-    """The places of the features of some names in a batch of Examples. Irregular for others."""
+    """The locations of named features in a batch of Examples. Irregular for other layouts."""
 
     def __init__(self, examples: Sequence[bytes], keys: Sequence[bytes]) -> None:
         self.content = b"".join([*examples, _PADDING])
@@ -79,7 +79,7 @@ class ExampleColumns:
         self._scan(np.array([len(example) for example in examples], np.int64))
 
     def column(self, key: bytes) -> Column:
-        """Where a feature is."""
+        """Return the locations of a feature."""
         return Column(*self._table[:, self._codes[key]])
 
     def _scan(self, lengths: Any) -> None:
@@ -100,7 +100,7 @@ class ExampleColumns:
             positions = self._step(rows, positions, ends)
 
     def _step(self, rows: Any, positions: Any, ends: Any) -> Any:
-        """Reads one entry of each example; where the next ones begin."""
+        """Read one entry of each example; return the positions of the next ones."""
         content = self._bytes
         sizes, starts = _sizes(content, positions + 1)
         stops = starts + sizes
@@ -121,7 +121,7 @@ class ExampleColumns:
         return stops
 
     def _packed(self, column: Column) -> tuple[Any, Any]:
-        """Where the only run of a list of numbers, or its only string, begins, and its size.
+        """Return the start and size of the only run of a list of numbers, or its only string.
 
         An empty list and a missing feature have no bytes.
         """
@@ -138,14 +138,14 @@ class ExampleColumns:
         return [content[first:last] for first, last in zip(starts.tolist(), ends.tolist())]
 
     def strings(self, column: Column) -> list[bytes]:
-        """The string of each example that has the feature, which has one alone."""
+        """Return the string of each example that has the feature; it must have exactly one."""
         some = column.kinds > 0
         _require(column.starts[some] < column.ends[some])
         starts, _ = self._packed(column)
         return self._slices(starts[some], column.ends[some])
 
     def floats(self, column: Column) -> tuple[Any, Any]:
-        """The floats of all examples, one after the other, and how many each has."""
+        """Return the floats of all examples, concatenated, and their number in each."""
         starts, sizes = self._packed(column)
         _require(sizes % 4 == 0)
         if sizes.size and (sizes == sizes[0]).all() and sizes[0] <= _SHORT:
@@ -155,10 +155,10 @@ class ExampleColumns:
         return np.frombuffer(run, "<f4"), sizes // 4
 
     def integers(self, column: Column) -> tuple[Any, Any]:
-        """The integers of all examples, one after the other, and how many each has."""
+        """Return the integers of all examples, concatenated, and their number in each."""
         starts, sizes = self._packed(column)
         run = b"".join(self._slices(starts, column.ends))
         last = np.frombuffer(run, np.uint8) < 0x80
         ends = np.cumsum(sizes)
-        _require(last[ends[sizes > 0] - 1])  # no number goes on in the next example
+        _require(last[ends[sizes > 0] - 1])  # no number continues in the next example
         return varints(run), np.diff(np.searchsorted(np.flatnonzero(last), ends), prepend=0)

@@ -1,14 +1,14 @@
-"""How much compressed bytes may become: a small file or string must not fill the memory."""
+"""A limit for decompression: a small file or string must not fill the memory."""
 
 from __future__ import annotations
 
 SMALL = 64 << 20
-"""So many bytes may come out of any number of compressed ones."""
+"""The number of bytes that any amount of compressed data may expand to."""
 
-MOST_TIMES = 100
-"""What is larger is at most so many times as large as what it comes out of."""
+MAX_RATIO = 100
+"""The maximum ratio of decompressed to compressed bytes beyond that."""
 
 
 def most_inflated(compressed: int) -> int:
-    """How many bytes at most may come out of so many compressed ones in one piece."""
-    return max(SMALL, MOST_TIMES * compressed)
+    """Return the maximum decompressed size of a piece of `compressed` bytes."""
+    return max(SMALL, MAX_RATIO * compressed)

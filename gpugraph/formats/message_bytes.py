@@ -1,4 +1,4 @@
-"""The bytes of protobuf messages, written and walked field by field, without protobuf.
+"""The bytes of protobuf messages, written and traversed field by field, without protobuf.
 
 A field is its number and kind in a varint, then a varint, 4 or 8 bytes, or a length and that many
 bytes. This is for messages that a run writes by the thousand.
@@ -10,7 +10,7 @@ import struct
 from collections.abc import Iterator, Sequence
 
 VARINT, EIGHT_BYTES, LENGTH, FOUR_BYTES = 0, 1, 2, 5
-"""How a field is stored: the wire types of protobuf."""
+"""The storage of a field: protobuf's wire types."""
 
 _FOUR, _EIGHT = struct.Struct("<f"), struct.Struct("<d")
 _LONGEST_VARINT = 10
@@ -18,7 +18,7 @@ _MASK = (1 << 64) - 1
 
 
 def varint(value: int) -> bytes:
-    """An integer in groups of 7 bits; negative ones are taken as 64 bits."""
+    """Encode an integer in groups of 7 bits; negative ones as 64 bits."""
     value &= _MASK
     groups = bytearray()
     while value > 0x7F:
@@ -29,17 +29,17 @@ def varint(value: int) -> bytes:
 
 
 def bytes_field(number: int, content: bytes) -> bytes:
-    """A field of text, bytes or a message, also if it is empty."""
+    """Encode a field of a string, bytes or a message, even if it is empty."""
     return varint(number << 3 | LENGTH) + varint(len(content)) + content
 
 
 def int_field(number: int, value: int) -> bytes:
-    """A field of an integer; nothing for 0, which is what an absent one means."""
+    """Encode a field of an integer; nothing for 0, the meaning of an absent field."""
     return varint(number << 3 | VARINT) + varint(value) if value else b""
 
 
 def float_field(number: int, value: float) -> bytes:
-    """A field of 4 bytes, also for 0; what is too large for them is infinite."""
+    """Encode a field of 4 bytes, also for 0; values out of range become infinite."""
     try:
         content = _FOUR.pack(value)
     except OverflowError:
@@ -48,18 +48,18 @@ def float_field(number: int, value: float) -> bytes:
 
 
 def double_field(number: int, value: float) -> bytes:
-    """A field of 8 bytes; nothing for +0, which is what an absent one means."""
+    """Encode a field of 8 bytes; nothing for +0, the meaning of an absent field."""
     content = _EIGHT.pack(value)
     return varint(number << 3 | EIGHT_BYTES) + content if content != bytes(8) else b""
 
 
 def doubles_field(number: int, values: Sequence[float]) -> bytes:
-    """A packed field of doubles; nothing where there is none."""
+    """Encode a packed field of doubles; nothing for an empty list."""
     return bytes_field(number, struct.pack(f"<{len(values)}d", *values)) if len(values) else b""
 
 
 def _read_varint(content: bytes, start: int) -> tuple[int, int]:
-    """The integer at `start`, and where the next thing begins."""
+    """Return the integer at `start`, and the position after it."""
     value = 0
     for index in range(_LONGEST_VARINT):
         if start + index >= len(content):
@@ -72,9 +72,9 @@ def _read_varint(content: bytes, start: int) -> tuple[int, int]:
 
 
 def fields_of(content: bytes) -> Iterator[tuple[int, int, bytes, int, int]]:
-    """Each field: its number, wire type, content, and where the whole field starts and ends.
+    """Yield each field: its number, wire type, content, and the start and end of the whole field.
 
-    The content of a varint is its bytes. ValueError for bytes that are no message.
+    The content of a varint is its bytes. ValueError for bytes that are not a message.
     """
     position = 0
     while position < len(content):

@@ -1,6 +1,6 @@
 """TensorFlow's messages by their names: `messages_pb2.GraphDef`, `messages_pb2.DT_FLOAT`.
 
-They are protobuf's, which is imported when the first one is asked for.
+They are protobuf classes; protobuf is imported on first access.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _FUNCTIONS = (
 
 
 def __getattr__(name: str) -> Any:
-    """A class of messages, an enumeration or a value of one.
+    """Return a message class, an enumeration or a value of one.
 
-    Raises AttributeError for a name that TensorFlow's messages have not.
+    Raises AttributeError for a name that TensorFlow's messages do not have.
     """
     if name.startswith("_"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,7 +1,7 @@
 """The messages that are public names: `tf.GraphDef`, `tf.train.Example`.
 
-The modules that have them look here for a name that they have not (`tensorflow_import`), so that
-protobuf is imported with the first message that a program asks for, not with the package.
+Their public modules look up missing names here (`tensorflow_import`), so that protobuf is imported
+with the first message that a program uses, not with the package.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ _NAMES = {
         Int64List JobDef SaverDef SequenceExample ServerDef""",
 }
 PUBLIC_MESSAGES = {path: frozenset(names.split()) for path, names in _NAMES.items()}
-"""The names of messages by the path of the public module; the root is the empty text."""
+"""The names of messages by the path of the public module; the root is the empty string."""
 
 
 def public_message(path: str, name: str) -> Any:
-    """The class of a message that is public in a module; None where it has none of that name."""
+    """Return the class of a message that is public in a module, or None."""
     return getattr(messages_pb2, name) if name in PUBLIC_MESSAGES.get(path, ()) else None

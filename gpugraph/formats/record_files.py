@@ -1,4 +1,4 @@
-"""Files of TFRecords, plain or compressed: written, and read from their beginning to their end."""
+"""Files of TFRecords, plain or compressed: written, and read sequentially."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _READ_AT_ONCE = 256 << 10
 
 
 class TFRecordCompressionType:
-    """How the bytes of a file are compressed: not at all, by zlib, or as gzip does."""
+    """The compression of a file: none, zlib, or gzip."""
 
     NONE = 0
     ZLIB = 1
@@ -25,12 +25,12 @@ class TFRecordCompressionType:
 
 
 class TFRecordOptions:
-    """How a file of records is compressed.
+    """The compression of a file of records.
 
     compression_type: "ZLIB", "GZIP", "" or a `TFRecordCompressionType`; ValueError for others.
-    flush_mode: of zlib, what `flush` does. window_bits, compression_level, mem_level,
+    flush_mode: zlib's mode for `flush`. window_bits, compression_level, mem_level,
     compression_strategy: zlib's, for writing. input_buffer_size, output_buffer_size and
-    compression_method are accepted; buffers have a size of their own, and zlib has one method.
+    compression_method are ignored; the buffers' size is fixed, and zlib has one method.
     """
 
     compression_type_map: ClassVar[dict[int, str]] = {
@@ -63,7 +63,7 @@ class TFRecordOptions:
 
     @classmethod
     def get_compression_type_string(cls, options: Any) -> str:
-        """ "ZLIB", "GZIP" or "", of options, of one of these or of a `TFRecordCompressionType`."""
+        """Return "ZLIB", "GZIP" or "" for options, a string or a `TFRecordCompressionType`."""
         if not options:
             return ""
         if isinstance(options, TFRecordOptions):
@@ -75,7 +75,7 @@ class TFRecordOptions:
         raise ValueError(f'Not a valid compression_type: "{options}"')
 
     def compressor(self) -> Any:
-        """zlib's object that compresses as these options say; None where nothing is."""
+        """Return zlib's compressor for these options, or None without compression."""
         kind = self.get_compression_type_string(self)
         if not kind:
             return None
@@ -95,13 +95,13 @@ def _window(kind: str, bits: int) -> int:
 
 
 class _Compressed:
-    """A file to which bytes are written as a compressor makes them; as they are without one."""
+    """A file that passes written bytes through a compressor, if there is one."""
 
     def __init__(self, target: BinaryIO, compressor: Any) -> None:
         self._target, self._compressor = target, compressor
 
     def write(self, content: Any) -> None:
-        """Writes what is compressed by now."""
+        """Compress bytes and write the available output."""
         made_smaller = self._compressor is not None
         self._target.write(self._compressor.compress(content) if made_smaller else content)
 
@@ -127,14 +127,14 @@ class TFRecordWriter:
         return self._file
 
     def write(self, record: Any) -> None:
-        """Appends a record, bytes or text (in UTF-8)."""
+        """Append a record, bytes or a string (in UTF-8)."""
         target = self._opened()
         content = record.encode() if isinstance(record, str) else record
         with system_errors(self._path):
             write_record(_Compressed(target, self._compressor), memoryview(content))
 
     def flush(self) -> None:
-        """Hands what is written to the system."""
+        """Pass the written data to the operating system."""
         target = self._opened()
         with system_errors(self._path):
             if self._compressor is not None:
@@ -142,7 +142,7 @@ class TFRecordWriter:
             target.flush()
 
     def close(self) -> None:
-        """Ends the file; nothing where it is closed already."""
+        """Complete and close the file; do nothing if it is closed already."""
         if self._file is None:
             return
         target, self._file = self._file, None
@@ -158,10 +158,10 @@ class TFRecordWriter:
 
 
 class InflatedFile:
-    """A compressed file, read as what it was: `read(n)` gives at most n bytes, none at the end.
+    """A compressed file, decompressed by `read(n)`, which returns at most n bytes, none at the end.
 
-    kind: "ZLIB", "GZIP", or "" for a file that is as it is. DataLossError for bytes that are not
-    compressed so, and for a file that ends within them.
+    kind: "ZLIB", "GZIP", or "" for an uncompressed file. DataLossError for bytes in another format,
+    and for a truncated file.
     """
 
     def __init__(self, source: BinaryIO, kind: str, name: str) -> None:
@@ -170,10 +170,10 @@ class InflatedFile:
         self._stream: Any = None
         self._rest = b""
         self.consumed = 0 if kind else None
-        """How many compressed bytes have been read; None for a file that is as it is."""
+        """The number of compressed bytes that have been read; None for an uncompressed file."""
 
     def read(self, size: int) -> bytes:
-        """The next bytes, so many at most."""
+        """Return the next bytes, at most `size`."""
         if self.consumed is None:
             return self._source.read(size)
         while size:
@@ -203,10 +203,10 @@ class InflatedFile:
 
 
 def tf_record_iterator(path: Any, options: Any = None) -> Iterator[bytes]:
-    """The records of a file, one after the other.
+    """Yield the records of a file.
 
     options: `TFRecordOptions` or a compression type, as when it was written. NotFoundError with
-    the first record where there is no file, DataLossError for what is no record, or is cut off.
+    the first record if there is no file, DataLossError for a damaged or truncated record.
     """
     kind, name = TFRecordOptions.get_compression_type_string(options), os.fsdecode(path)
     with system_errors(name), open_to_read(name) as source:

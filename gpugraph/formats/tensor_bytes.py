@@ -30,11 +30,11 @@ _FIELD_OF: dict[DType, int] = {
     **dict.fromkeys(dtypes.QUANTIZED, 7),
 }
 _LARGEST_EXPANSION = 1 << 24
-"""Elements that one value of a message may stand for."""
+"""The maximum number of elements that a message's values may expand to, if they are fewer."""
 
 
 def tensor_bytes(array: Any, dtype: DType, shape: Any = None) -> bytes:
-    """A TensorProto: numbers as raw bytes, strings one by one. TypeError for other dtypes."""
+    """Return a TensorProto: raw bytes for numbers, or single strings. TypeError for others."""
     sizes = array.shape if shape is None else shape
     dims = b"".join(bytes_field(2, int_field(1, size)) for size in sizes)
     head = int_field(_DTYPE, dtype.as_datatype_enum) + bytes_field(_SHAPE, dims)
@@ -47,7 +47,7 @@ def tensor_bytes(array: Any, dtype: DType, shape: Any = None) -> bytes:
 
 
 def read_tensor_bytes(message: bytes) -> tuple[Any, DType]:
-    """The array of a TensorProto and its dtype. ValueError for bytes that are none."""
+    """Return the array of a TensorProto and its dtype. ValueError for other bytes."""
     dtype, raw = 0, b""
     sizes: list[int] = []
     parts: dict[int, list[tuple[int, bytes]]] = {}
@@ -95,7 +95,7 @@ def _sizes(content: bytes) -> list[int]:
 
 
 def _typed(dtype: DType, parts: dict[int, list[tuple[int, bytes]]], raw: bytes, count: int) -> Any:
-    """The values of the field of a dtype, packed or one by one."""
+    """Return the values in the field of a dtype, packed or one by one."""
     if dtype is dtypes.string:
         texts = [content for _, content in parts.get(_STRINGS, ())]
         if raw and not texts:
@@ -118,7 +118,7 @@ def _typed(dtype: DType, parts: dict[int, list[tuple[int, bytes]]], raw: bytes, 
 
 
 def decoded_strings(raw: bytes, count: int) -> list[bytes]:
-    """Strings whose lengths come first, as TensorFlow writes them into raw bytes."""
+    """Decode strings from TensorFlow's raw bytes, which start with their lengths."""
     if count > len(raw):
         raise ValueError(f"{len(raw)} bytes are too few for {count} strings")
     groups = np.frombuffer(raw, np.uint8)
@@ -136,12 +136,12 @@ def decoded_strings(raw: bytes, count: int) -> list[bytes]:
 
 
 def encoded_strings(texts: list[bytes]) -> bytes:
-    """Strings as TensorFlow writes them into raw bytes: their lengths, then all of them."""
+    """Encode strings as TensorFlow's raw bytes: their lengths, then all of them."""
     return b"".join([*(varint(len(text)) for text in texts), *texts])
 
 
 def _filled(values: Any, count: int) -> Any:
-    """As many values as there are to be: the last one goes on; none is zeros."""
+    """Extend the values to `count` by repeating the last one, or with zeros if there is none."""
     if values.size == count:
         return values
     if values.size > count:

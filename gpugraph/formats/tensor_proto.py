@@ -1,6 +1,6 @@
-"""Arrays as TensorProto messages, and back: what a constant is in a file.
+"""Arrays as TensorProto messages, and back: the form of constants in files.
 
-Numbers of the usual dtypes, more than one of them, are raw bytes in `tensor_content`; all else is
+Numbers of the usual dtypes are raw bytes in `tensor_content` if there are several; all else is
 in the field of its dtype, where the last value stands for all that follow. float16 and bfloat16
 are bit patterns in `half_val`, complex numbers pairs.
 """
@@ -26,8 +26,8 @@ _AS_INT = (
     *(dtypes.int32, dtypes.uint8, dtypes.int8, dtypes.int16, dtypes.uint16),
     *(dtypes.qint8, dtypes.quint8, dtypes.qint16, dtypes.quint16, dtypes.qint32),
 )
-_MOST_FILLED = 1 << 24
-"""Bytes of an array whose last value fills most of it; a larger one has one value only."""
+_MAX_FILLED = 1 << 24
+"""The maximum size in bytes of an array that repeats its last value; beyond it, all are equal."""
 
 _FIELDS: dict[DType, str] = {
     dtypes.float16: "half_val",
@@ -52,7 +52,7 @@ _STORED_AS: dict[DType, Any] = {
     dtypes.complex64: np.float32,
     dtypes.complex128: np.float64,
 }
-"""As what the field holds the memory of a value, where that is not the value itself."""
+"""The NumPy type as which the field reinterprets the memory of a value, if not the value itself."""
 
 _NEVER_AS_BYTES = frozenset(
     {
@@ -66,14 +66,14 @@ _NEVER_AS_BYTES = frozenset(
 def tensor_proto_of(
     array: NDArray[Any], dtype: DType, shape: Sequence[int], as_values: bool = False
 ) -> Any:
-    """A TensorProto of `shape` whose values are the array's; strings are an array of bytes.
+    """Return a TensorProto of `shape` with the array's values; strings are an array of bytes.
 
-    An array that is smaller than the shape stands for one that goes on with its last value.
-    as_values: whether the values are never raw bytes, how many they may be.
+    An array that is smaller than the shape is extended by its last value.
+    as_values: whether the values are never raw bytes, regardless of their number.
 
     Raises:
       ValueError: the content is larger than 2 GiB, the limit of any message.
-      TypeError: the dtype is not one that a TensorProto holds.
+      TypeError: a TensorProto can't hold this dtype.
     """
     proto = messages_pb2.TensorProto()
     write_tensor(proto, array, dtype, shape, as_values)
@@ -83,7 +83,7 @@ def tensor_proto_of(
 def write_tensor(
     proto: Any, array: NDArray[Any], dtype: DType, shape: Sequence[int], as_values: bool = False
 ) -> None:
-    """Fills an empty TensorProto, which may be part of a message; see `tensor_proto_of`."""
+    """Fill an empty TensorProto, which may be part of a message; see `tensor_proto_of`."""
     proto.dtype = dtype.as_datatype_enum
     proto.tensor_shape.SetInParent()
     for size in shape:
@@ -110,13 +110,13 @@ def write_tensor(
 
 
 def is_tensor_proto(value: Any) -> bool:
-    """Whether it is a TensorProto, ours or a TensorFlow's."""
+    """Return whether the value is a TensorProto, ours or TensorFlow's."""
     descriptor = getattr(type(value), "DESCRIPTOR", None)
     return getattr(descriptor, "full_name", "") == "tensorflow.TensorProto"
 
 
 def proto_value_count(tensor: Any) -> int | None:
-    """How many values the field of a TensorProto's dtype holds; None where they are raw bytes."""
+    """Return the number of values in the field of a TensorProto's dtype; None for raw bytes."""
     if tensor.tensor_content:
         return None
     dtype = as_dtype(tensor.dtype).base_dtype
@@ -125,10 +125,10 @@ def proto_value_count(tensor: Any) -> int | None:
 
 
 def make_ndarray(tensor: Any) -> NDArray[Any]:
-    """A new array of a TensorProto's dtype and shape, with its values; bytes for strings.
+    """Return a new array of a TensorProto's dtype and shape, with its values; bytes for strings.
 
     Raises:
-      TypeError: it is not a TensorProto, or its dtype is a resource, a variant, or none.
+      TypeError: it is not a TensorProto, or its dtype is a resource, a variant, or unknown.
       ValueError: the shape is not known, or does not fit the values.
     """
     if not is_tensor_proto(tensor):
@@ -146,7 +146,7 @@ def _unsupported(tensor: Any, dtype: DType) -> TypeError:
 
 
 def tensor_array(tensor: Any) -> NDArray[Any]:
-    """As `make_ndarray`; variants are `Variant`s."""
+    """Do as `make_ndarray`; variants are `Variant`s."""
     dtype = as_dtype(tensor.dtype).base_dtype
     sizes = [dim.size for dim in tensor.tensor_shape.dim]
     if tensor.tensor_shape.unknown_rank or min(sizes, default=0) < 0:
@@ -181,7 +181,7 @@ def _variant(message: Any) -> Variant:
 
 
 def _filled(values: NDArray[Any], sizes: list[int]) -> NDArray[Any]:
-    """The values in the shape; the last one, or zero if there is none, fills what they leave."""
+    """Return the values in the shape, filled up by the last one, or zero if there is none."""
     count = prod(sizes)
     if values.size == count:
         return values.reshape(sizes)
@@ -191,7 +191,7 @@ def _filled(values: NDArray[Any], sizes: list[int]) -> NDArray[Any]:
         last: Any = values[-1]
     else:
         last = b"" if values.dtype.kind == "O" else np.zeros((), values.dtype)[()]
-    if count * values.itemsize > _MOST_FILLED:  # a file of few bytes takes no more memory
+    if count * values.itemsize > _MAX_FILLED:  # a small file must not allocate much memory
         if values.size > 1:
             raise ValueError(f"{values.size} values are too few for the shape {tuple(sizes)}")
         return np.broadcast_to(np.array(last, values.dtype), sizes)

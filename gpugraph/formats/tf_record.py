@@ -20,7 +20,7 @@ _READ_AT_ONCE = 16 << 20
 
 
 def write_record(target: Any, record: Any) -> int:
-    """Writes a record, bytes or a buffer of them, to a binary file; returns the bytes written."""
+    """Write a record, bytes or a buffer, to a binary file; return the number of bytes written."""
     length = _LENGTH.pack(memoryview(record).nbytes)
     target.write(length + _CRC.pack(masked_crc32c(length)))
     target.write(record)
@@ -29,13 +29,13 @@ def write_record(target: Any, record: Any) -> int:
 
 
 def read_records(source: Any, name: Any) -> Iterator[bytes]:
-    """The records from where a binary file stands to its end.
+    """Yield the records from the current position of a binary file to its end.
 
-    source: an object whose `read(n)` gives at most n bytes, none at the end; `consumed`, where it
-      is there and not None, is how many compressed bytes it has read.
-    name: the path that errors name.
+    source: an object whose `read(n)` returns at most n bytes, none at the end; `consumed`, if it
+    exists and is not None, is the number of compressed bytes it has read.
+    name: the path for errors.
 
-    DataLossError for a wrong checksum and for an end within a record, with its offset, and for a
+    DataLossError, with its offset, for a wrong checksum and for an end within a record, and for a
     record that is far larger than the compressed bytes. No more is held than the file has.
     """
     offset = 0
@@ -48,9 +48,9 @@ def read_records(source: Any, name: Any) -> Iterator[bytes]:
 
 
 def read_record(source: Any, name: Any, offset: int) -> bytes | None:
-    """The record at which the file stands, `offset` bytes after its beginning; None at its end.
+    """Return the record at the current position, `offset` bytes from the start; None at the end.
 
-    DataLossError as of `read_records`; after one the file stands somewhere in the record.
+    DataLossError as in `read_records`; afterwards the position is somewhere in the record.
     """
     head = _read(source, _HEAD, name, offset)
     if not head:
@@ -74,9 +74,9 @@ def read_record(source: Any, name: Any, offset: int) -> bytes | None:
 
 
 def _read(source: Any, size: int, name: Any, offset: int) -> bytes:
-    """So many bytes, or fewer at the end; a size that is a lie costs no memory.
+    """Read `size` bytes, or fewer at the end; memory is only allocated for bytes that exist.
 
-    DataLossError where compressed bytes become too many.
+    DataLossError if compressed bytes expand to too many.
     """
     parts: list[bytes] = []
     count = 0
@@ -93,7 +93,7 @@ def _read(source: Any, size: int, name: Any, offset: int) -> bytes:
 
 
 def _pointer_text(head: bytes, source: Any) -> str:
-    """Return the remark on a file that begins with `head`, where it is a Git LFS pointer."""
+    """Return a remark if the file that begins with `head` is a Git LFS pointer, otherwise ""."""
     return pointer_text(head + source.read(_READ_AT_ONCE)) if BEGINNING.startswith(head) else ""
 
 

@@ -1,9 +1,9 @@
 """Graphs: the client's, which a program builds, and the runtime's, which passes change.
 
-The client graph (`Graph`, `Operation`, `Tensor`; scopes, collections, default stacks) only grows;
-it knows op signatures, and the user's line behind each operation, but no array and no device.
-The runtime graph (`RuntimeGraph`, `Node`, `Edge`) is copied from it for a run. This face
-re-exports what other rooms and users of the room need; it defines nothing.
+The client graph (`Graph`, `Operation`, `Tensor`; scopes, collections, default stacks) only grows.
+It holds op signatures, and the user's line behind each operation, but no arrays and no devices.
+The runtime graph (`RuntimeGraph`, `Node`, `Edge`) is copied from it for a run. This module
+re-exports the names that other packages need; it defines nothing.
 """
 
 from gpugraph.graph.client.client_graph import Graph as Graph

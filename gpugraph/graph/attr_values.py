@@ -1,7 +1,7 @@
-"""Attrs as programs write them, read by kind: the one place where a wrong value is refused.
+"""Conversion of attrs from program values by kind: the only place that rejects wrong values.
 
-An attr of kind `"int"` becomes an int of 64 bits, and so on; `"list(int)"` a list of them. What is
-of another kind is a TypeError, as in TensorFlow's op_def_library.py: "Expected int for argument".
+An attr of kind `"int"` becomes a 64-bit int, and so on; `"list(int)"` a list of them. A value of
+another kind raises TypeError, as in TensorFlow's op_def_library.py: "Expected int for argument".
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from gpugraph.graph.op_def import ArgDef, AttrDef, OpDef
 
 
 def read_attr(attr: AttrDef, value: Any, op_type: str, function: str = "") -> Any:
-    """`value` as one of the attr's kind, and in its bounds. `function` is who was called.
+    """Convert `value` to the attr's kind and check its bounds. `function`: the callee, for errors.
 
-    TypeError for a value of another kind or a dtype that the op does not take, ValueError for a
+    TypeError for a value of another kind or a dtype that the op does not accept, ValueError for a
     number, shape or list out of bounds.
     """
     kind = attr.kind
@@ -55,7 +55,7 @@ def read_attr(attr: AttrDef, value: Any, op_type: str, function: str = "") -> An
 
 
 def _check_text(attr: AttrDef, text: str, op_type: str) -> None:
-    """ValueError for a text that the attr does not take."""
+    """Raise ValueError for a string that the attr does not accept."""
     if attr.allowed and text not in attr.allowed:
         raise ValueError(
             f"Attr '{attr.name}' of '{op_type}' Op passed string '{text}' not in: "
@@ -64,12 +64,12 @@ def _check_text(attr: AttrDef, text: str, op_type: str) -> None:
 
 
 def quoted(texts: Sequence[str]) -> str:
-    """Texts as messages list them: `"SAME", "VALID"`."""
+    """Return strings as messages list them: `"SAME", "VALID"`."""
     return ", ".join(f'"{text}"' for text in texts)
 
 
 def check_allowed(attr: AttrDef, dtype: DType, argument: str, op_type: str) -> None:
-    """TypeError for a dtype that the type attr does not take; `argument` is what has it."""
+    """Raise TypeError for a dtype that the type attr does not accept; `argument` is its source."""
     if attr.allowed and dtype not in attr.allowed:
         names = ", ".join(element_type.name for element_type in attr.allowed)
         raise TypeError(
@@ -81,7 +81,7 @@ def check_allowed(attr: AttrDef, dtype: DType, argument: str, op_type: str) -> N
 
 
 def whole_number(name: str, value: Any) -> int:
-    """`value` as an int of 64 bits; TypeError for what is no number, ValueError if it is larger."""
+    """Convert `value` to a 64-bit int; TypeError for non-numbers, ValueError if out of range."""
     if isinstance(value, (str, bytes)) or getattr(value, "ndim", 0) != 0:
         raise _unexpected("int", name, value)
     try:
@@ -94,7 +94,7 @@ def whole_number(name: str, value: Any) -> int:
 
 
 def real_number(name: str, value: Any) -> float:
-    """`value` as a float. TypeError for what is no number, ValueError for a too large int."""
+    """Convert `value` to a float. TypeError for non-numbers, ValueError for too large an int."""
     if not isinstance(value, numbers.Real):
         raise _unexpected("float", name, value)
     try:
@@ -104,9 +104,9 @@ def real_number(name: str, value: Any) -> float:
 
 
 def text_of(name: str, value: Any) -> str:
-    """`value`, of text or bytes, as text; bytes that are no UTF-8 are escaped by surrogates.
+    """Convert a string or bytes to a string; invalid UTF-8 is escaped by surrogates.
 
-    TypeError for anything else, ValueError for text that can't be encoded.
+    TypeError for anything else, ValueError for a string that can't be encoded.
     """
     if isinstance(value, bytes):
         return value.decode("utf-8", "surrogateescape")
@@ -155,15 +155,15 @@ _NUMBERS = {"int": whole_number, "float": real_number, "bool": _truth}
 _READERS: dict[str, Callable[[str, Any], Any]] = {
     **_NUMBERS, "string": text_of, "type": _dtype, "shape": _shape, "tensor": _constant
 }  # fmt: skip
-"""By the attr's kind; values of other kinds stay as they are."""
+"""Converters by the attr's kind; values of other kinds are not converted."""
 
 
 def complete_attrs(
     op_def: OpDef, types: Sequence[DType], attrs: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """`attrs` with the defaults and with those that follow from inputs of these dtypes.
+    """Return `attrs` with the defaults and the attrs that follow from inputs of these dtypes.
 
-    ValueError for attrs that are missing and for inputs that don't fit the signature.
+    ValueError for attrs that are missing and for inputs that don't match the signature.
     """
     known = {key: attr.default for key, attr in op_def.attrs.items() if attr.has_default}
     inferred = {key for arg in op_def.inputs for key in (arg.type_attr, arg.type_list_attr)}
@@ -185,7 +185,7 @@ def complete_attrs(
 
 
 def _count(op_def: OpDef, arg: ArgDef, available: int, known: dict[str, Any]) -> int:
-    """How many of the inputs an argument has; a lone list has what the others leave."""
+    """Return the number of inputs in an argument; a lone list gets the remaining ones."""
     if not arg.is_list:
         return 1
     if arg.number_attr in known:
@@ -200,7 +200,7 @@ def _count(op_def: OpDef, arg: ArgDef, available: int, known: dict[str, Any]) ->
 
 
 def _bind_arg(op_def: OpDef, arg: ArgDef, types: Sequence[DType], known: dict[str, Any]) -> None:
-    """Adds the attrs that follow from the inputs of one argument; ValueError if these don't fit."""
+    """Add the attrs that follow from the inputs of one argument; ValueError for a mismatch."""
 
     def refuse(why: str) -> None:
         names = [dtype.name for dtype in types]

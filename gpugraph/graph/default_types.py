@@ -1,6 +1,6 @@
-"""The dtype that a type attr has where nothing says it, as in TensorFlow's op definitions.
+"""The default dtypes of type attrs, as in TensorFlow's op definitions.
 
-A node in a file may leave such an attr out. Values that a program gives do not ask for it.
+A node in a file may omit such an attr. Values passed by a program do not use the default.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ for _line in _TABLE.strip().splitlines():
 
 
 def default_of(op_type: str, attr: AttrDef) -> Any:
-    """The value of an attr that a node leaves out; None where it may not."""
+    """Return the value of an omitted attr; None if it is required."""
     if attr.has_default and attr.default is not None:
         return attr.default
     return _DEFAULT_TYPES.get((op_type, attr.name))

@@ -1,13 +1,13 @@
 """Device names: parsing, merging and matching.
 
-A full name is `/job:worker/replica:0/task:1/device:GPU:2`; a name that leaves fields out asks for
-any value there, and so does `*`. `/gpu:2` and `/cpu:0` are the old spelling of the last part.
-Names are strings at every border and `DeviceSpec`s for users (TensorFlow 1's, which change, and
-`DeviceSpecV2`, which do not); inside this module they are `_Fields`, immutable, parsed once per
-text and cached, because placement asks the same few questions for every node.
+A full name is `/job:worker/replica:0/task:1/device:GPU:2`; a missing field matches any value, and
+so does `*`. `/gpu:2` and `/cpu:0` are the old spelling of the last part. Names are strings at every
+interface and `DeviceSpec`s for users (TensorFlow 1's, which are mutable, and `DeviceSpecV2`, which
+are not). Inside this module they are `_Fields`, immutable, parsed once per string and cached,
+because placement repeats the same few queries for every node.
 
-How two requests meet depends on who asks: `merge_specs` lets the inner one win field by field
-(nested `tf.device`); `combine_specs` refuses a conflict (nodes that must share a device).
+There are two ways to combine requests: in `merge_specs` the inner one overrides field by field
+(nested `tf.device`); `combine_specs` rejects a conflict (nodes that must share a device).
 Follows TensorFlow's python/framework/device_spec.py and core/util/device_name_utils.cc.
 """
 
@@ -23,7 +23,7 @@ _CACHE_SIZE = 4096
 
 
 class _Fields(NamedTuple):
-    """The five parts of a name; None where any value will do."""
+    """The five parts of a name; None matches any value."""
 
     job: str | None = None
     replica: int | None = None
@@ -32,12 +32,12 @@ class _Fields(NamedTuple):
     device_index: int | None = None
 
     def over(self, outer: _Fields) -> _Fields:
-        """These fields, and those of `outer` where they say nothing."""
+        """Return these fields, with those of `outer` where they are None."""
         fields = {key: value for key, value in self._asdict().items() if value is not None}
         return outer._replace(**fields)
 
     def within(self, narrow: _Fields) -> bool:
-        """Whether whatever is called `narrow` is what these fields ask for."""
+        """Return whether every device that matches `narrow` also matches these fields."""
         return all(a is None or a == b for a, b in zip(self, narrow, strict=True))
 
     @property
@@ -63,22 +63,22 @@ def _int_or_none(value: Any) -> int | None:
     try:
         return int(value)
     except OverflowError as error:
-        raise ValueError(f"{value} is no index of a device: {error}") from None
+        raise ValueError(f"{value} is not the index of a device: {error}") from None
 
 
 def _type_or_none(value: object) -> str | None:
-    """`cpu` and `gpu` may be written small; other types are kept as they are."""
+    """Return the type; `cpu` and `gpu` are converted to upper case."""
     text = _text_or_none(value)
     return text.upper() if text is not None and text.lower() in ("cpu", "gpu") else text
 
 
 def _field(name: str, doc: str) -> Any:
-    """The property of a `DeviceSpecV2` for one of its fields."""
+    """Return the property of a `DeviceSpecV2` for one of its fields."""
     return property(lambda spec: getattr(spec._fields, name), doc=doc)
 
 
 def _settable(name: str, convert: Callable[[Any], Any]) -> Any:
-    """The property of a `DeviceSpec` for one of its fields, which may be set."""
+    """Return the settable property of a `DeviceSpec` for one of its fields."""
 
     def assign(spec: DeviceSpec, value: Any) -> None:
         spec._fields = spec._fields._replace(**{name: convert(value)})
@@ -91,10 +91,10 @@ _Spec = TypeVar("_Spec", bound="DeviceSpecV2")
 
 
 class DeviceSpecV2:
-    """A possibly partial device that does not change: `tf.compat.v2.DeviceSpec`.
+    """A possibly partial, immutable device: `tf.compat.v2.DeviceSpec`.
 
-    Fields left None ask for nothing. Parsing raises ValueError for an unknown part, a number
-    that is none, and two device types. AttributeError for a field that is set.
+    Fields that are None request nothing. Parsing raises ValueError for an unknown part, a malformed
+    number, and two device types. AttributeError on assignment to a field.
     """
 
     __slots__ = ("_fields",)
@@ -117,7 +117,7 @@ class DeviceSpecV2:
 
     @classmethod
     def from_string(cls: type[_Spec], spec: str | None) -> _Spec:
-        """A spec from a name such as `"/job:ps/task:1/gpu:0"`; None and `""` are empty."""
+        """Return a spec from a name such as `"/job:ps/task:1/gpu:0"`; None and `""` are empty."""
         return cls(*_parse(spec or ""))
 
     job = _field("job", "The job's name, or None.")
@@ -127,19 +127,19 @@ class DeviceSpecV2:
     device_index = _field("device_index", "The number among its type, or None.")
 
     def parse_from_string(self: _Spec, spec: str | None) -> _Spec:
-        """A spec of the name's fields, as `from_string` gives it."""
+        """Return a spec of the name's fields, as `from_string` does."""
         return type(self).from_string(spec)
 
     def to_string(self) -> str:
-        """The name, e.g. `"/job:ps/task:1/device:GPU:0"`; an index without a type is left out."""
+        """Return the name: `"/job:ps/task:1/device:GPU:0"`; an index without a type is left out."""
         return self._fields.text
 
     def make_merged_spec(self: _Spec, dev: DeviceSpecV2) -> _Spec:
-        """A new spec: the fields of `dev`, and of this one where `dev` sets none."""
+        """Return a new spec: the fields of `dev`, with those of this one where they are None."""
         return type(self)(*dev._fields.over(self._fields))
 
     def replace(self: _Spec, **kwargs: Any) -> _Spec:
-        """A new spec with some fields changed. TypeError for a name that is no field."""
+        """Return a new spec with some fields changed. TypeError for an unknown field."""
         return type(self)(**{**self._fields._asdict(), **kwargs})
 
     def __eq__(self, other: object) -> bool:
@@ -158,8 +158,8 @@ class DeviceSpecV2:
 class DeviceSpec(DeviceSpecV2):
     """A possibly partial device: job, replica, task, device type and device index.
 
-    Fields left None ask for nothing. Parsing raises ValueError for an unknown part, a number
-    that is none, and two device types.
+    Fields that are None request nothing. Parsing raises ValueError for an unknown part, a malformed
+    number, and two device types.
     """
 
     __slots__ = ()
@@ -171,12 +171,12 @@ class DeviceSpec(DeviceSpecV2):
     device_index = _settable("device_index", _int_or_none)
 
     def parse_from_string(self, spec: str | None) -> DeviceSpec:
-        """Sets all fields from a name, as `from_string` does, and returns this spec."""
+        """Set all fields from a name, as `from_string` does, and return this spec."""
         self._fields = _parse(spec or "")
         return self
 
     def merge_from(self, dev: DeviceSpecV2) -> None:
-        """Takes over each field that `dev` sets."""
+        """Copy each field that is set in `dev`."""
         self._fields = dev._fields.over(self._fields)
 
 
@@ -184,36 +184,36 @@ Name: TypeAlias = str | DeviceSpecV2 | None
 
 
 def canonical_name(device: Name) -> str:
-    """The name in its one spelling: `"/gpu:1"` becomes `"/device:GPU:1"`, None becomes `""`.
+    """Return the canonical spelling: `"/gpu:1"` becomes `"/device:GPU:1"`, None becomes `""`.
 
-    Raises ValueError for what is no device name, as every function here.
+    Raises ValueError for an invalid device name, as every function here.
     """
     return _fields_of(device).text
 
 
 def check_valid(spec: str) -> None:
-    """Raises ValueError when `spec` is no device name."""
+    """Raise ValueError if `spec` is not a device name."""
     _parse(spec)
 
 
 def check_placeable(spec: str) -> None:
-    """Raises ValueError when `spec` is no device name, or has a negative number.
+    """Raise ValueError if `spec` is not a device name, or has a negative number.
 
-    `tf.device` takes such a number, as TensorFlow's does; no session can place what has it.
+    `tf.device` accepts such a number, as TensorFlow's does; no session can place its ops.
     """
     fields = _parse(spec)
     for number in (fields.replica, fields.task, fields.device_index):
         if number is not None and number < 0:
-            raise ValueError(f"{number} is no number of a replica, task or device")
+            raise ValueError(f"{number} is not the number of a replica, task or device")
 
 
 def merge_specs(inner: Name, outer: Name) -> str:
-    """The fields of `inner`, and those of `outer` where it says nothing, as a name."""
+    """Return the name with the fields of `inner`, and those of `outer` where they are None."""
     return _merge(_fields_of(inner), _fields_of(outer))
 
 
 def merge_device(spec: Name) -> Callable[[Any], str]:
-    """A device function: merges `spec` around the `device` an op (or NodeDef) already asks for."""
+    """Return a device function that merges `spec` around the `device` of an op (or NodeDef)."""
     outer = _fields_of(spec)
 
     def merge(node_def: Any) -> str:
@@ -223,10 +223,10 @@ def merge_device(spec: Name) -> Callable[[Any], str]:
 
 
 def combine_specs(first: Name, second: Name, *, allow_soft_placement: bool = False) -> str:
-    """The name of what satisfies both requests.
+    """Return the name that satisfies both requests.
 
-    With `allow_soft_placement`, a conflict of type or index drops type or index from the answer.
-    Raises InvalidArgumentError when the two conflict.
+    With `allow_soft_placement`, a conflict of type or index drops type or index from the result.
+    Raises InvalidArgumentError if the two conflict.
     """
     a, b = _fields_of(first), _fields_of(second)
     both = a.over(b)
@@ -244,14 +244,14 @@ def combine_specs(first: Name, second: Name, *, allow_soft_placement: bool = Fal
 
 
 def is_specification_of(spec: Name, name: Name) -> bool:
-    """Whether `spec` asks for nothing that `name` does not say; both may be partial."""
+    """Return whether `name` fulfils all that `spec` requests; both may be partial."""
     return _fields_of(spec).within(_fields_of(name))
 
 
 def matches(spec: Name, full_name: Name) -> bool:
-    """Whether the device called `full_name` is one that `spec` asks for.
+    """Return whether the device `full_name` fulfils the request `spec`.
 
-    Raises ValueError when `full_name` leaves a field open.
+    Raises ValueError if `full_name` leaves a field open.
     """
     narrow = _fields_of(full_name)
     if None in narrow:
@@ -260,12 +260,12 @@ def matches(spec: Name, full_name: Name) -> bool:
 
 
 def is_full_name(name: Name) -> bool:
-    """Whether all five fields are given, so that the name means one device."""
+    """Return whether all five fields are set, so that the name denotes one device."""
     return None not in _fields_of(name)
 
 
 def without_type_and_id(spec: Name) -> str:
-    """What soft placement falls back to: the same task, any device there."""
+    """Return the fallback of soft placement: the same task, any device there."""
     return _fields_of(spec)._replace(device_type=None, device_index=None).text
 
 

@@ -1,9 +1,9 @@
-"""InferContext: all that shape inference may know about one operation.
+"""InferContext: all information on one operation that shape inference may use.
 
 The same inference function serves three callers: the client graph (placeholders partly known),
 the fold pass (fed shapes known), and a step whose sizes are known only when it runs. They differ
-in how a constant input is found: the context is given `value`, a function of the input index, or
-is of a subclass that answers `value` and `partial` itself.
+in the source of constant inputs: the context receives `value`, a function of the input index, or
+its subclass implements `value` and `partial`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def _nothing(_: int) -> Any:
 
 
 class InferContext:
-    """Shapes and dtypes of the inputs, attrs, and the values of inputs where they are constant.
+    """Shapes and dtypes of the inputs, attrs, and the values of inputs that are constant.
 
     Attributes:
       producer: the version of the graph.
@@ -33,7 +33,7 @@ class InferContext:
     )  # fmt: skip
 
     is_building = False
-    """Whether the graph is being built: TensorFlow leaves some sizes open then."""
+    """Whether the graph is under construction: TensorFlow leaves some sizes open then."""
 
     def __init__(
         self,
@@ -60,29 +60,29 @@ class InferContext:
         return self._dtypes
 
     def value(self, index: int) -> Any:
-        """The array that input `index` always has, or None where it is not constant."""
+        """Return the array that input `index` always has, or None if it is not constant."""
         return self._value(index)
 
     def partial(self, index: int) -> TensorShape | None:
-        """Input `index`, a vector of sizes that are partly known, as a shape; None if none is."""
+        """Return input `index`, a vector of partly known sizes, as a shape, or None."""
         return self._partial(index)
 
     def maker(self, index: int) -> tuple[str, Mapping[str, Any]] | None:
-        """Type and attrs of the op that made the handle in input `index`; None: not known."""
+        """Return type and attrs of the op that created the handle in input `index`, or None."""
         return self._maker(index)
 
     def variable_shape(self, index: int) -> TensorShape:
-        """What is known of the shape of the variable that input `index` is a handle of."""
+        """Return the static shape of the variable whose handle is input `index`."""
         del index
         return TensorShape.of(None)
 
     def variable_dtype(self, index: int) -> DType | None:
-        """The dtype of the variable that input `index` is a handle of; None where it is open."""
+        """Return the dtype of the variable whose handle is input `index`; None if unknown."""
         del index
         return None
 
     def value_as_shape(self, index: int) -> TensorShape:
-        """Input `index`, a vector of sizes, read as a shape; -1 and unknown sizes are open."""
+        """Return input `index`, a vector of sizes, as a shape; -1 and unknown sizes are open."""
         value = self.value(index)
         if value is not None:
             return as_output_shape(value)
@@ -99,9 +99,9 @@ InferFunction = Callable[[InferContext], Sequence[TensorShape]]
 
 
 class ShapeRule:
-    """Inference by the inputs' shapes alone: every output has the shape `rule(shapes)`.
+    """Inference from the inputs' shapes only: every output has the shape `rule(shapes)`.
 
-    A caller that has no other use for a context asks the rule itself.
+    A caller that needs no context calls `rule` directly.
     """
 
     __slots__ = ("rule",)
@@ -114,7 +114,7 @@ class ShapeRule:
 
 
 def as_output_shape(value: Any) -> TensorShape:
-    """A vector of sizes (-1: open) as a shape; ValueError for sizes below -1 and other ranks."""
+    """Return a vector of sizes (-1: open) as a shape; ValueError for other sizes or ranks."""
     if getattr(value, "ndim", 1) == 0 and int(value) == -1:
         return TensorShape.of(None)
     if getattr(value, "ndim", 1) != 1:

@@ -1,4 +1,4 @@
-"""OpDef and NodeDef: what an op type promises, and what one node of a graph says.
+"""OpDef and NodeDef: the signature of an op type, and the description of one node.
 
 An `OpDef` is the signature of an op type: named inputs and outputs, whose dtypes are fixed or
 follow an attr, and the attrs with their kinds, defaults and allowed values. A `NodeDef` is one
@@ -23,9 +23,9 @@ from gpugraph.formats.attr_value_messages import write_attr
 class ArgDef(NamedTuple):
     """One named input or output of an op type.
 
-    Exactly one of `type`, `type_attr` and `type_list_attr` says the dtype; `number_attr` names
-    the int attr that counts a homogeneous list. `is_ref` marks a reference to a variable. `rank`
-    is the only rank that an input may have, None for any.
+    Exactly one of `type`, `type_attr` and `type_list_attr` determines the dtype; `number_attr`
+    names the int attr with the length of a homogeneous list. `is_ref` marks a reference to a
+    variable. `rank` is the only rank that an input may have, None for any.
     """
 
     name: str
@@ -45,7 +45,7 @@ class ArgDef(NamedTuple):
 class AttrDef(NamedTuple):
     """One attr: its kind (`"type"`, `"int"`, `"list(int)"`, ...), default and allowed values.
 
-    minimum: the least value of an int, or length of a list.
+    minimum: the minimum of an int, or of the length of a list.
     """
 
     name: str
@@ -60,9 +60,9 @@ class OpDef(NamedTuple):
     """The signature of an op type.
 
     `infer` maps an `InferContext` to one `TensorShape` per output. A stateful op is never folded
-    or merged with its like. `host_inputs` and `host_outputs` are the argument indices that live
-    in host memory whatever the device (axes, shapes: what the kernel's caller must read).
-    `deprecation`: the first version of graphs that can't have it, and what to use.
+    or merged with an equal one. `host_inputs` and `host_outputs` are the argument indices that live
+    in host memory on any device (axes, shapes: values that the kernel's caller must read).
+    `deprecation`: the first version of graphs that can't have it, and its replacement.
     """
 
     name: str
@@ -93,7 +93,7 @@ class OpDef(NamedTuple):
 def host_slots(
     args: tuple[ArgDef, ...], host: frozenset[int], attrs: Mapping[str, Any]
 ) -> frozenset[int]:
-    """The slots of the arguments `host` (by index), lists of tensors spread out."""
+    """Return the slots of the arguments `host` (by index), lists of tensors expanded."""
     if not host:
         return _NO_SLOTS
     if not any(arg.is_list for arg in args):
@@ -115,7 +115,7 @@ _NO_SLOTS: frozenset[int] = frozenset()
 
 
 RECOMPUTED, RECOMPUTES = "_recomputed_in_call", "_recomputes_call"
-"""The attrs of ops that a `recompute_grad` function and its gradient make: the call's number."""
+"""The attrs of ops in a `recompute_grad` function and in its gradient: the call's number."""
 
 
 @dataclass(slots=True)
@@ -135,7 +135,7 @@ class NodeDef:
         )
         for key, value in self.attr.items():
             attr = messages_pb2.AttrValue()
-            with suppress(TypeError, KeyError):  # of records that only this package has
+            with suppress(TypeError, KeyError):  # records that only this package has
                 write_attr(attr, value)
                 message.attr[key].CopyFrom(attr)
         return message
@@ -148,7 +148,7 @@ class NodeDef:
 
 
 class VersionDef(NamedTuple):
-    """Who wrote a graph, and which readers it allows."""
+    """The version that produced a graph, and the consumers that may read it."""
 
     producer: int = 0
     min_consumer: int = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gpugraph as tf
 from gpugraph.base.html_tables import folded, html_table
-from gpugraph.graph.client.graph_html import MOST_ROWS, graph_html
+from gpugraph.graph.client.graph_html import MAX_ROWS, graph_html
 
 
 def test_texts_are_escaped_and_rows_counted() -> None:
@@ -30,7 +30,7 @@ def test_a_large_graph_is_bounded() -> None:
     rows = [(f"s{n % 90}/x<{n}", "Add", "", "", "") for n in range(20_000)]
     html = graph_html(rows)
     assert len(html) < 150_000 and "x<" not in html
-    assert f"<p>{20_000 - MOST_ROWS} operations are not listed</p>" in html
+    assert f"<p>{20_000 - MAX_ROWS} operations are not listed</p>" in html
 
 
 def test_an_explanation_shows_passes_and_operations() -> None:

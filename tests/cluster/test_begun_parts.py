@@ -122,5 +122,5 @@ def test_a_part_that_a_worker_has_lost_ends_the_step(session: tf.Session, cluste
     total = there_and_back(x)
     assert session.run(total, {x: 1.0}) == 7.0
     cluster["worker", 2]._close_lost(session._backend._handle)
-    with pytest.raises(tf.errors.AbortedError, match="task:2 does not know the session"):
+    with pytest.raises(tf.errors.AbortedError, match="task:2 has no session"):
         session.run(total, {x: 1.0})

@@ -274,7 +274,7 @@ def test_a_server_that_was_started_anew(server: Any) -> None:
     peer = Peer(address, ACCESS)
     peer.call("CreateSession", message_of("CreateSession"))
     peer._incarnation += 1
-    with pytest.raises(tf.errors.UnavailableError, match="started anew"):
+    with pytest.raises(tf.errors.UnavailableError, match="restarted"):
         peer.call("Reset", message_of("Containers"), limit_s=20)
     assert peer.call("CreateSession", message_of("CreateSession")).handle  # it is greeted again
     peer.close()

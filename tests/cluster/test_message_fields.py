@@ -88,8 +88,8 @@ def test_fields_that_hold_anything(peer: Peer, method: str) -> None:
     [
         ({"device": []}, "no device"),
         ({"device": [DEVICE, DEVICE]}, "a device twice"),
-        ({"task": "/job:none/replica:0/task:0"}, "no task"),
-        ({"task": ""}, "no task"),
+        ({"task": "/job:none/replica:0/task:0"}, "not a task"),
+        ({"task": ""}, "not a task"),
     ],
 )
 def test_members_of_collectives_that_are_none(

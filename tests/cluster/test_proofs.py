@@ -55,7 +55,7 @@ def test_what_is_shown_holds_for_a_while(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_what_is_shown_holds_at_one_server() -> None:
     """Another that has the key, or the same one started anew, does not take it."""
     shown, _ = open_call(KEY, "RunStep", CallerProofs(KEY).incarnation)
-    with pytest.raises(tf.errors.UnavailableError, match="started anew"):
+    with pytest.raises(tf.errors.UnavailableError, match="restarted"):
         CallerProofs(KEY).check(shown, "RunStep")
     CallerProofs(KEY).check(open_call(KEY, GREETING, 0)[0], GREETING)
 

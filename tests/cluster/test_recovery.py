@@ -164,6 +164,6 @@ def test_a_server_that_dies_in_a_step(cluster: Cluster) -> None:
             while True:
                 with pytest.raises((tf.errors.UnavailableError, tf.errors.AbortedError)) as info:
                     session.run(result)
-                if "started anew" in info.value.message:
+                if "restarted" in info.value.message:
                     break
                 assert time.monotonic() < deadline

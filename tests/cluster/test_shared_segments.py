@@ -80,7 +80,7 @@ def test_a_pool_gives_free_segments_again(monkeypatch: pytest.MonkeyPatch) -> No
     assert first is not second
     pool.give_back(first)
     assert pool.take(100) is first
-    monkeypatch.setattr(shared_segments, "_MOST_FREE_BYTES", 250)
+    monkeypatch.setattr(shared_segments, "_MAX_FREE_BYTES", 250)
     pool.give_back(first)
     pool.give_back(second)
     pool.give_back(Segment(60))
@@ -112,7 +112,7 @@ def test_what_a_pool_frees_is_gone_though_others_have_it_mapped(
 
 
 def test_mappings_have_a_bound_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shared_segments, "_MOST_MAPPED_BYTES", 2500)
+    monkeypatch.setattr(shared_segments, "_MAX_MAPPED_BYTES", 2500)
     segments = [Segment(1000) for _ in range(3)]
     reader = SegmentPool()
     first, second, _ = [reader.map(segment.name) for segment in segments]

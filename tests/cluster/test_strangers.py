@@ -19,7 +19,7 @@ from gpugraph.cluster.access import Access
 from gpugraph.cluster.calls.answers import message_of
 from gpugraph.cluster.calls.doorkeeper import MAX_LOOKS, Doorkeeper
 from gpugraph.cluster.calls.proofs import SERVICE, open_call
-from gpugraph.cluster.listener import MOST_CALLS
+from gpugraph.cluster.listener import MAX_CALLS
 from gpugraph.cluster.transport import PROTOCOL, Peer
 from gpugraph.formats.messages.service_messages import METHODS
 
@@ -168,7 +168,7 @@ def test_idle_calls_take_no_place_of_others(server: Any) -> None:
     """More calls than a server answers at the same time, none of which shows a proof."""
     path = next(path for path in paths(server) if path.endswith("/Store"))
     connections = []
-    for _ in range(MOST_CALLS // 100 + 1):
+    for _ in range(MAX_CALLS // 100 + 1):
         block = [
             strangers.frame(
                 strangers.HEADERS,
@@ -229,4 +229,4 @@ def test_a_short_worst_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     usual, disturbed = strangers.worst_minute(4.0, list(strangers.KINDS))
     assert disturbed.steps and disturbed.sessions
     assert disturbed.most_bytes - usual.most_bytes < strangers.MOST_BYTES
-    assert disturbed.most_files < 2 * MOST_CALLS
+    assert disturbed.most_files < 2 * MAX_CALLS

@@ -1,1 +1,1 @@
-"""What comes between any two instructions: handlers of signals, and forks."""
+"""Interruptions between any two instructions: signal handlers and forks."""

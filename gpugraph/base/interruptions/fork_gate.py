@@ -1,7 +1,7 @@
-"""A gate that is closed while the process forks: no run of a plan begins, or goes on, meanwhile.
+"""A gate that is closed while the process forks: no run of a plan starts or continues meanwhile.
 
-A child has the memory as it is when the process forks. What another thread is writing then, in
-native code or in NumPy, stays half-written there.
+A child gets the memory in its state at the fork. Data that another thread is writing then, in
+native code or in NumPy, stays half-written in the child.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import threading
 
 
 class ForkGate:
-    """`is_closed` is looked at before each run; who finds it so passes once the fork is over."""
+    """Runs check `is_closed` before they start; if it is set, they block until the fork ends."""
 
     __slots__ = ("is_closed", "lock")
 
@@ -19,22 +19,22 @@ class ForkGate:
         self.lock = threading.RLock()
 
     def close(self) -> None:
-        """Begins a fork, which holds `lock`."""
+        """Close the gate for a fork, which holds `lock`."""
         self.lock.acquire()
         self.is_closed = True
 
     def open(self) -> None:
-        """Lets runs go on, in the parent."""
+        """Open the gate in the parent."""
         self.is_closed = False
         self.lock.release()
 
     def renew(self) -> None:
-        """Lets runs go on, in the child, where no other thread holds the lock."""
+        """Open the gate in the child, where no other thread holds the lock."""
         self.is_closed = False
         self.lock = threading.RLock()
 
     def wait(self) -> None:
-        """Returns when no fork is under way."""
+        """Block until no fork is in progress."""
         with self.lock:
             pass
 

@@ -87,7 +87,7 @@ def uninterrupted(function: _Function) -> _Function:
 
 
 def uninterrupted_finalizer(function: _Function) -> _Function:
-    """Run no signal handlers inside a `__del__`, which would drop their exceptions, but later."""
+    """Defer signal handlers in a `__del__`, which would drop their exceptions."""
     defers_signals()(function)
     _FINALIZERS.add(function.__code__)
     return function
@@ -111,7 +111,7 @@ def call_interruptibly(function: Callable[..., Any], *args: Any) -> Any:
 
 
 def raised_by_handler(error: BaseException) -> bool:
-    """Whether a signal handler raised this exception: then it must propagate unchanged."""
+    """Return whether a signal handler raised this exception; then it must propagate unchanged."""
     return "_raised_by_handler" in error.__dict__
 
 
@@ -149,18 +149,18 @@ def install_handlers() -> None:
 
 
 def is_main_thread() -> bool:
-    """Whether this is the thread that runs signal handlers."""
+    """Return whether this is the thread that runs signal handlers."""
     return threading.current_thread() is threading.main_thread()
 
 
 def _set(number: int, handler: Any) -> Any:
-    """Replacement of `_signal.signal`: set a handler and return the program's previous one."""
+    """Set a handler and return the program's previous one; replaces `_signal.signal`."""
     before = _handlers.get(number)
     if callable(handler):
         _handlers[number] = handler
     try:
         replaced = _set_handler(number, _handle if callable(handler) else handler)
-    except BaseException:  # perhaps of a pending handler, which Python runs first
+    except BaseException:  # possibly from a pending handler, which Python runs first
         if before is not None:
             _handlers[number] = before
         else:
@@ -173,7 +173,7 @@ def _set(number: int, handler: Any) -> Any:
 
 
 def _get(number: int) -> Any:
-    """Replacement of `_signal.getsignal`."""
+    """Return the program's handler of a signal; replaces `_signal.getsignal`."""
     handler = _get_handler(number)
     return _handlers.get(number) if handler is _handle else handler
 
@@ -185,23 +185,23 @@ def _handle(number: int, frame: FrameType | None) -> None:
         _call(number, frame)
         return
     PENDING.setdefault(number, time.monotonic())
-    for each in around:
-        on_signal = _UNINTERRUPTED[each.f_code]
+    for entered in around:
+        on_signal = _UNINTERRUPTED[entered.f_code]
         if on_signal is not None:
-            on_signal(each)
+            on_signal(entered)
     if around[-1].f_code in _FINALIZERS:
-        with contextlib.suppress(RuntimeError):  # out of threads: the next run delivers it
+        with contextlib.suppress(RuntimeError):  # no thread available: the next run delivers it
             _thread.start_new_thread(_remind, ())
 
 
 def _insists(number: int) -> bool:
-    """Whether this is a second Ctrl-C, long after the first."""
+    """Return whether this is a second Ctrl-C, long after the first."""
     is_own = _handlers.get(number) is signal.default_int_handler
     return is_own and time.monotonic() - PENDING.get(number, float("inf")) >= _PATIENCE_S
 
 
 def _uninterrupted_frames(frame: FrameType | None) -> list[FrameType]:
-    """The enclosing uninterrupted calls, innermost first, up to an interruptible one."""
+    """Return the enclosing uninterrupted calls, innermost first, up to an interruptible one."""
     frames = []
     while frame is not None and frame.f_code not in _INTERRUPTIBLE:
         if frame.f_code in _UNINTERRUPTED:

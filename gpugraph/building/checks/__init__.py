@@ -1,6 +1,6 @@
-"""Checks of tensors: while the graph is built where the values are known, else in the run.
+"""Checks of tensors: at graph construction if the values are known then, otherwise in the run.
 
-This face re-exports; it defines nothing.
+This module re-exports; it defines nothing.
 """
 
 from gpugraph.building.checks.element_assertions import (

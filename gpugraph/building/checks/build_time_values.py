@@ -1,4 +1,4 @@
-"""What checks share: values that are known while the graph is built, and parts of messages."""
+"""Helpers of the checks: values that are known at graph construction, and parts of messages."""
 
 from __future__ import annotations
 
@@ -11,20 +11,21 @@ _SEEN_THROUGH = {
     "Const", "Shape", "Size", "Rank", "Range", "Cast", "ConcatV2", "Pack", "Fill", "Equal",
     "NotEqual", "StopGradient", "Identity",
 }  # fmt: skip
-"""Ops whose value TensorFlow knows while the graph is built. Values of other ops are checked in the
-run even where they are known here: a check that fails while the graph is built ends the program."""
+"""Ops whose value TensorFlow evaluates at graph construction. Values of other ops are checked in
+the
+run even if they are known earlier, because a check that fails at construction ends the program."""
 
 
 def static_value(tensor: Tensor) -> Any:
-    """The array that `tensor` always holds, or None if only a run can show it."""
+    """Return the constant array that `tensor` holds, or None if it is known only in a run."""
     return constant_value(tensor) if tensor.op.type in _SEEN_THROUGH else None
 
 
 def prefix(message: str | None) -> str:
-    """The program's message, as it precedes that of a check."""
+    """Return the program's message in the form that precedes the check's own."""
     return f"{message}.  " if message else ""
 
 
 def shown_shape(tensor: Tensor) -> str:
-    """A tensor's shape, for messages: (2, ?)."""
+    """Return a tensor's shape as messages show it: (2, ?)."""
     return str(tensor.shape)

@@ -1,4 +1,4 @@
-"""Checks of elements: that two tensors compare so, or that one has such signs, everywhere."""
+"""Element-wise checks: comparisons of two tensors, and the sign of all elements of one."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from gpugraph.ops.reductions.reduction_functions import reduce_all
 def _comparison(
     type_name: str, sign: str, compare: Callable[..., Tensor], compare_arrays: Callable[..., Any]
 ) -> Callable[..., Operation]:
-    """The function `assert_...` that checks that x and y compare by `sign` everywhere."""
+    """Return the function `assert_...` that checks `x sign y` for all elements."""
 
-    @named(type_name, f"As `assert_equal`, that x {sign} y everywhere.")
+    @named(type_name, f"Do as `assert_equal`, for x {sign} y.")
     def check(
         x: Any,
         y: Any,
@@ -63,7 +63,7 @@ def _comparison(
 
 
 def _values(*arguments: Any) -> list[Any]:
-    """The arguments, and what lists among them hold: the values of a name scope."""
+    """Return the arguments, with lists flattened by one level: the values of a name scope."""
     values: list[Any] = []
     for argument in arguments:
         values += argument if isinstance(argument, (list, tuple)) else [argument]
@@ -71,12 +71,12 @@ def _values(*arguments: Any) -> list[Any]:
 
 
 def _shown(name: str, tensor: Tensor) -> list[Any]:
-    """A tensor in the data of a message, with its name."""
+    """Return a tensor, preceded by its name, as data of a message."""
     return [f"{name} ({tensor.name}) = ", tensor]
 
 
 def _format(item: Any) -> str:
-    """A piece of data in the message of a check that fails while the graph is built."""
+    """Return a piece of data as text, for a check that fails at graph construction."""
     if isinstance(item, Tensor):
         known = static_value(item)
         return str(item if known is None else known)
@@ -93,11 +93,11 @@ assert_greater_equal = _comparison("assert_greater_equal", ">=", greater_equal, 
 
 @with_parameters_of(_assert_equal)
 def assert_equal(x: Any, y: Any, data: Any, name: str | None, **options: Any) -> Operation:
-    """An operation that fails unless x == y everywhere, broadcast; nothing is equal to NaN.
+    """Return an operation that fails unless x == y for all elements, broadcast; NaN equals nothing.
 
-    data: tensors for the message, instead of x and y; of each the first `summarize` elements.
+    data: tensors for the message, instead of x and y; the first `summarize` elements of each.
 
-    InvalidArgumentError: at once where both are constant, else in the run.
+    InvalidArgumentError: at once if both are constant, otherwise in the run.
     """
     with name_scope(name, "assert_equal", _values(x, y, data)):
         if x is y:
@@ -115,18 +115,18 @@ def assert_near(
     message: str | None = None,
     name: str | None = None,
 ) -> Operation:
-    """An operation that fails in the run unless |x - y| < atol + rtol |y| everywhere.
+    """Return an operation that fails in the run unless |x - y| < atol + rtol |y| for all elements.
 
-    `rtol` and `atol` are 10 units in the last place of 1 by default. For floats and complex
-    numbers; ValueError for others.
+    `rtol` and `atol` default to 10 times the spacing of floats at 1 (`finfo.eps`). For floats and
+    complex numbers; ValueError for others.
     """
     with name_scope(name, "assert_near", _values(x, y, rtol, atol, data)):
         x = convert_to_tensor(x, name="x")
         y = convert_to_tensor(y, x.dtype.base_dtype, name="y")
-        least = 10 * finfo(x.dtype.as_numpy_dtype).eps
+        default = 10 * finfo(x.dtype.as_numpy_dtype).eps
         kind = x.dtype.real_dtype.base_dtype
-        rtol = convert_to_tensor(least if rtol is None else rtol, kind, name="rtol")
-        atol = convert_to_tensor(least if atol is None else atol, kind, name="atol")
+        rtol = convert_to_tensor(default if rtol is None else rtol, kind, name="rtol")
+        atol = convert_to_tensor(default if atol is None else atol, kind, name="atol")
         if data is None:
             data = [
                 prefix(message),
@@ -140,10 +140,10 @@ def assert_near(
 
 
 def _sign_check(type_name: str, sign: str) -> Callable[..., Operation]:
-    """The function `assert_...` that checks that x compares with 0 by `sign` everywhere."""
+    """Return the function `assert_...` that checks `x sign 0` for all elements."""
     check_order = assert_less_equal if sign.endswith("=") else assert_less
 
-    @named(type_name, f"As `assert_equal`, that x {sign} 0 everywhere; an empty tensor passes.")
+    @named(type_name, f"Do as `assert_equal`, for x {sign} 0; an empty tensor passes.")
     def check(
         x: Any,
         data: Any = None,

@@ -1,4 +1,4 @@
-"""Checks that tensors are finite, one or all of a graph."""
+"""Checks for NaN and infinity, in one tensor or in all tensors of a graph."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def verify_tensor_all_finite(
     x: Any = None,
     message: str | None = None,
 ) -> Tensor:
-    """The tensor `t`, of floats; a run in which it has NaNs or infinities ends.
+    """Return the float tensor `t`, with a check that fails the run if it has NaNs or infinities.
 
-    InvalidArgumentError then, with `msg`. `x` and `message` are other names of `t` and `msg`;
-    ValueError where both are given.
+    The run then raises InvalidArgumentError with `msg`. `x` and `message` are other names of `t`
+    and `msg`; ValueError if both names of one are used.
     """
     value = _either(t, x, "t", "x")
     text = _either(msg, message, "msg", "message")
@@ -45,11 +45,11 @@ def _either(old: Any, new: Any, old_name: str, new_name: str) -> Any:
 
 
 def add_check_numerics_ops() -> Operation:
-    """An operation that checks all float tensors of the default graph, as they are made so far.
+    """Return an operation that checks all float tensors that the default graph has now.
 
-    Each check waits for the previous one, so that the error names the first tensor that is not
-    finite. ValueError where there are branches or loops: what is in them can't be waited
-    for from outside.
+    Each check has the previous one as a control input, so the error names the first tensor that is
+    not finite. ValueError if there are branches or loops: an op outside of them can't depend on
+    their tensors.
     """
     graph = get_default_graph()
     checks: list[Any] = []

@@ -1,4 +1,4 @@
-"""Whether the elements of a tensor are in order."""
+"""Tests of whether the elements of a tensor are in order."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ from gpugraph.ops.reductions.reduction_functions import reduce_all
 
 
 def _is_ordered(x: Any, compare: Callable[..., Tensor]) -> Tensor:
-    """Whether each element, in row-major order, compares so with the one before it."""
+    """Return a bool scalar: `compare(x[i], x[i - 1])` for all elements in row-major order."""
     flat = reshape(x, [-1])
     if not is_numeric_tensor(flat):
         raise TypeError(f"Expected x to be numeric, instead found: {flat}")
     is_short = less(size(flat), 2)
-    most = shape(flat) - 1
+    last = shape(flat) - 1
 
     def compared() -> Tensor:
-        return compare(strided_slice(flat, [1], [1] + most), strided_slice(flat, [0], most))
+        return compare(strided_slice(flat, [1], [1] + last), strided_slice(flat, [0], last))
 
     return reduce_all(cond(is_short, lambda: constant([], boolean), compared))
 
 
 def is_non_decreasing(x: Any, name: str | None = None) -> Tensor:
-    """Whether no element, in row-major order, is less than the one before it: a bool scalar.
+    """Return a bool scalar: whether no element, in row-major order, is less than its predecessor.
 
-    TypeError for what is no number.
+    TypeError for tensors that are not numeric.
     """
     with name_scope(name, "is_non_decreasing", [x]):
         return _is_ordered(x, greater_equal)
 
 
 def is_strictly_increasing(x: Any, name: str | None = None) -> Tensor:
-    """Whether each element, in row-major order, is greater than the one before: a bool scalar.
+    """Return a bool scalar: whether each element, in row-major order, exceeds the previous one.
 
-    TypeError for what is no number.
+    TypeError for tensors that are not numeric.
     """
     with name_scope(name, "is_strictly_increasing", [x]):
         return _is_ordered(x, greater)

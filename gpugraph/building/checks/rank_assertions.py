@@ -1,4 +1,4 @@
-"""Checks of ranks: at once where the rank is known, else in the run."""
+"""Checks of ranks: at once if the rank is known, otherwise in the run."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _check_rank(
     data: Any,
     summarize: int | None,
 ) -> Operation:
-    """The check of a rank against others, by what is known of all."""
+    """Check the rank of `x` against `ranks`: now if all are known, otherwise by the returned op."""
     for rank in ranks:
         assert_type(rank, int32)
     known = [static_value(rank) for rank in ranks]
@@ -61,16 +61,16 @@ def _scope(name: str | None, default: str, x: Any, ranks: Sequence[Any], data: A
 def _one_rank(
     type_name: str, words: str, holds: Callable[[int, int], bool], compare: Callable[..., Tensor]
 ) -> Callable[..., Operation]:
-    """The function `assert_...` that checks the rank of a tensor against one other."""
+    """Return the function `assert_...` that compares the rank of a tensor with one other rank."""
 
     @named(
         type_name,
-        f"""An operation that fails unless `x` has {words} `rank`, an int32 scalar.
+        f"""Return an operation that fails unless `x` has {words} `rank`, an int32 scalar.
 
-    data: tensors for the message, instead of the shape; of each the first `summarize` elements.
+    data: tensors for the message, instead of the shape; the first `summarize` elements of each.
 
-    ValueError where rank and shape are known, else InvalidArgumentError in the run. TypeError for
-    a rank of another dtype, ValueError for one that is no scalar.
+    ValueError if rank and shape are known, else InvalidArgumentError in the run. TypeError for
+    a rank of another dtype, ValueError for one that is not a scalar.
     """,
     )
     def check(
@@ -113,7 +113,7 @@ def assert_rank_in(
     message: str | None = None,
     name: str | None = None,
 ) -> Operation:
-    """As `assert_rank`, that `x` has one of `ranks`, a list of int32 scalars."""
+    """Do as `assert_rank`, but accept any of `ranks`, a list of int32 scalars."""
     with _scope(name, "assert_rank_in", x, ranks, data):
         x = convert_to_tensor(x, name="x")
         tensors = [convert_to_tensor(rank, name="rank") for rank in ranks]
@@ -136,7 +136,7 @@ def assert_rank_in(
 
 
 def assert_scalar(tensor: Any, name: str | None = None, message: str | None = None) -> Tensor:
-    """`tensor`, which is a scalar; ValueError where it is none, or where its shape is unknown."""
+    """Return `tensor`; ValueError if it is not a scalar or its shape is unknown."""
     with name_scope(name, "assert_scalar", [tensor]) as scope:
         tensor = convert_to_tensor(tensor, name=scope)
         if tensor.shape.sizes != ():

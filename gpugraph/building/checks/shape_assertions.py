@@ -1,4 +1,4 @@
-"""Checks of shapes against each other: sizes that have one name must be the same."""
+"""Checks of shapes against each other: all axes with the same symbol must have the same size."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ class _Specified(NamedTuple):
 
     @property
     def is_open(self) -> bool:
-        """Whether there may be any number of axes before those that are specified."""
+        """Whether any number of axes may precede the specified ones."""
         return bool(self.symbols) and self.symbols[0] in _ANY_NUMBER
 
     @property
     def axes(self) -> list[tuple[int, Any]]:
-        """Each axis with its symbol; those of open ones are counted from the end."""
+        """Each axis with its symbol; axes of open shapes count from the end."""
         if self.is_open:
             return [(-1 - index, symbol) for index, symbol in enumerate(reversed(self.symbols[1:]))]
         return list(enumerate(self.symbols))
 
 
 class _Size(NamedTuple):
-    """A size that others must have, and its source for messages."""
+    """An expected size and its source, for messages."""
 
     value: Any
     source: str
@@ -58,15 +58,16 @@ def assert_shapes(
     message: str | None = None,
     name: str | None = None,
 ) -> Operation:
-    """An operation that fails unless the tensors have these shapes, which name sizes.
+    """Return an operation that fails unless the tensors have the specified shapes.
 
-    shapes: a list of (tensor, shape), or a dict of shapes by tensor. A shape is a sequence (a text
-      is one of characters) of ints, of symbols that stand for one size throughout, and of None or
-      "." for any size. With `...` or "*" as its first element it is that of the last axes.
-      A scalar is also of the shape (1,). Nothing is asserted of a tensor whose shape is None.
+    shapes: a list of (tensor, shape), or a dict of shapes by tensor. A shape is a sequence (a
+    string is a sequence of characters) of ints, of symbols, each of which stands for one size
+    throughout, and of None or "." for any size. If its first element is `...` or "*", the rest
+    specifies the last axes. A scalar also matches the shape (1,). Tensors whose shape is None are
+    not checked.
 
-    ValueError where sizes are known, and for what is no shape; else InvalidArgumentError in
-    the run.
+    ValueError for known sizes that differ and for malformed shapes; otherwise InvalidArgumentError
+    in the run.
     """
     pairs = list(shapes.items() if isinstance(shapes, Mapping) else shapes)
     pairs = [(tensor, sizes) for tensor, sizes in pairs if sizes is not None]
@@ -103,7 +104,7 @@ def _symbols(tensor: Tensor, sizes: Any) -> tuple[Any, ...]:
 
 
 def _sizes(tensor: Tensor) -> Any:
-    """Ints where they are known, else numbers or a vector to be had in the run."""
+    """Return the sizes: ints where known, otherwise scalars or a vector computed in the run."""
     dynamic, known = shape(tensor), tensor.shape.sizes
     if known is not None:
         return tuple(
@@ -128,7 +129,7 @@ def _size_checks(
     summarize: int | None,
     message: str | None,
 ) -> list[Operation]:
-    """The checks of sizes against ints and earlier symbols, after those of ranks."""
+    """Return the checks of sizes against ints and earlier symbols, to run after the rank checks."""
     known: dict[Any, _Size] = {}
     checks = []
     for item in specified:
@@ -164,7 +165,7 @@ def _size_check(
     summarize: int | None,
     start: str,
 ) -> Operation | None:
-    """The check of one size; None where it is known to hold."""
+    """Return the check of one size, or None if it is known to hold."""
     if isinstance(size, int) and isinstance(wanted.value, int):
         if size == wanted.value:
             return None

@@ -1,4 +1,4 @@
-"""Checks of dtypes and of Python's own types: all of them while the graph is built."""
+"""Checks of dtypes and of Python's own types, all of them at graph construction."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 def assert_integer(x: Any, message: str | None = None, name: str | None = None) -> Operation:
-    """An operation that does nothing; TypeError unless `x` is of an integer dtype."""
+    """Return an operation that does nothing; TypeError unless `x` has an integer dtype."""
     with name_scope(name, "assert_integer", [x]):
         x = convert_to_tensor(x, name="x")
         if not x.dtype.base_dtype.is_integer:
@@ -32,7 +32,7 @@ def assert_integer(x: Any, message: str | None = None, name: str | None = None) 
 def assert_type(
     tensor: Any, tf_type: Any, message: str | None = None, name: str | None = None
 ) -> Operation:
-    """An operation that does nothing; TypeError unless `tensor` is of the dtype `tf_type`."""
+    """Return an operation that does nothing; TypeError unless `tensor` has the dtype `tf_type`."""
     wanted = as_dtype(tf_type)
     with name_scope(name, "assert_type", [tensor]):
         tensor = convert_to_tensor(tensor, name="tensor")
@@ -44,7 +44,7 @@ def assert_type(
 
 
 def assert_proper_iterable(values: Any) -> None:
-    """TypeError unless `values` holds values to go through: text, a tensor or an array does not."""
+    """Raise TypeError unless `values` is an iterable other than a string, a tensor or an array."""
     if isinstance(values, (Tensor, np.ndarray, bytes, str)):
         raise TypeError(
             f'Expected argument "values" to be a "proper" iterable.  Found: {type(values)}'
@@ -54,19 +54,19 @@ def assert_proper_iterable(values: Any) -> None:
 
 
 def is_numeric_tensor(tensor: Any) -> bool:
-    """Whether it is a tensor, and of numbers."""
+    """Return whether `tensor` is a tensor of a numeric dtype."""
     return isinstance(tensor, Tensor) and tensor.dtype.base_dtype in NUMERIC
 
 
 def _label(tensor: Any) -> str:
-    """The name of a tensor; what else has a dtype, as it prints itself."""
+    """Return the name of a tensor; anything else as `str` prints it."""
     return str(getattr(tensor, "name", tensor))
 
 
 def assert_same_float_dtype(tensors: Iterable[Any] | None = None, dtype: Any = None) -> Any:
-    """The one float dtype of all `tensors`, and of `dtype` where it is given; float32 without both.
+    """Return the common float dtype of all `tensors` and `dtype`; float32 if there are none.
 
-    ValueError where they differ, or it is no float.
+    ValueError if they differ or it is not a float dtype.
     """
     common = None if dtype is None else as_dtype(dtype).base_dtype
     first = None

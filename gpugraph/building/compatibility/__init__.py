@@ -1,1 +1,1 @@
-"""Programs for several versions of TensorFlow."""
+"""Functions for programs that support several versions of TensorFlow."""

@@ -1,7 +1,7 @@
-"""Decorators that programs import from `tensorflow.python.util`, which TensorFlow keeps for itself.
+"""Decorators that programs import from `tensorflow.python.util`, which TensorFlow keeps private.
 
-Those of deprecation warn once for each function, by `tf.logging`; `tf_export` and its like change
-nothing, since nothing is exported here.
+The deprecation decorators warn once per function, through `tf.logging`. `tf_export` and similar
+decorators change nothing, since nothing is exported here.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _warn(text: str, date: str | None, instructions: str) -> None:
 
 @contextlib.contextmanager
 def silence() -> Iterator[None]:
-    """Within it, nothing is said of what is deprecated."""
+    """Suppress deprecation warnings inside the `with` block."""
     _silent[0] += 1
     try:
         yield
@@ -46,7 +46,10 @@ def silence() -> Iterator[None]:
 def _warning(
     function: _Function, is_deprecated: Callable[[dict[str, Any]], str], once: bool, *text: Any
 ) -> _Function:
-    """The function, which warns where its arguments, by name, say what is deprecated."""
+    """Wrap a function so that it warns of the deprecated use that `is_deprecated` describes.
+
+    is_deprecated: maps the arguments, by name, to a description, empty if nothing is deprecated.
+    """
     warned: set[str] = set()
     signature = inspect.signature(function)
 
@@ -55,7 +58,7 @@ def _warning(
         try:
             arguments = signature.bind_partial(*args, **kwargs).arguments
         except TypeError:
-            arguments = {}  # the call says so
+            arguments = {}  # the call itself raises it
         what = is_deprecated(arguments)
         if what and not (once and what in warned):
             warned.add(what)
@@ -68,7 +71,7 @@ def _warning(
 def deprecated(
     date: str | None, instructions: str, warn_once: bool = True
 ) -> Callable[[_Function], _Function]:
-    """Decorator: a warning when the function is called. ValueError for a date that is none."""
+    """Return a decorator that warns of calls of the function. ValueError for a malformed date."""
     _check(date, instructions)
     return lambda function: _warning(function, lambda _: " ", warn_once, date, instructions)
 
@@ -76,7 +79,10 @@ def deprecated(
 def deprecated_args(
     date: str | None, instructions: str, *deprecated_arg_names_or_tuples: Any, **kwargs: Any
 ) -> Callable[[_Function], _Function]:
-    """Decorator: a warning when one of these arguments is given, `(name, value)`: another value."""
+    """Return a decorator that warns if one of these arguments is passed.
+
+    For a pair `(name, value)` it warns only if the argument has another value.
+    """
     _check(date, instructions)
     once = kwargs.pop("warn_once", True)
     unknown = {
@@ -96,7 +102,7 @@ def deprecated_args(
 def deprecated_arg_values(
     date: str | None, instructions: str, warn_once: bool = True, **deprecated_kwargs: Any
 ) -> Callable[[_Function], _Function]:
-    """Decorator: a warning when an argument is given this value."""
+    """Return a decorator that warns if an argument has the specified value."""
     _check(date, instructions)
 
     def what(arguments: dict[str, Any]) -> str:
@@ -111,7 +117,7 @@ def deprecated_arg_values(
 def deprecated_alias(
     deprecated_name: str, name: str, func_or_class: Any, warn_once: bool = True
 ) -> Any:
-    """The function or class under its old name, which warns."""
+    """Return the function or class under its old name, with a warning on use."""
     if inspect.isclass(func_or_class):
         init = deprecated(None, f"Use {name} instead.", warn_once)(func_or_class.__init__)
         return type(deprecated_name.rpartition(".")[2], (func_or_class,), {"__init__": init})
@@ -119,7 +125,7 @@ def deprecated_alias(
 
 
 def deprecated_argument_lookup(new_name: str, new_value: Any, old_name: str, old_value: Any) -> Any:
-    """The argument that was given under its new or its old name; ValueError for both."""
+    """Return the argument that was passed under its new or its old name; ValueError for both."""
     if old_value is None:
         return new_value
     if new_value is not None:
@@ -128,7 +134,7 @@ def deprecated_argument_lookup(new_name: str, new_value: Any, old_name: str, old
 
 
 def unchanged(*names: Any, **options: Any) -> Any:
-    """Decorator that changes nothing: `@tf_export("nn.f")`, and `@should_use_result` as it is."""
+    """Return the function unchanged: for `@tf_export("nn.f")`, and a bare `@should_use_result`."""
     del options
     if len(names) == 1 and callable(names[0]):
         return names[0]
@@ -136,7 +142,7 @@ def unchanged(*names: Any, **options: Any) -> Any:
 
 
 def keyword_args_only(func: _Function) -> _Function:
-    """Decorator: ValueError for arguments by position."""
+    """Wrap a function so that positional arguments raise ValueError."""
 
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
@@ -154,13 +160,13 @@ def make_decorator(
     decorator_doc: str = "",
     decorator_argspec: Any = None,
 ) -> Any:
-    """The decorator's function with the name, the text and the signature of what it wraps."""
+    """Return `decorator_func` with the name, docstring and signature of `target`."""
     del decorator_name, decorator_doc, decorator_argspec
     return functools.update_wrapper(decorator_func, target)
 
 
 def unwrap(maybe_tf_decorator: Any) -> tuple[list[Any], Any]:
-    """The wrappers around a function, outermost first, and the function."""
+    """Return the wrappers around a function, outermost first, and the function."""
     wrappers = []
     while hasattr(maybe_tf_decorator, "__wrapped__"):
         wrappers.append(maybe_tf_decorator)
@@ -169,7 +175,7 @@ def unwrap(maybe_tf_decorator: Any) -> tuple[list[Any], Any]:
 
 
 def make_all(module_name: str, doc_string_modules: Any = None) -> list[str]:
-    """The names of a module that do not begin with an underscore."""
+    """Return the names of a module that do not begin with an underscore."""
     del doc_string_modules
     return [name for name in vars(sys.modules[module_name]) if not name.startswith("_")]
 
@@ -177,4 +183,4 @@ def make_all(module_name: str, doc_string_modules: Any = None) -> list[str]:
 def remove_undocumented(
     module_name: str, allowed_exception_list: Any = None, doc_string_modules: Any = None
 ) -> None:
-    """Nothing: names stay."""
+    """Do nothing: names stay."""

@@ -1,4 +1,4 @@
-"""What programs ask that are to run with eager execution too: here there are graphs."""
+"""Queries of programs that also support eager execution: here the mode is always graph mode."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ EAGER_MODE = 1
 
 
 class Context:
-    """What `context.context()` gives: the mode, which is that of graphs."""
+    """The result of `context.context()`: the execution mode, which is graph mode."""
 
     def executing_eagerly(self) -> bool:
-        """False: operations are built into a graph."""
+        """Return False: operations are built into a graph."""
         return False
 
     in_eager_mode = executing_eagerly
 
     def in_graph_mode(self) -> bool:
-        """True: operations are built into a graph."""
+        """Return True: operations are built into a graph."""
         return True
 
 
@@ -32,16 +32,16 @@ in_graph_mode = _CONTEXT.in_graph_mode
 
 
 def context() -> Context:
-    """The context, of which there is one."""
+    """Return the only context."""
     return _CONTEXT
 
 
 @contextlib.contextmanager
 def graph_mode() -> Iterator[None]:
-    """Within it operations are built into a graph, as everywhere."""
+    """Build operations into a graph inside the `with` block, as everywhere."""
     yield
 
 
 def eager_mode() -> NoReturn:
-    """NotImplementedError: operations are built into a graph, and run by a session."""
+    """Raise NotImplementedError: operations are built into a graph, and run by a session."""
     enable_eager_execution()

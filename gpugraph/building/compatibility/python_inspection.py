@@ -1,4 +1,4 @@
-"""What programs ask about Python's functions by TensorFlow's `tf_inspect` and `function_utils`."""
+"""Inspection of Python functions, as TensorFlow's `tf_inspect` and `function_utils` offer it."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from collections import namedtuple
 from typing import Any
 
 ArgSpec = namedtuple("ArgSpec", ["args", "varargs", "keywords", "defaults"])
-"""What older Python's `inspect.getargspec` gave."""
+"""The result type of `inspect.getargspec` of older Pythons."""
 
 
 def getfullargspec(obj: Any) -> inspect.FullArgSpec:
-    """As `inspect.getfullargspec`, of what a wrapper wraps."""
+    """Do as `inspect.getfullargspec`, for the function inside all wrappers."""
     return inspect.getfullargspec(inspect.unwrap(obj) if callable(obj) else obj)
 
 
 def getargspec(obj: Any) -> ArgSpec:
-    """The arguments of a function, method or class; of a `partial`, those of its function.
+    """Return the arguments of a function, method or class; for a `partial`, those of its function.
 
-    ValueError for arguments by keyword alone, as in older Python.
+    ValueError for keyword-only arguments, as in older Python.
     """
     function = obj.func if isinstance(obj, functools.partial) else obj
     if inspect.isclass(function):
@@ -31,7 +31,7 @@ def getargspec(obj: Any) -> ArgSpec:
 
 
 def fn_args(fn: Any) -> tuple[str, ...]:
-    """The names of the arguments that a call can give: without `self`, and without those bound."""
+    """Return the names of a call's possible arguments: without `self` and bound arguments."""
     return tuple(
         name
         for name, parameter in inspect.signature(fn).parameters.items()
@@ -41,19 +41,19 @@ def fn_args(fn: Any) -> tuple[str, ...]:
 
 
 def has_kwargs(fn: Any) -> bool:
-    """Whether a function takes `**kwargs`. TypeError for what can't be called."""
+    """Return whether a function takes `**kwargs`. TypeError if `fn` is not callable."""
     if not callable(fn):
         raise TypeError(f"fn should be a function-like object, but is of type {type(fn)}.")
     return any(p.kind is p.VAR_KEYWORD for p in inspect.signature(fn).parameters.values())
 
 
 def get_func_name(func: Any) -> str:
-    """The name of a function, also of a `partial` and of an object that can be called."""
+    """Return the name of a function, also of a `partial` or a callable object."""
     if isinstance(func, functools.partial):
         return get_func_name(func.func)
     return getattr(inspect.unwrap(func), "__name__", None) or str(type(func))
 
 
 def get_func_code(func: Any) -> Any:
-    """The code of a function; None where it has none."""
+    """Return the code object of a function, or None if it has none."""
     return getattr(inspect.unwrap(func), "__code__", None)

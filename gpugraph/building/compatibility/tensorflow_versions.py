@@ -1,6 +1,6 @@
-"""What programs ask that are to run on several versions of Python and TensorFlow.
+"""Support for programs that run on several versions of Python and TensorFlow.
 
-Strings and bytes, behaviours of TensorFlow 2 switched on and off (here they are off), dates of
+Strings and bytes, switches for TensorFlow 2 behaviour (which is off here), dates of forward
 compatibility, and `compat.v1`, which is this package.
 """
 
@@ -37,7 +37,7 @@ def _refusal(value: Any) -> TypeError:
 
 
 def as_bytes(bytes_or_text: Any, encoding: str = "utf-8") -> bytes:
-    """A string as bytes, bytes as they are. TypeError for anything else."""
+    """Return a string as bytes, bytes as they are. TypeError for anything else."""
     if isinstance(bytes_or_text, bytearray):
         return bytes(bytes_or_text)
     if isinstance(bytes_or_text, str):
@@ -48,7 +48,7 @@ def as_bytes(bytes_or_text: Any, encoding: str = "utf-8") -> bytes:
 
 
 def as_text(bytes_or_text: Any, encoding: str = "utf-8") -> str:
-    """Bytes as a string, a string as it is. TypeError for anything else."""
+    """Return bytes as a string, a string as it is. TypeError for anything else."""
     if isinstance(bytes_or_text, str):
         return bytes_or_text
     if isinstance(bytes_or_text, bytes):
@@ -60,29 +60,29 @@ as_str = as_text
 
 
 def as_str_any(value: Any, encoding: str = "utf-8") -> str:
-    """Anything as a string: bytes as text, all else as `str` has it."""
+    """Return anything as a string: bytes are decoded, all else goes through `str`."""
     return as_str(value, encoding) if isinstance(value, bytes) else str(value)
 
 
 def path_to_str(path: Any) -> Any:
-    """A path object as a string; anything else as it is."""
+    """Return a path object as a string; anything else as it is."""
     return as_str_any(os.fspath(path)) if isinstance(path, os.PathLike) else path
 
 
 # -- dates
 
 _horizon = [datetime.date(2019, 10, 16)]
-"""From which day on graphs may have what older programs don't read: TensorFlow 1.15's release."""
+"""The release of TensorFlow 1.15: from it on, graphs may use features unknown to older programs."""
 
 
 def forward_compatible(year: int, month: int, day: int) -> bool:
-    """Whether what is new since a day may be used: whether it was before TensorFlow 1.15."""
+    """Return whether features introduced on that day may be used: it precedes TensorFlow 1.15."""
     return _horizon[0] > datetime.date(year, month, day)
 
 
 @contextmanager
 def forward_compatibility_horizon(year: int, month: int, day: int) -> Iterator[None]:
-    """Within it, `forward_compatible` is asked as of another day."""
+    """Evaluate `forward_compatible` as of another day inside the `with` block."""
     before, _horizon[0] = _horizon[0], datetime.date(year, month, day)
     try:
         yield
@@ -97,7 +97,7 @@ def _off(what: str) -> Callable[[], None]:
     def disable() -> None:
         pass
 
-    disable.__doc__ = f"Nothing to do: {what} is not there."
+    disable.__doc__ = f"Do nothing: there is no such feature ({what})."
     return disable
 
 
@@ -112,45 +112,45 @@ disable_v2_tensorshape = _off("TensorFlow 2's TensorShape, of plain numbers,")
 
 
 def disable_v2_behavior() -> None:
-    """TensorFlow 1's behaviour: of what is here, `disable_resource_variables`."""
+    """Switch to TensorFlow 1's behaviour; here that is `disable_resource_variables`."""
     disable_resource_variables()
 
 
 def enable_eager_execution(
     config: Any = None, device_policy: Any = None, execution_mode: Any = None
 ) -> NoReturn:
-    """NotImplementedError: operations are built into a graph, and run by a session."""
+    """Raise NotImplementedError: operations are built into a graph, and run by a session."""
     del config, device_policy, execution_mode
     _refuse("eager execution", "build a graph and run it in a Session")
 
 
 def enable_v2_behavior() -> NoReturn:
-    """NotImplementedError: the behaviour is TensorFlow 1's."""
+    """Raise NotImplementedError: the behaviour is TensorFlow 1's."""
     _refuse("TensorFlow 2 behaviour", "use enable_resource_variables for those variables")
 
 
 def enable_control_flow_v2() -> NoReturn:
-    """NotImplementedError: `cond` and `while_loop` make Switch, Merge, Enter and Exit."""
+    """Raise NotImplementedError: `cond` and `while_loop` make Switch, Merge, Enter and Exit."""
     _refuse("control flow of functions", "cond and while_loop make Switch, Merge, Enter and Exit")
 
 
 def enable_tensor_equality() -> NoReturn:
-    """NotImplementedError: `==` says whether two tensors are the same one."""
+    """Raise NotImplementedError: `==` compares the identity of two tensors."""
     _refuse("comparison of tensors by ==", "use tf.equal")
 
 
 def enable_v2_tensorshape() -> NoReturn:
-    """NotImplementedError: a TensorShape has Dimensions."""
+    """Raise NotImplementedError: a TensorShape has Dimensions."""
     _refuse("TensorShape of plain numbers", "use Dimension.value or shape.as_list()")
 
 
 def control_flow_v2_enabled() -> bool:
-    """False: `cond` and `while_loop` make Switch, Merge, Enter and Exit."""
+    """Return False: `cond` and `while_loop` make Switch, Merge, Enter and Exit."""
     return False
 
 
 def executing_eagerly_outside_functions() -> bool:
-    """False: there is no eager execution."""
+    """Return False: there is no eager execution."""
     return False
 
 
@@ -158,5 +158,5 @@ def executing_eagerly_outside_functions() -> bool:
 
 
 def is_symbolic_tensor(tensor: Any) -> bool:
-    """Whether it is a Tensor of a graph; not for variables and SparseTensors."""
+    """Return whether `tensor` is a Tensor of a graph; variables and SparseTensors are not."""
     return isinstance(tensor, Tensor)

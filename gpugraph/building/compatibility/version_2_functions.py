@@ -1,7 +1,7 @@
-"""The functions of TensorFlow 2 that programs of the first version reach for: `tf.compat.v2`.
+"""TensorFlow 2 functions that are common in programs for version 1: `tf.compat.v2`.
 
-They compute what those of the same name in version 1 do. The arguments are in another order, and
-tables that are in parts have consecutive rows in each (the strategy "div").
+They compute the same as their namesakes in version 1. The order of the arguments differs, and
+partitioned tables have consecutive rows in each part (the strategy "div").
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from gpugraph.ops.sparse import embedding_lookup_sparse
 
 
 class name_scope:
-    """A name scope for the ops made inside, with its name, made unique.
+    """A name scope for the ops made inside; its name is made unique.
 
-    name: one that ends in a slash re-enters a scope as it is. TypeError for what is no string.
+    name: with a trailing slash, it re-enters a scope as it is. TypeError if it is not a string.
     """
 
     def __init__(self, name: str) -> None:
@@ -31,7 +31,7 @@ class name_scope:
 
     @property
     def name(self) -> str:
-        """The name that was given."""
+        """The name that was passed to the constructor."""
         return self._name
 
     def __enter__(self) -> str:
@@ -53,7 +53,7 @@ def safe_embedding_lookup_sparse(
     max_norm: float | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """`tf.nn.safe_embedding_lookup_sparse` of tables by the strategy "div": the rows of ids.
+    """Do as `tf.nn.safe_embedding_lookup_sparse` for tables partitioned by "div".
 
     Shape: sparse_ids.shape[:-1] + (columns,). ValueError as there.
     """
@@ -74,7 +74,7 @@ def nce_loss(
     remove_accidental_hits: bool = False,
     name: str = "nce_loss",
 ) -> Tensor:
-    """`tf.nn.nce_loss` of tables by the strategy "div": a loss for each row, of inputs' dtype."""
+    """Do as `tf.nn.nce_loss` for tables partitioned by "div": a loss per row, of inputs' dtype."""
     return nce_and_sampled_softmax.nce_loss(
         weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values,
         remove_accidental_hits, "div", name,
@@ -94,7 +94,7 @@ def sampled_softmax_loss(
     seed: int | None = None,
     name: str = "sampled_softmax_loss",
 ) -> Tensor:
-    """`tf.nn.sampled_softmax_loss` of tables by the strategy "div": a loss for each row."""
+    """Do as `tf.nn.sampled_softmax_loss` for tables partitioned by "div": a loss per row."""
     return nce_and_sampled_softmax.sampled_softmax_loss(
         weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values,
         remove_accidental_hits, "div", name, seed,
@@ -111,8 +111,9 @@ def conv2d_transpose(
     dilations: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """`tf.nn.conv2d_transpose`: of input [n, h, w, c] and filters [kh, kw, out, c] the images of
-    `output_shape`. ValueError for sizes that do not fit.
+    """Do as `tf.nn.conv2d_transpose`: return images of `output_shape`.
+
+    input: [n, h, w, c]. filters: [kh, kw, out, c]. ValueError for sizes that do not fit.
     """
     return conv2d_functions.conv2d_transpose(
         input, filters, output_shape, strides, padding, data_format, name, dilations=dilations
@@ -129,8 +130,9 @@ def conv3d_transpose(
     dilations: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """`tf.nn.conv3d_transpose`: of input [n, d, h, w, c] and filters [kd, kh, kw, out, c] the
-    volumes of `output_shape`. ValueError for sizes that do not fit.
+    """Do as `tf.nn.conv3d_transpose`: return volumes of `output_shape`.
+
+    input: [n, d, h, w, c]. filters: [kd, kh, kw, out, c]. ValueError for sizes that do not fit.
     """
     return conv_transpose.conv3d_transpose(
         input, filters, output_shape, strides, padding, data_format, name, dilations=dilations

@@ -1,7 +1,7 @@
 """Branches and loops of the client's graph, as TensorFlow 1 builds them.
 
-`cond` and `while_loop` are made of Switch, Merge, Enter, Exit, NextIteration and LoopCond ops, and
-of contexts that route what is used inside. This face re-exports; it defines nothing.
+`cond` and `while_loop` consist of Switch, Merge, Enter, Exit, NextIteration and LoopCond ops, and
+of contexts that route outer tensors into them. This module re-exports; it defines nothing.
 """
 
 from gpugraph.building.control_flow.assertion import Assert as Assert

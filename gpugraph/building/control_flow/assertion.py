@@ -1,4 +1,4 @@
-"""`tf.Assert`: an operation that fails where its condition does not hold."""
+"""`tf.Assert`: an operation that fails if its condition is false."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from gpugraph.ops.control.group_and_no_op import no_op
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.tensor_conversion import convert_n_to_tensor, convert_to_tensor
 
-_MOST = 3
+_MAX_ELEMENTS = 3
 
 
 def Assert(
     condition: Any, data: Any, summarize: int | None = None, name: str | None = None
 ) -> Operation:
-    """An operation that ends the run with InvalidArgumentError where `condition` is false.
+    """Return an operation that ends the run with InvalidArgumentError if `condition` is false.
 
-    condition: a bool scalar. data: a list of tensors, of which the error shows the first
-    `summarize` elements each (3 by default, all if below 0). They are read only if it fails,
-    unless all are text and int32.
+    condition: a bool scalar. data: a list of tensors; the error shows the first `summarize`
+    elements of each (3 by default, all if negative). They are read only if the assertion fails,
+    unless all of them are string or int32 tensors.
 
-    TypeError for `data` that is no list, ValueError for an empty one.
+    TypeError if `data` is not a list or tuple, ValueError if it is empty.
     """
     if not isinstance(data, (list, tuple)):
         raise TypeError(f"values must be a sequence: Assert takes a list of data, not {data!r}")
     if not data:
         raise ValueError("Assert needs data to show: a list of at least one tensor")
-    most = _MOST if summarize is None else summarize
+    limit = _MAX_ELEMENTS if summarize is None else summarize
     tensors = list(data)
     with name_scope(name, "Assert", [condition, *tensors]):
 
         def check() -> Operation:
-            return raw_ops.Assert(condition, tensors, summarize=most, name="Assert")
+            return raw_ops.Assert(condition, tensors, summarize=limit, name="Assert")
 
         if all(tensor.dtype in (string, int32) for tensor in convert_n_to_tensor(tensors)):
             return check()

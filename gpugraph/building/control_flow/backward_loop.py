@@ -1,13 +1,12 @@
-"""LoopGradient: a loop and its backward loop, which goes through the same iterations in reverse.
+"""LoopGradient: a loop and its backward loop, which repeats the iterations in reverse.
 
     forward    count: 0, 1, 2 ... n         x  -> push onto a stack, in each iteration
-    backward   count: n, ... 2, 1, 0        pop from it -> what x was in that iteration
+    backward   count: n, ... 2, 1, 0        pop from it -> the value of x in that iteration
 
-What the backward loop reads of the forward loop is kept on stacks, one for each tensor, but for
-constants, which are made again, and what is the same in all iterations, which is entered once
-more. Pushes are ordered with the forward counter, pops with the backward one, so that they meet in
-reverse whatever the number of parallel iterations; a stack of an inner loop goes on over all
-iterations of the outer one.
+The forward tensors that the backward loop reads are kept on stacks, one for each tensor. Exceptions
+are constants, which are created again, and loop invariants, which are entered once more. Pushes are
+ordered with the forward counter and pops with the backward one, so that they match in reverse for
+any number of parallel iterations. A stack of an inner loop spans all iterations of the outer one.
 
 Follows GradLoopState of TensorFlow's python/ops/control_flow_state.py.
 """
@@ -45,8 +44,8 @@ from gpugraph.ops.framework.tensor_conversion import constant
 class LoopGradient:
     """The two loops of one call of `gradients`.
 
-    outer: the record of the loop around the forward loop, where gradients go through that too.
-    home: the context that `gradients` was called in.
+    outer: the record of the enclosing forward loop, if gradients go through that too.
+    home: the context in which `gradients` was called.
     """
 
     def __init__(
@@ -59,15 +58,15 @@ class LoopGradient:
         self.pending_exits = len(forward.exits)
         self.deferred_exits: list[Tensor] = []
         self.unused_exits: list[Tensor] = []
-        self.forward_exits = list(forward.exits)  # without that of the counter, which comes now
-        self.turns: dict[Operation, Tensor] = {}  # the forward loop's Switch: the backward Merge
+        self.forward_exits = list(forward.exits)  # without the counter, which follows
+        self.backward_merges: dict[Operation, Tensor] = {}  # forward Switch: backward Merge
         self._history: dict[Tensor, Tensor] = {}
-        self._pushes: dict[Tensor, tuple[Operation, Operation]] = {}  # by stack; with who waits
+        self._pushes: dict[Tensor, tuple[Operation, Operation]] = {}  # by stack: push, waiting op
         self._pops: dict[Operation, Tensor] = {}
         self._forward_trigger: Operation | None = None
         self._backward_trigger: Operation | None = None
         around = forward.outer if outer is None else outer.forward_context
-        # What the caller waits for may be results of the loop, which the counter is now a part of.
+        # The caller's control dependencies may be results of the loop, which gets a counter.
         with self._apart(around):
             count = self._count_forward()
         if outer is None:
@@ -83,7 +82,7 @@ class LoopGradient:
 
     @contextmanager
     def _apart(self, context: ControlFlowContext | None) -> Iterator[None]:
-        """Makes ops in `context`, without what the caller of `gradients` waits for."""
+        """Build ops in `context`, without the control dependencies of the caller of `gradients`."""
         with self.graph.control_dependencies(None), within(self.graph, context):
             yield
 
@@ -102,10 +101,10 @@ class LoopGradient:
     # -- the counters
 
     def _count_forward(self) -> Tensor:
-        """Counts the iterations of the forward loop; their number, outside of it."""
+        """Add an iteration counter to the forward loop; return the final count, outside of it."""
         loop = self.forward_context
         zero = constant(0, name="f_count")
-        if self.outer is not None:  # one execution of an inner loop after the other
+        if self.outer is not None:  # executions of an inner loop run one after the other
             zero.op._add_control_input(self.outer._forward_add)
         with within(self.graph, loop):
             loop.known.add(zero)
@@ -122,11 +121,11 @@ class LoopGradient:
 
     @property
     def _forward_add(self) -> Operation:
-        """The op that counts an iteration of the forward loop."""
+        """The op that increments the counter of the forward loop."""
         return self.forward_index.op._inputs[0].op
 
     def _count_backward(self, count: Tensor) -> None:
-        """Makes the backward loop's condition: as many iterations as the forward loop had."""
+        """Build the backward loop's condition: as many iterations as the forward loop had."""
         loop = self.grad_context
         one = constant(1, name="b_count")
         with within(self.graph, loop):
@@ -149,7 +148,7 @@ class LoopGradient:
 
     @property
     def forward_trigger(self) -> Operation:
-        """What must have run, dead or alive, before the forward loop counts its next iteration."""
+        """The op that must run, dead or alive, before the forward loop counts an iteration."""
         if self._forward_trigger is None:
             self._forward_trigger = self._trigger("f_sync", self.forward_context)
             self.forward_index.op._add_control_input(self._forward_trigger)
@@ -157,7 +156,7 @@ class LoopGradient:
 
     @property
     def backward_trigger(self) -> Operation:
-        """The same of the backward loop."""
+        """The same as `forward_trigger`, for the backward loop."""
         if self._backward_trigger is None:
             self._backward_trigger = self._trigger("b_sync", self.grad_context)
             self.grad_index.op._add_control_input(self._backward_trigger)
@@ -169,10 +168,10 @@ class LoopGradient:
         trigger._control_flow_context = context
         return trigger
 
-    # -- what the backward loop knows of the forward loop
+    # -- forward values in the backward loop
 
     def value(self, tensor: Tensor) -> Tensor:
-        """What `tensor`, of the forward loop, was in the iteration that is gone back through."""
+        """Return, in the backward loop, the value of the forward `tensor` in the same iteration."""
         history = self._history.get(tensor)
         if history is None:
             with within(self.graph, self.grad_context):
@@ -193,16 +192,16 @@ class LoopGradient:
         return value if state is self else self.grad_context.capture(value)
 
     def predicate(self, pred: Tensor) -> Tensor:
-        """What the predicate of a branch in the forward loop was in that iteration."""
+        """Return, in the backward loop, the predicate of a forward branch in the same iteration."""
         value = self._history.get(pred)
         if value is None:
             value = self._history[pred] = self.pop(self.push(pred), pred)
         return value
 
     def push(self, value: Tensor, dead_branch: bool = False) -> Tensor:
-        """Keeps `value` of each forward iteration on a stack; the stack's handle.
+        """Push `value` onto a stack in each forward iteration; return the stack's handle.
 
-        dead_branch: `value` is of the side of a Switch that its own branch is not.
+        dead_branch: whether `value` comes from the side of a Switch opposite to its own branch.
         """
         forward = self.forward_context
         context = output_context(value.op)
@@ -228,7 +227,7 @@ class LoopGradient:
         return stack
 
     def _home_of_stacks(self) -> ControlFlowContext | None:
-        """The innermost context around both the call of `gradients` and the outermost loop."""
+        """Return the innermost context around the call of `gradients` and the outermost loop."""
         state = self
         while state.outer is not None:
             state = state.outer
@@ -240,7 +239,7 @@ class LoopGradient:
         return None
 
     def pop(self, stack: Tensor, value: Tensor, dead_branch: bool = False) -> Tensor:
-        """What `push` kept of `value`, in the backward iteration that answers to it."""
+        """Return the `value` that `push` kept, in the matching backward iteration."""
         branch = self._branch_between(value.op._control_flow_context, stack)
         with self.graph.control_dependencies(None), within(self.graph, self.grad_context):
             source = stack
@@ -257,7 +256,7 @@ class LoopGradient:
     def _branch_between(
         self, context: ControlFlowContext | None, stack: Tensor
     ) -> CondContext | None:
-        """The innermost branch that `context` is in, inside of where the stack was made."""
+        """Return the innermost branch around `context`, within the context of the stack."""
         home = stack.op._control_flow_context
         while context is not None and context is not home:
             if isinstance(context, CondContext):
@@ -276,33 +275,34 @@ class LoopGradient:
     # -- gradients of the loop's own ops
 
     def begin(self, op: Operation, grad: Tensor) -> Tensor:
-        """The gradient at an Exit, in the first backward iteration."""
+        """Enter the gradient at an Exit into the first backward iteration."""
         loop = self.grad_context
         loop.known.add(grad)
         entered = loop.enter(grad, name="b_exit")
-        entered._shape = op._inputs[0]._shape  # what holds in each iteration
+        entered._shape = op._inputs[0]._shape  # the static shape that holds in each iteration
         loop.enters.append(entered)
         return entered
 
-    def turn(
+    def at_switch(
         self, op: Operation, exit_grad: Tensor | None, body_grad: Tensor | IndexedSlices | None
     ) -> Tensor | None:
-        """The gradient at a loop variable's Switch, which is come to from both sides.
+        """Return the gradient at a loop variable's Switch, which is reached from both sides.
 
-        First from its Exit, before anything is known of the body: the gradient at the Merge of
-        the backward loop goes on. Then from the body: it is what that Merge gives next.
+        It is reached first from its Exit, before the body's gradient exists: the gradient at the
+        Merge of the backward loop passes on. Then it is reached from the body: that gradient
+        becomes the next value of the Merge.
         """
-        merged = self.turns.get(op)
+        merged = self.backward_merges.get(op)
         if merged is not None:
             if body_grad is not None:
                 self.grad_context.close(merged, dense(body_grad))
             return None
         if exit_grad is not None:
-            self.turns[op] = merge([exit_grad, exit_grad], name="b_switch")
-        return self.turns.get(op)
+            self.backward_merges[op] = merge([exit_grad, exit_grad], name="b_switch")
+        return self.backward_merges.get(op)
 
     def end(self, op: Operation, grad: Tensor | IndexedSlices) -> Tensor | IndexedSlices:
-        """The gradient at an Enter, after the last backward iteration."""
+        """Return the gradient at an Enter, after the last backward iteration."""
         loop = self.grad_context
         if op.attrs["is_constant"]:
             source = op._inputs[0]
@@ -316,7 +316,7 @@ class LoopGradient:
         return left
 
     def _accumulated(self, op: Operation, grad: Tensor) -> Tensor:
-        """The sum over all iterations of the gradient at what enters each of them."""
+        """Return the sum over all iterations of the gradient at a loop-invariant Enter."""
         loop = self.grad_context
         zero = self._zero(op, grad)
         with within(self.graph, loop):
@@ -333,7 +333,7 @@ class LoopGradient:
         return total
 
     def _zero(self, op: Operation, grad: Tensor) -> Tensor:
-        """Zeros to begin the sum with: what it is where the loop has no iteration."""
+        """Return zeros: the sum's initial value, and its result after no iterations."""
         within_around = within(self.graph, self._around())
         value = op._inputs[0]
         if is_list(grad):
@@ -353,19 +353,19 @@ class LoopGradient:
             return zeros(self.outer.pop(kept, shape), grad.dtype)
 
     def _around(self) -> ControlFlowContext | None:
-        """What the backward loop is in."""
+        """Return the context around the backward loop."""
         around = self.grad_context.outer
         return around if around is not None else self.home
 
     def finish(self) -> None:
-        """Closes the backward loop for variables that don't depend on their former values."""
-        for merged in self.turns.values():
+        """Close the backward loop for variables that don't depend on their former values."""
+        for merged in self.backward_merges.values():
             entered, again = merged.op._inputs
             if entered is again:
                 self._close_with_zeros(merged, entered)
 
     def forget(self, needed: set[Operation]) -> None:
-        """Lets the loops go on without keeping what no gradient that was asked for needs."""
+        """Remove the control dependencies on pushes and pops that no requested gradient needs."""
         for popped, stack in self._pops.items():
             if popped in needed:
                 continue

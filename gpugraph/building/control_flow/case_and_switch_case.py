@@ -1,4 +1,4 @@
-"""`tf.case` and `tf.switch_case`: one of several functions, as predicates or an index say."""
+"""`tf.case` and `tf.switch_case`: one of several functions, chosen by predicates or an index."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ def case(
     strict: bool = False,
     name: str = "case",
 ) -> Any:
-    """What the function of the first true predicate gives, or `default` where none is true.
+    """Return the result of the function of the first true predicate, or of `default` if none is.
 
-    pred_fn_pairs: a list of (bool scalar tensor, function) pairs, or a dict of them, whose pairs
-      are taken in the order of the predicates' names unless it is an OrderedDict. What the
-      functions return must be alike, see `tf.cond`.
-    default: without it, one predicate must be true: else InvalidArgumentError at the run.
-    exclusive: whether more than one true predicate is an InvalidArgumentError at the run.
-    strict: a list or tuple of one stays one; else it is its element.
+    pred_fn_pairs: a list of (bool scalar tensor, function) pairs, or a dict of them, which is
+      sorted by the names of the predicates unless it is an OrderedDict. The results of the
+      functions must have the same structure, see `tf.cond`.
+    default: if None, one predicate must be true, otherwise the run raises InvalidArgumentError.
+    exclusive: whether more than one true predicate is an InvalidArgumentError in the run.
+    strict: whether a list or tuple of length 1 stays one; otherwise it becomes its element.
 
-    Raises TypeError for what are no such pairs, ValueError for none at all.
+    Raises TypeError for malformed pairs, ValueError for an empty list.
     """
     predicates, actions = _pairs(pred_fn_pairs)
     graph: Graph = predicates[0].graph
@@ -86,7 +86,7 @@ def _check_pair(pair: Any) -> None:
 def _last_as_default(
     graph: Graph, predicates: list[Tensor], actions: list[Action]
 ) -> tuple[Action, list[Tensor], list[Action]]:
-    """The last function, checking that its predicate alone is true, and the other pairs."""
+    """Return the last function, which checks that only its predicate is true, and the rest."""
     *others, last = predicates
 
     def default() -> Any:
@@ -104,7 +104,7 @@ def _last_as_default(
 
 
 def _at_most(predicates: Sequence[Tensor], count: int, message: str) -> Operation:
-    """An operation that fails where more than `count` of the predicates are true."""
+    """Return an operation that fails if more than `count` of the predicates are true."""
     if predicates:
         values = stack(list(predicates), name="preds_c")
     else:
@@ -119,13 +119,13 @@ def _at_most(predicates: Sequence[Tensor], count: int, message: str) -> Operatio
 def switch_case(
     branch_index: Tensor, branch_fns: Any, default: Action | None = None, name: str = "switch_case"
 ) -> Any:
-    """What the function at `branch_index` gives; `default`, or the last, where there is none.
+    """Return the result of the function at `branch_index`, else of `default` or the last function.
 
     branch_index: an int scalar tensor. branch_fns: a list of functions, or a list or dict of
-      (int, function) pairs whose ints are 0, 1, ... What the functions return must be alike, see
-      `tf.cond`, of which this is made.
+    (int, function) pairs whose ints are 0, 1, ... The results of the functions must have the same
+    structure, see `tf.cond`, which implements this.
 
-    Raises TypeError for what is no such tensor or function, ValueError for other ints.
+    Raises TypeError for another type of index or function, ValueError for other ints.
     """
     if not isinstance(branch_index, Tensor):
         raise TypeError(f"branch_index must be a Tensor, got {type(branch_index)}")
@@ -144,12 +144,12 @@ def switch_case(
 
 
 def _as_result(value: Any) -> Any:
-    """A tensor of what a lone function returned, unless it is more than that."""
+    """Return the result of a lone function as a tensor; an Operation or TensorArray as it is."""
     return value if isinstance(value, (Operation, TensorArray)) else identity(value)
 
 
 def _actions(branch_fns: Any) -> list[Action]:
-    """The functions, by their indices."""
+    """Return the functions in the order of their indices."""
     if not isinstance(branch_fns, (list, tuple, dict)):
         raise TypeError(f"branch_fns must be a list, tuple, or dict, not {type(branch_fns)}")
     entries: list[Any] = list(branch_fns.items() if isinstance(branch_fns, dict) else branch_fns)
@@ -174,7 +174,7 @@ def _actions(branch_fns: Any) -> list[Action]:
 
 
 def _within(index: Tensor, count: int) -> Tensor:
-    """`index`, or the last one where there is no function at it."""
+    """Return `index`, or the last index if it is out of range."""
     dtype = index.dtype
     last = constant(count - 1, dtype, name="last")
     there = raw_ops.LogicalAnd(
@@ -184,7 +184,7 @@ def _within(index: Tensor, count: int) -> Tensor:
 
 
 def _choose(index: Tensor, actions: Sequence[Action], start: int, stop: int) -> Any:
-    """What the function at `index`, of those from `start` to `stop`, gives: halved by conds."""
+    """Return the result of the function at `index`, in `start`..`stop`, by a tree of conds."""
     if stop - start == 1:
         return actions[start]()
     middle = (start + stop) // 2

@@ -1,8 +1,7 @@
-"""What is not one tensor on its way through branches and loops: it goes by tensors.
+"""Composite values in branches and loops, which pass through them as single tensors.
 
-A TensorArray goes by its flow, the one tensor of it that says what was written before what.
-A SparseTensor and IndexedSlices go by the tensors that they are made of. On the other side they are
-made again, of what came out.
+A TensorArray passes as its flow, the tensor that orders its writes. A SparseTensor and
+IndexedSlices pass as their component tensors. On the other side they are rebuilt from the results.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from gpugraph.ops.tensor_arrays.tensor_array import TensorArray, build_ta_with_n
 
 
 def parts_of(value: Any) -> list[Any]:
-    """What a value goes by: one or several of what tensors can be made of."""
+    """Return the components of a value: one or several values that are convertible to tensors."""
     if isinstance(value, TensorArray):
         return [value.flow]
     if isinstance(value, (SparseTensor, IndexedSlices)):
@@ -32,12 +31,12 @@ def parts_of(value: Any) -> list[Any]:
 
 
 def flat_tensors(structure: Any) -> list[Tensor]:
-    """What the leaves of a structure go by, as tensors."""
+    """Return the components of all leaves of a structure, as tensors."""
     return [convert_to_tensor(part) for leaf in flatten(structure) for part in parts_of(leaf)]
 
 
 def packed(structure: Any, tensors: Iterable[Tensor]) -> Any:
-    """The structure, of other tensors."""
+    """Return the structure with other tensors as its components."""
     rest = iter(tensors)
     return pack_sequence_as(structure, [_made_again(leaf, rest) for leaf in flatten(structure)])
 
@@ -52,7 +51,7 @@ def _made_again(original: Any, rest: Any) -> Any:
 
 
 def map_parts(change: Callable[[Any], Tensor], structure: Any) -> Any:
-    """The structure, with what its leaves go by changed to other tensors."""
+    """Return the structure with each component of its leaves replaced by `change` of it."""
 
     def changed(leaf: Any) -> Any:
         parts = [change(part) for part in parts_of(leaf)]
@@ -64,7 +63,7 @@ def map_parts(change: Callable[[Any], Tensor], structure: Any) -> Any:
 
 
 def check_kinds(one: Any, two: Any) -> None:
-    """ValueError where a leaf of one structure is of several tensors, and the other's is not."""
+    """Raise ValueError if a leaf of one structure is composite and the other's is not."""
     for first, second in zip(flatten(one), flatten(two)):
         kinds = [_kind(leaf) for leaf in (first, second)]
         if kinds[0] != kinds[1]:
@@ -81,7 +80,7 @@ def _kind(leaf: Any) -> str:
 
 
 def with_indices_alike(structure: Any, tensors: Sequence[Tensor]) -> list[Tensor]:
-    """What a structure goes by, with the indices of IndexedSlices as int64."""
+    """Return the components of a structure, with the indices of IndexedSlices cast to int64."""
     parts = [
         isinstance(leaf, IndexedSlices) and slot == 1
         for leaf in flatten(structure)
@@ -91,10 +90,10 @@ def with_indices_alike(structure: Any, tensors: Sequence[Tensor]) -> list[Tensor
 
 
 def invariant_shapes(leaf: Any, invariant: Any) -> Sequence[TensorShape | None]:
-    """The shapes of the tensors that a leaf goes by in each iteration of a loop.
+    """Return the shapes that the components of a leaf have in each iteration of a loop.
 
-    invariant: None, where they are what they are as they enter; a TensorShape or TensorSpec. That
-    of a SparseTensor is the shape of its `dense_shape`, that of IndexedSlices of their values.
+    invariant: a TensorShape or TensorSpec, or None to keep the shapes at the loop's entry. For a
+    SparseTensor it is the shape of its `dense_shape`, for IndexedSlices that of their values.
     ValueError for other types.
     """
     if isinstance(invariant, TensorSpec):

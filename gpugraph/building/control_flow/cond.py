@@ -1,4 +1,4 @@
-"""`tf.cond`: one of two functions, as the predicate says when the graph runs."""
+"""`tf.cond`: one of two functions, chosen by a predicate in the run."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ def cond(
     fn1: Callable[[], Any] | None = None,
     fn2: Callable[[], Any] | None = None,
 ) -> Any:
-    """What `true_fn()` gives where `pred` is true in a run, else what `false_fn()` gives.
+    """Return the result of `true_fn()` if `pred` is true in a run, otherwise that of `false_fn()`.
 
-    pred: a bool scalar tensor. Both functions are called once, now, and must return structures
-      (nested lists, tuples, dicts) that are alike, of tensors of the same dtypes, TensorArrays,
-      SparseTensors, IndexedSlices (their indices become int64 if they differ), or operations.
-      Ops made in a function run only where it is the one that is taken; what it reads from outside
-      is computed in any case.
-    strict: a list or tuple of one stays one; else it is its element.
+    pred: a bool scalar tensor. Both functions are called once, now, and must return the same
+    structure (nested lists, tuples, dicts) of tensors of the same dtypes, TensorArrays,
+    SparseTensors, IndexedSlices (their indices become int64 if they differ), or operations.
+    Ops made in a function run only if its branch is taken; the outer tensors that it reads are
+    computed in any case.
+    strict: whether a list or tuple of length 1 stays one; otherwise it becomes its element.
     fn1, fn2: older names of `true_fn` and `false_fn`.
 
-    Returns the structure; operations became bool tensors.
+    Returns the structure; operations become bool tensors.
 
     Raises TypeError for functions that aren't callable, a Python bool as `pred`, or structures of
     different types; ValueError for structures or dtypes that differ, and for functions that
@@ -85,7 +85,7 @@ def _argument(value: Any, older: Any, name: str, older_name: str) -> Any:
 
 
 def _forked(graph: Graph, pred: Any) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-    """The predicate, and what is alive in the false branch and in the true one."""
+    """Return the predicate, and the pivots of the false and the true branch, alive only there."""
     switch = raw_ops.Switch(pred, pred)
     if_true: Tensor = raw_ops.Identity(switch.output_true, name="switch_t")
     if_false: Tensor = raw_ops.Identity(switch.output_false, name="switch_f")
@@ -98,7 +98,7 @@ def _forked(graph: Graph, pred: Any) -> tuple[Tensor, tuple[Tensor, Tensor]]:
 def _branch(
     context: CondContext, function: Callable[[], Any], name: str
 ) -> tuple[Any, list[Tensor]]:
-    """What the branch's function returned, and that as flat tensors."""
+    """Return the result of the branch's function, and the same as flat tensors."""
     with within(context.graph, context):
         returned, tensors = context.build(function)
     if returned is None:
@@ -109,7 +109,7 @@ def _branch(
 
 
 def _lone(structure: Any) -> Any:
-    """The element of a list or tuple of one."""
+    """Return the element of a list or tuple of length 1; anything else as it is."""
     if isinstance(structure, (list, tuple)) and len(structure) == 1:
         return structure[0]
     return structure

@@ -1,8 +1,8 @@
 """CondContext: one branch of a `cond`.
 
-Each outer tensor that the branch reads comes through a Switch of its own, on the branch's side of
-the predicate: where the branch is not taken it is dead, and so is all that is computed of it. Ops
-without inputs wait for the branch's pivot instead.
+Each outer tensor that the branch reads comes through a separate Switch, on the branch's side of
+the predicate: if the branch is not taken, the tensor is dead, and so is everything computed from
+it. Ops without inputs get the branch's pivot as a control input instead.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 class CondContext(ControlFlowContext):
-    """The branch of `pred` that is taken where it is `branch` (0: false, 1: true)."""
+    """The branch that is taken if `pred` equals `branch` (0: false, 1: true)."""
 
     def __init__(self, pred: Tensor, pivot: Tensor, branch: int, name: str = "") -> None:
         super().__init__(pred.graph)
@@ -41,16 +41,16 @@ class CondContext(ControlFlowContext):
 
     @property
     def back_prop(self) -> bool:  # type: ignore[override]
-        """Whether gradients go through the loop around this branch."""
+        """Whether the enclosing loop is differentiable."""
         return self.loop is not None and self.loop.back_prop
 
     @property
     def control_pivot(self) -> Operation:
-        """The operation that runs exactly if the branch is taken."""
+        """The operation that runs if and only if the branch is taken."""
         return self.pivot.op
 
     def capture(self, tensor: Tensor) -> Tensor:
-        """What stands for `tensor` in the branch: itself, or a Switch of it."""
+        """Return the stand-in for `tensor` in the branch: itself, or a Switch of it."""
         if tensor in self.known:
             return self.stand_ins.get(tensor, tensor)
         source = self._from_outer(tensor)
@@ -64,7 +64,7 @@ class CondContext(ControlFlowContext):
         return switched
 
     def _from_outer(self, tensor: Tensor) -> Tensor:
-        """The tensor as the outer context sees it, known here from now on."""
+        """Return the tensor as captured by the outer context; record it as known in the branch."""
         self.known.add(tensor)
         if self.outer is None:
             return tensor
@@ -74,7 +74,7 @@ class CondContext(ControlFlowContext):
         return source
 
     def add_op(self, op: Operation) -> None:
-        """Captures the inputs of a new op; one without inputs waits for the pivot."""
+        """Capture the inputs of a new op; give one without inputs the pivot as a control input."""
         self.add_inputs(op)
         self.drop_outer_controls(op)
         if not op._inputs and not any(self._holds(control) for control in op._control_inputs):
@@ -88,7 +88,7 @@ class CondContext(ControlFlowContext):
         return context is not None and self in context.outwards()
 
     def owns(self, op: Operation) -> bool:
-        """Whether the Switch lets a tensor into this branch, or the Merge is behind it."""
+        """Return whether the Switch brings a tensor into this branch, or the Merge follows it."""
         if op.type in ("Switch", "RefSwitch"):
             return op._inputs[1] is self.pred
         return op.type in ("Merge", "RefMerge") and op._control_flow_context is self.outer
@@ -96,7 +96,7 @@ class CondContext(ControlFlowContext):
     # -- building
 
     def build(self, function: Callable[[], Any]) -> tuple[Any, Any]:
-        """Calls the branch's function: what it returned, and the same as tensors of this branch."""
+        """Call the branch's function; return its result, and the same as tensors of this branch."""
         returned = function()
         if returned is None:
             return None, None
@@ -116,13 +116,13 @@ class CondContext(ControlFlowContext):
     # -- gradients
 
     def switch_gradient(self, op: Operation, *grads: Any) -> Sequence[Any]:
-        """Of a Switch that brought a tensor in: the gradient of the branch taken, or zeros."""
+        """Return the gradients of a Switch into the branch: that of the taken branch, or zeros."""
         if grads[1 - self.branch] is None:
             return [None, None]
         return [merge_gradients(grads, op._inputs[0], name="cond_grad"), None]
 
     def merge_gradient(self, op: Operation, grad: Tensor | IndexedSlices) -> Sequence[Any]:
-        """Of the Merge behind the two branches: the gradient goes to the branch taken."""
+        """Return the gradients of the branches' Merge: `grad` goes to the taken branch."""
         state = None if (now := current(self.graph)) is None else now.grad_state
         pred = self.pred if state is None else state.predicate(self.pred)
         return switch_gradient(grad, pred, name="cond_grad")

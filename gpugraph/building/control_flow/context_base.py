@@ -1,17 +1,17 @@
-"""Contexts: which branch or loop an operation is made in, and what it sees of the outside.
+"""Contexts: the branch or loop in which an operation is made, and its view of the outside.
 
-A context is entered while the function of a branch, or a loop's condition and body, are called.
-Every op made meanwhile is handed to it (`add_op`), and reads outer tensors through it only:
+A context is active while the function of a branch, or a loop's condition and body, are called.
+Every op made meanwhile is passed to it (`add_op`), and reads outer tensors only through it:
 
-    outside      x ---------------.            n (control input)
-                                  |            |
-    context      capture(x): Switch or Enter   dropped, or waited for inside
+    outside      x ---------------.                  n (control input)
+                                  |                  |
+    context      capture(x): Switch or Enter         dropped, or waited for inside
                                   |
-                                 op <- - - control pivot, where nothing else holds the op back
+                                 op <- - - control pivot, if nothing else delays it
 
-`known` are the tensors that ops of the context may take as they are; `stand_ins` says what stands
-for a captured outer tensor. Contexts nest: what comes from further out is captured by the outer
-context first.
+`known` holds the tensors that ops of the context may use unchanged; `stand_ins` maps captured outer
+tensors to their stand-ins. Contexts nest: the outer context captures tensors from further out
+first.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _NEXT_ITERATIONS = ("NextIteration", "RefNextIteration")
 
 
 class ControlFlowContext(ABC):
-    """What branches and loops have in common."""
+    """The common base of branches and loops."""
 
     back_prop = True
 
@@ -47,57 +47,57 @@ class ControlFlowContext(ABC):
         if self.outer is not None:
             self.outer.nested.append(self)
 
-    # -- what the two kinds answer
+    # -- implemented by each kind
 
     @property
     @abstractmethod
     def loop(self) -> LoopContext | None:
-        """The innermost loop that this is, or is in."""
+        """The innermost loop: this context or one around it."""
 
     @property
     @abstractmethod
     def control_pivot(self) -> Operation | None:
-        """The op after which ops of this context run that wait for nothing else in it."""
+        """The control input of ops of this context that depend on nothing else in it."""
 
     @abstractmethod
     def capture(self, tensor: Tensor) -> Tensor:
-        """What stands for `tensor` in here: itself, or a Switch or Enter of it."""
+        """Return the stand-in for `tensor` in this context: itself, or a Switch or Enter of it."""
 
     @abstractmethod
     def add_op(self, op: Operation) -> None:
-        """Makes a new op one of this context: its inputs captured, its control inputs inside."""
+        """Add a new op to this context: capture its inputs and move its control inputs inside."""
 
     @abstractmethod
     def owns(self, op: Operation) -> bool:
-        """Whether the Switch, Merge, Enter or Exit is a part of this branch or loop.
+        """Return whether the Switch, Merge, Enter or Exit is a part of this branch or loop.
 
         False for one of an inner branch or loop from a GraphDef, which has no context.
         """
 
-    # -- what they share
+    # -- shared
 
     @property
     def grad_state(self) -> LoopRecord | None:
-        """That of the innermost loop, where that is the backward loop of another."""
+        """The record of the innermost loop, if that is the backward loop of another."""
         loop = self.loop
         return None if loop is None else loop.own_grad_state
 
     def outwards(self) -> Iterator[ControlFlowContext]:
-        """This context, its outer one, and so on."""
+        """Yield this context, its outer one, and so on."""
         context: ControlFlowContext | None = self
         while context is not None:
             yield context
             context = context.outer
 
     def leave(self, tensors: Iterable[Tensor]) -> None:
-        """Makes results of this context known to the outer one."""
+        """Record results of this context as known in the outer one."""
         if self.outer is not None:
             self.outer.known.update(tensors)
 
     def add_inputs(self, op: Operation) -> None:
-        """Captures the inputs of an op, in the op's own name scope.
+        """Capture the inputs of an op, in the op's own name scope.
 
-        Except the back edge of an imported loop: its NextIteration comes into the context later.
+        Except the back edge of an imported loop: its NextIteration joins the context later.
         """
         if not op._inputs:
             return
@@ -110,7 +110,7 @@ class ControlFlowContext(ABC):
                     op._update_input(index, stand_in)
 
     def drop_outer_controls(self, op: Operation) -> list[Operation]:
-        """Takes off, and returns, the control inputs from outside of the loop this is in."""
+        """Remove, and return, the control inputs from outside of the enclosing loop."""
         loop = self.loop
         if loop is None or not op._control_inputs:
             return []
@@ -126,7 +126,7 @@ class ControlFlowContext(ABC):
         return outer
 
     def hide(self, op: Operation) -> None:
-        """Bars the op from being fetched and fed, unless it is how a result comes out of here."""
+        """Prevent fetching and feeding of the op, unless it is a result of this context."""
         if self.outer is None and is_exit(op):
             return
         self.graph.prevent_fetching(op)
@@ -134,7 +134,7 @@ class ControlFlowContext(ABC):
             self.graph.prevent_feeding(tensor)
 
     def check_use(self, tensor: Tensor, op: Operation, user: ControlFlowContext | None) -> None:
-        """ValueError where `op`, made in `user`, can't take `tensor`, which was made in this."""
+        """Raise ValueError if `op`, made in `user`, can't use `tensor` of this context."""
         source = output_context(tensor.op)
         if source is None or source is user:
             return
@@ -158,11 +158,11 @@ class LoopContext(ControlFlowContext):
 
     @abstractmethod
     def adopt(self, op: Operation) -> None:
-        """Makes the op one of this loop."""
+        """Add the op to this loop."""
 
     @abstractmethod
     def switch(self, merged: Tensor) -> tuple[Tensor, Tensor]:
-        """A loop variable on the way out, and on the way to the body."""
+        """Return the two outputs of a loop variable's Switch: to the exit, and to the body."""
 
 
 class LoopRecord(Protocol):
@@ -174,24 +174,24 @@ class LoopRecord(Protocol):
 
     @property
     def grad_context(self) -> LoopContext:
-        """The loop that computes it."""
+        """The loop that computes the gradient."""
 
     def value(self, tensor: Tensor) -> Tensor:
-        """The value of a forward tensor in the iteration that the backward loop goes through."""
+        """Return the value of a forward tensor in the current iteration of the backward loop."""
 
     def predicate(self, pred: Tensor) -> Tensor:
-        """The value of a branch's predicate in that iteration."""
+        """Return the value of a branch's predicate in that iteration."""
 
     def begin(self, op: Operation, grad: Tensor) -> Tensor:
-        """The gradient at an Exit, in the first backward iteration."""
+        """Enter the gradient at an Exit into the first backward iteration."""
 
-    def turn(
+    def at_switch(
         self, op: Operation, exit_grad: Tensor | None, body_grad: Tensor | IndexedSlices | None
     ) -> Tensor | None:
-        """The gradient at the Switch of a loop variable."""
+        """Return the gradient at the Switch of a loop variable."""
 
     def end(self, op: Operation, grad: Tensor | IndexedSlices) -> Tensor | IndexedSlices:
-        """The gradient at an Enter, after the last backward iteration."""
+        """Return the gradient at an Enter, after the last backward iteration."""
 
 
 def _refusal(maker: Operation, op: Operation, loop: LoopContext | None, source: LoopContext) -> str:
@@ -208,12 +208,12 @@ def _refusal(maker: Operation, op: Operation, loop: LoopContext | None, source: 
 
 
 def _is_inside(context: ControlFlowContext, outer: ControlFlowContext | None) -> bool:
-    """Whether `context` is `outer` or somewhere in it; everything is inside of None."""
+    """Return whether `context` is `outer` or inside it; everything is inside of None."""
     return outer is None or any(around is outer for around in context.outwards())
 
 
 def _meets_in_gradients(loop: LoopContext, source: LoopContext | None) -> bool:
-    """Whether one of the two loops is the backward loop of the other, or of one around it."""
+    """Return whether one loop is the backward loop of the other, or of one around it."""
     record = loop.own_grad_state
     if record is not None:
         if _is_inside(record.forward_context, source):
@@ -229,13 +229,13 @@ def _meets_in_gradients(loop: LoopContext, source: LoopContext | None) -> bool:
 
 
 def current(graph: Graph) -> ControlFlowContext | None:
-    """The context in which this thread makes ops of `graph` now."""
+    """Return the context in which this thread makes ops of `graph` now."""
     return graph._scope.control_flow
 
 
 @contextmanager
 def within(graph: Graph, context: ControlFlowContext | None) -> Iterator[None]:
-    """Makes the ops of a `with` block in `context`; None is outside of all."""
+    """Make the ops of a `with` block in `context`; None is outside of all contexts."""
     state = graph._scope
     old: Any = state.control_flow
     state.control_flow = context
@@ -247,7 +247,7 @@ def within(graph: Graph, context: ControlFlowContext | None) -> Iterator[None]:
 
 @contextmanager
 def in_scope_of(op: Operation) -> Iterator[None]:
-    """Names what is made for a new op under that op's name; for a constant, beside it."""
+    """Name helper ops of a new op under that op's name; for a constant, beside it."""
     state = op.graph._scope
     old = state.name
     state.name = old if op.type == "Const" else op.name
@@ -258,12 +258,12 @@ def in_scope_of(op: Operation) -> Iterator[None]:
 
 
 def is_exit(op: Operation) -> bool:
-    """Whether the op is an Exit: its output is outside of its loop."""
+    """Return whether the op is an Exit, whose output is outside of its loop."""
     return op._op_def.name in _EXITS
 
 
 def output_context(op: Operation) -> ControlFlowContext | None:
-    """The context in which the op's outputs are: that of the op, or outside of it for an Exit."""
+    """Return the context of the op's outputs: that of the op, or its outer one for an Exit."""
     context: ControlFlowContext | None = op._control_flow_context
     if context is not None and is_exit(op):
         return context.outer
@@ -271,10 +271,10 @@ def output_context(op: Operation) -> ControlFlowContext | None:
 
 
 def loop_of(context: ControlFlowContext | None) -> LoopContext | None:
-    """The innermost loop of a context; None outside of all contexts."""
+    """Return the innermost loop of a context; None outside of all contexts."""
     return None if context is None else context.loop
 
 
 def loop_of_op(op: Operation) -> LoopContext | None:
-    """The innermost loop that the op itself is in; of an Exit, the loop that it leaves."""
+    """Return the innermost loop that contains the op; for an Exit, the loop that it leaves."""
     return loop_of(op._control_flow_context)

@@ -1,7 +1,7 @@
-"""Branches and loops as messages, and those of imported graphs, which have gradients by them.
+"""Branches and loops as messages, which make imported graphs differentiable.
 
-A context's message names the tensors that its operations may take as they are. Those that the
-context's own operations output tell, after an import, which operations these are.
+A context's message names the tensors that its operations may use unchanged. After an import, the
+operations of the context are recovered from those of these tensors that they output.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _SWITCHES = ("Switch", "RefSwitch")
 
 
 def cond_to_proto(context: CondContext, export_scope: str | None = None) -> Any:
-    """A branch as a CondContextDef; None for one that is not in the scope."""
+    """Return a branch as a CondContextDef, or None if it is outside of the scope."""
     message = messages_pb2.CondContextDef(branch=context.branch)
     parts = {"pred_name": context.pred, "pivot_name": context.pivot}
     return _written(message, context, parts, export_scope)
 
 
 def while_to_proto(context: WhileContext, export_scope: str | None = None) -> Any:
-    """A loop as a WhileContextDef; None for one that is not in the scope."""
+    """Return a loop as a WhileContextDef, or None if it is outside of the scope."""
     message = messages_pb2.WhileContextDef(
         parallel_iterations=context.parallel_iterations,
         back_prop=context.back_prop,
@@ -56,7 +56,10 @@ def _written(
     parts: Mapping[str, Tensor | None],
     export_scope: str | None,
 ) -> Any:
-    """The message with the names of `parts`, the values known in the context, and inner ones."""
+    """Fill in the names of `parts`, the known values of the context, and its inner contexts.
+
+    Returns the message, or None if the context is outside of the scope.
+    """
     if not is_in_scope(context.name, export_scope):
         return None
     strip = partial(strip_name_scope, export_scope=export_scope)
@@ -78,7 +81,7 @@ def _written(
 
 
 def cond_from_proto(message: Any, import_scope: str | None = None) -> CondContext:
-    """The branch of a CondContextDef, in the default graph; KeyError for names it has not."""
+    """Return the branch of a CondContextDef, in the default graph; KeyError for unknown names."""
     find = partial(tensor_in_scope, import_scope=import_scope)
     context = CondContext(
         find(message.pred_name),
@@ -91,7 +94,7 @@ def cond_from_proto(message: Any, import_scope: str | None = None) -> CondContex
 
 
 def while_from_proto(message: Any, import_scope: str | None = None) -> WhileContext:
-    """The loop of a WhileContextDef, in the default graph; KeyError for names it has not."""
+    """Return the loop of a WhileContextDef, in the default graph; KeyError for unknown names."""
     find = partial(tensor_in_scope, import_scope=import_scope)
     pivot: Tensor = find(message.pivot_name)
     limit = message.maximum_iterations_name
@@ -117,9 +120,9 @@ def while_from_proto(message: Any, import_scope: str | None = None) -> WhileCont
 def _read_shared(
     context: ControlFlowContext, message: Any, import_scope: str | None
 ) -> list[Operation]:
-    """Makes the operations of the message ones of the context, but for those of inner ones.
+    """Add the operations of the message to the context, except those of inner contexts.
 
-    Returns all whose outputs the context knows and that are not from outside of it.
+    Returns all operations with known outputs that are not from outside of the context.
     """
     find = partial(tensor_in_scope, import_scope=import_scope)
     external = message.values_def.external_values

@@ -1,8 +1,8 @@
-"""LoopGradients: the loops that one call of `gradients` goes back through.
+"""LoopGradients: the loops that one call of `gradients` differentiates.
 
-`gradients` takes ops in an order in which consumers come first. In a loop there is none: a loop
-is begun when gradients at all its Exits are there, and its Switches are come to twice. This says
-when, and in which context the gradients of an op are made.
+`gradients` visits ops in an order in which consumers come first. A loop has no such order: it is
+begun once the gradients at all its Exits exist, and its Switches are visited twice. This class
+determines the time, and the context in which the gradients of an op are made.
 
 Follows the ControlFlowState of TensorFlow's python/ops/control_flow_state.py.
 """
@@ -37,7 +37,7 @@ from gpugraph.ops.framework.tensor_conversion import constant
 
 
 class LoopGradients:
-    """The records of the loops, each with its backward loop, by the forward loop."""
+    """Maps each forward loop to the record that also holds its backward loop."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
@@ -45,7 +45,7 @@ class LoopGradients:
         self._by_loop: dict[ControlFlowContext, LoopGradient] = {}
 
     def add(self, op: Operation) -> list[Operation]:
-        """Begins the backward loop of the loop that an Exit leaves; all Exits of a new loop."""
+        """Begin the backward loop for the loop of an Exit; return all Exits if the loop is new."""
         forward = loop_of_op(op)
         if not isinstance(forward, WhileContext) or forward in self._by_loop:
             return []
@@ -56,7 +56,7 @@ class LoopGradients:
     def __bool__(self) -> bool:
         return bool(self._by_loop)
 
-    # -- where
+    # -- contexts
 
     def _state(self, op: Operation, before: bool) -> LoopGradient | None:
         loop = loop_of_op(op)
@@ -65,25 +65,26 @@ class LoopGradients:
         return None if loop is None else self._by_loop.get(loop)
 
     def backward(self, op: Operation, before: bool = False) -> AbstractContextManager[None]:
-        """The context for gradients at the op's inputs; with `before`, at its outputs."""
+        """Return the context for gradients at the op's inputs; with `before`, at its outputs."""
         state = self._state(op, before)
         return nullcontext() if state is None else within(self.graph, state.grad_context)
 
     def check_branch(self, op: Operation) -> None:
-        """LookupError for an op of a branch without context, which came with a GraphDef, where the
-        gradient goes back through the iterations of the loop that it is in."""
+        """Raise LookupError for an op of a branch without a context, inside a differentiated loop.
+
+        Such branches come from a GraphDef."""
         if self._state(op, False) is not None and not _has_context(op):
             raise no_gradient_without_context(op)
 
-    # -- when
+    # -- order
 
     def is_loop_switch(self, op: Operation) -> bool:
-        """Whether it is the Switch of a loop variable."""
+        """Return whether `op` is the Switch of a loop variable."""
         context = op._control_flow_context
         return context is not None and context.loop is context and op in context.switches
 
     def first_exits(self, pending: dict[Operation, int], ys: set[Operation]) -> list[Tensor]:
-        """Exits on which nothing depends, of the loops of which no other Exit is waited for."""
+        """Return the unused Exits of the loops that have no Exit with a pending gradient."""
         exits: list[Tensor] = []
         for state in self._by_loop.values():
             for tensor in state.forward_exits:
@@ -101,10 +102,10 @@ class LoopGradients:
     def exit_reached(
         self, tensor: Tensor, has_gradient: Callable[[Operation], bool]
     ) -> tuple[list[Tensor], list[Tensor]]:
-        """Says that the gradient at an Exit is there.
+        """Record that the gradient at an Exit exists.
 
-        Returns the loop's Exits with a gradient and those without, if this was the last, else
-        nothing.
+        Returns the loop's Exits with a gradient and those without if this was the last pending one,
+        otherwise two empty lists.
         """
         state = self._by_loop[tensor.op._control_flow_context]
         state.deferred_exits.append(tensor)
@@ -117,10 +118,10 @@ class LoopGradients:
         return used, state.unused_exits
 
     def finish(self, grads: Iterable[Tensor], since: int) -> None:
-        """Closes the backward loops. `found` are the gradients, made of ops from `since` on.
+        """Close the backward loops. `grads` are the gradients, computed by ops from `since` on.
 
-        What is computed on the way to a gradient that nobody asked for, such as that at a constant
-        factor, is left where it is, but not waited for.
+        Intermediate results for gradients that were not requested, such as that at a constant
+        factor, stay in the graph, but nothing waits for them.
         """
         for state in self._by_loop.values():
             state.finish()
@@ -129,14 +130,14 @@ class LoopGradients:
             state.forget(needed)
 
     def _needed(self, grads: Iterable[Tensor], since: int) -> set[Operation]:
-        """The ops made since then of which the gradients, and the loops themselves, are made."""
+        """Return the ops since `since` on which the gradients, or the loops themselves, depend."""
         stack = [tensor.op for tensor in grads]
         stack += [op for op in self.graph._ops[since:] if op.type in ("NextIteration", "LoopCond")]
         needed = set(stack)
         while stack:
             op = stack.pop()
             sources = [tensor.op for tensor in op._inputs]
-            if op.type not in ("NextIteration", "ControlTrigger"):  # these wait for what is kept
+            if op.type not in ("NextIteration", "ControlTrigger"):  # these wait for stack ops
                 sources += op._control_inputs
             for source in sources:
                 if source not in needed and source._id >= since:
@@ -147,7 +148,7 @@ class LoopGradients:
     # -- zeros
 
     def zeros_for_exit(self, tensor: Tensor) -> Tensor:
-        """The gradient at an Exit on which nothing depends."""
+        """Return the gradient, zeros, at an Exit that nothing depends on."""
         around = loop_of(tensor.op._control_flow_context.outer)
         outer = None if around is None else self._by_loop.get(around)
         known = tensor.shape.is_fully_defined() and not is_list(tensor)
@@ -167,7 +168,7 @@ class LoopGradients:
             return zeros(outer.pop(kept, shape), tensor.dtype)
 
     def zeros_for(self, op: Operation, index: int) -> Tensor | None:
-        """The gradient at an output of `op` that nothing depends on, while others have one."""
+        """Return the gradient at an unused output of `op`, another output of which has one."""
         if self.is_loop_switch(op):
             return None
         state = self._state(op, False)
@@ -198,14 +199,14 @@ def _zeros_like(tensor: Tensor) -> Tensor:
 
 
 def is_cond_switch(op: Operation) -> bool:
-    """Whether it is a Switch by which a tensor came into a branch."""
+    """Return whether `op` is a Switch that brings a tensor into a branch."""
     context = op._control_flow_context
     is_switch = op.type in ("Switch", "RefSwitch")
     return is_switch and isinstance(context, CondContext) and context.owns(op)
 
 
 def _shape_on_other_side(op: Operation, branch: CondContext) -> Tensor:
-    """The shape of what a branch's Switch switches, where that branch is not taken."""
+    """Return the shape of the data of a branch's Switch, alive where that branch is not taken."""
     with within(branch.graph, branch.outer):
         dead = switch(op._inputs[0], branch.pred)[1 - branch.branch]
         shape = value_shape(dead, optimize=False)
@@ -215,7 +216,7 @@ def _shape_on_other_side(op: Operation, branch: CondContext) -> Tensor:
 
 
 def zeros_for_switch(op: Operation, tensor: Tensor) -> Tensor:
-    """Zeros where a branch is not taken: the gradient that its Switch has then."""
+    """Return zeros that are alive where a branch is not taken: the gradient of its Switch there."""
     branch = op._control_flow_context
     other = raw_ops.Switch(op._inputs[0], branch.pred)[1 - branch.branch]
     if is_list(tensor):
@@ -229,9 +230,9 @@ def zeros_for_switch(op: Operation, tensor: Tensor) -> Tensor:
 def find_loops(
     graph: Graph, between: Iterable[Operation], colocate: bool
 ) -> tuple[LoopGradients | None, list[Operation]]:
-    """The loops that are left by ops of `between`, and their Exits.
+    """Return the loops that ops of `between` leave, and their Exits.
 
-    LookupError for loops inside of others that have no context: they came with a GraphDef.
+    LookupError for inner loops without a context, which come from a GraphDef.
     """
     loops = LoopGradients(graph)
     inside = [op for op in between if op._control_flow_context is not None]
@@ -246,7 +247,7 @@ def find_loops(
 
 
 def _has_context(op: Operation) -> bool:
-    """Whether an op is no Switch and no Merge, or one of a branch or loop that is known."""
+    """Return whether a Switch or Merge belongs to a context; True for other ops."""
     if op.type in ("Switch", "RefSwitch"):
         return bool(op._control_flow_context.owns(op))
     if op.type in ("Merge", "RefMerge"):

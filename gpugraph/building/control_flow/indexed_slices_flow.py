@@ -1,4 +1,4 @@
-"""IndexedSlices on their way through branches and loops: each of their tensors by itself."""
+"""IndexedSlices in branches and loops: each of their tensors passes separately."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from gpugraph.ops.framework.tensor_conversion import constant
 
 
 def merge_gradients(grads: Sequence[Any], source: Tensor, name: str) -> Tensor | IndexedSlices:
-    """The one of the gradients at `source` that is alive: as slices where one is of that kind.
+    """Return the gradient at `source` that is alive, as IndexedSlices if any of them is.
 
-    A whole tensor then counts as all of its rows. The dense shape is that of `source`: the shapes
-    of the gradients may be constants, which are alive on both sides.
+    A dense gradient is then converted to all of its rows. The dense shape is taken from `source`:
+    the shapes of the gradients may be constants, which are alive on both sides.
     """
     if not any(isinstance(grad, IndexedSlices) for grad in grads):
         return merge(grads, name)
     with source.graph.name_scope(name):
         parts = [as_slices(grad) for grad in grads]
         values = merge([part.values for part in parts])
-        # indices may be constants too, so that they are made to die with their values
+        # indices may be constants too, so they get their values as control inputs
         rows = [with_dependencies([part.values], part.indices) for part in parts]
         return IndexedSlices(values, merge(rows), value_shape(source))
 
 
 def switch_gradient(grad: Tensor | IndexedSlices, pred: Tensor, name: str) -> tuple[Any, Any]:
-    """The gradient where `pred` is false, and where it is true: one of them is dead."""
+    """Return the gradient if `pred` is false, and if it is true: one of them is dead."""
     if not isinstance(grad, IndexedSlices):
         return switch(grad, pred, name)
     with grad.graph.name_scope(name):
@@ -45,17 +45,17 @@ def switch_gradient(grad: Tensor | IndexedSlices, pred: Tensor, name: str) -> tu
 
 
 def can_accumulate(grad: IndexedSlices) -> bool:
-    """Whether it is known what a row is, so that a sum can begin with one of zeros."""
+    """Return whether the shape of a row is known, so that a sum can start with a row of zeros."""
     return bool(grad.values.shape[1:].is_fully_defined())
 
 
 def accumulated_slices(
     loop: WhileContext, around: ControlFlowContext | None, grad: IndexedSlices, source: Tensor
 ) -> IndexedSlices:
-    """The rows of all iterations of a backward loop, after one of zeros for row 0.
+    """Return the rows of all iterations of a backward loop, after a zero row for index 0.
 
-    As TensorFlow has it: a loop variable needs a value to begin with. `source` is what entered the
-    forward loop.
+    As in TensorFlow, a loop variable needs an initial value. `source` is the input of the Enter
+    into the forward loop.
     """
     rest, graph = grad.values.shape[1:], grad.graph
     with within(graph, around):

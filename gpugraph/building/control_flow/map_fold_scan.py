@@ -1,7 +1,7 @@
 """tf.map_fn, tf.foldl, tf.foldr and tf.scan: loops over the first axis of tensors.
 
-Each unstacks `elems` into TensorArrays, of which a `tf.while_loop` reads one element after the
-other; what is to be kept of all steps it writes to TensorArrays, which are stacked behind it.
+Each function unstacks `elems` into TensorArrays, from which a `tf.while_loop` reads one element
+after the other. Results of all steps are written to TensorArrays, which are stacked after the loop.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from gpugraph.ops.tensor_arrays.tensor_array import TensorArray
 
 
 class _Elements:
-    """What is looped over: tensors in the structure of `elems`, and how many elements they have.
+    """The elements of a loop: tensors in the structure of `elems`, and their first size.
 
-    ValueError for none, for scalars, and where the tensors' first sizes are known to differ.
+    ValueError for no tensors, for scalars, and if the first sizes are known to differ.
     """
 
     def __init__(self, elems: Any) -> None:
@@ -48,7 +48,7 @@ class _Elements:
         self.arrays: list[TensorArray] = []
 
     def unstack(self, infer_shape: bool = True) -> None:
-        """Makes the TensorArrays that `read` reads."""
+        """Create the TensorArrays from which `read` reads."""
         arrays = [
             TensorArray(
                 tensor.dtype,
@@ -62,15 +62,15 @@ class _Elements:
         self.arrays = [array.unstack(tensor) for array, tensor in zip(arrays, self.tensors)]
 
     def read(self, index: Any) -> list[Tensor]:
-        """The elements at `index`."""
+        """Return the elements at `index`."""
         return [array.read(index) for array in self.arrays]
 
     def packed(self, leaves: Sequence[Any]) -> Any:
-        """What there is of each element, in the structure of `elems`."""
+        """Return `leaves`, one for each element, in the structure of `elems`."""
         return pack_sequence_as(self.structure, leaves)
 
     def stacked(self, arrays: Sequence[TensorArray]) -> list[Tensor]:
-        """What was written in all steps."""
+        """Return the results of all steps, stacked."""
         results = [array.stack() for array in arrays]
         for result in results:
             result.set_shape(TensorShape([self.known]).concatenate(result.shape[1:]))
@@ -85,7 +85,7 @@ class _Elements:
         back_prop: bool,
         swap_memory: bool,
     ) -> Any:
-        """The `tf.while_loop` over the elements."""
+        """Build the `tf.while_loop` over the elements."""
         return while_loop(
             condition,
             compute,
@@ -107,13 +107,13 @@ def map_fn(
     infer_shape: bool = True,
     name: str | None = None,
 ) -> Any:
-    """`fn` of each element of `elems` along its first axis, the results stacked.
+    """Apply `fn` to each element of `elems` along its first axis, and stack the results.
 
-    elems: a tensor, or a structure of tensors of the same first size; `fn` gets the elements in
-      that structure. dtype: the dtypes of what `fn` returns, in its structure; by default those
-      of `elems`. infer_shape: whether all results have one shape.
+    elems: a tensor, or a structure of tensors of the same first size; `fn` receives the elements in
+    that structure. dtype: the dtypes of the results of `fn`, in their structure; by default those
+    of `elems`. infer_shape: whether all results have the same shape.
 
-    Raises TypeError when `fn` can't be called or its result is of another structure type,
+    Raises TypeError if `fn` is not callable or its result is of another structure type,
     ValueError for scalars and results of another structure. A run raises InvalidArgumentError for
     results of other dtypes, or of differing shapes.
     """
@@ -148,7 +148,7 @@ def map_fn(
 
 
 def _fold(type_name: str, from_end: bool, doc: str) -> Callable[..., Any]:
-    """`foldl` or `foldr`."""
+    """Return `foldl` or `foldr`."""
 
     @named(type_name, doc)
     def fold(
@@ -191,16 +191,16 @@ def _fold(type_name: str, from_end: bool, doc: str) -> Callable[..., Any]:
 foldl = _fold(
     "foldl",
     False,
-    """The last of `a = fn(a, element)` for each element of `elems` along its first axis.
+    """Return the last value of `a = fn(a, element)` over the first axis of `elems`.
 
-    `a` starts as `initializer`, of any structure, or else as the first element, with which `fn` is
-    not called then. elems: a tensor, or a structure of tensors of the same first size.
+    `a` starts as `initializer`, of any structure, or else as the first element, for which `fn` is
+    then not called. elems: a tensor, or a structure of tensors of the same first size.
 
-    Raises TypeError when `fn` can't be called, ValueError for scalars and where what `fn` returns
-    is not like `a`.
+    Raises TypeError if `fn` is not callable, ValueError for scalars and if the result of `fn` has
+    another structure than `a`.
     """,
 )
-foldr = _fold("foldr", True, "As `foldl`, from the last element to the first.")
+foldr = _fold("foldr", True, "Do as `foldl`, from the last element to the first.")
 
 
 def scan(
@@ -214,15 +214,15 @@ def scan(
     reverse: bool = False,
     name: str | None = None,
 ) -> Any:
-    """All of `a = fn(a, element)` for each element of `elems` along its first axis, stacked.
+    """Return all values of `a = fn(a, element)` over the first axis of `elems`, stacked.
 
-    `a` starts as `initializer`, of any structure, or else as the first element, with which `fn` is
-    not called then and which is the first of the results. elems: a tensor, or a structure of
-    tensors of the same first size. infer_shape: whether `a` always has one shape. reverse: from
-    the last element to the first; the results stand where their elements stood.
+    `a` starts as `initializer`, of any structure, or else as the first element, which then is the
+    first result without a call of `fn`. elems: a tensor, or a structure of tensors of the same
+    first size. infer_shape: whether `a` always has the same shape. reverse: go from the last
+    element to the first; each result has the index of its element.
 
-    Raises TypeError when `fn` can't be called, ValueError for scalars and where what `fn` returns
-    is not like `a`.
+    Raises TypeError if `fn` is not callable, ValueError for scalars and if the result of `fn` has
+    another structure than `a`.
     """
     _check_callable(fn)
     with name_scope(name, "scan", flatten(elems)):
@@ -265,7 +265,7 @@ def _check_callable(fn: Any) -> None:
 
 
 def _results_of(held: Sequence[Tensor], count: Any, infer_shape: bool) -> list[TensorArray]:
-    """TensorArrays for `count` tensors like each of `held`."""
+    """Return TensorArrays for `count` tensors like each of `held`."""
     return [
         TensorArray(
             tensor.dtype,

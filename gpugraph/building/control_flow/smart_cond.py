@@ -1,4 +1,4 @@
-"""Choices that may be made while the graph is built, or else in each run."""
+"""Choices that are made at graph construction if possible, otherwise in each run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 def static_bool(value: Any) -> bool | None:
-    """Whether it is true, if that is known while the graph is built; of a variable it is not."""
+    """Return the truth value, or None if only a run determines it, as for variables."""
     if hasattr(value, "_as_graph_element"):
         return None
     if isinstance(value, Tensor):
@@ -22,7 +22,7 @@ def static_bool(value: Any) -> bool | None:
 
 
 def smart_cond(chosen: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any]) -> Any:
-    """What the one or the other function gives: now where that is known, else in a run."""
+    """Return the result of one of the functions: chosen now if possible, otherwise in a run."""
     known = static_bool(chosen)
     if known is None:
         return cond(convert_to_tensor(chosen), true_fn, false_fn)

@@ -1,7 +1,7 @@
-"""The ops that move tensors into, through and out of branches and loops, for both their kinds.
+"""The ops that move tensors into, through and out of branches and loops, for values and references.
 
-References to variables move by the ops of their own (RefSwitch, RefEnter, ...), so that what is
-assigned to inside is the variable.
+References to variables move by separate ops (RefSwitch, RefEnter, ...), so that an assignment
+inside changes the variable.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def _is_ref(tensor: Tensor) -> bool:
 
 
 def switch(data: Tensor, pred: Tensor, name: str | None = None) -> tuple[Tensor, Tensor]:
-    """`data` where `pred` is false, and `data` where it is true: one of them is dead."""
+    """Return `data` for a false `pred`, and `data` for a true one: one of them is dead."""
     make = raw_ops.RefSwitch if _is_ref(data) else raw_ops.Switch
     with data.graph.colocate_with(data.op, ignore_existing=True):
         outputs = make(data, pred, name=name or "Switch")
@@ -27,7 +27,7 @@ def switch(data: Tensor, pred: Tensor, name: str | None = None) -> tuple[Tensor,
 
 
 def merge(inputs: Sequence[Tensor], name: str | None = None) -> Tensor:
-    """The one of `inputs` that is alive."""
+    """Return the alive one of `inputs`."""
     make = raw_ops.RefMerge if all(map(_is_ref, inputs)) else raw_ops.Merge
     return make(list(inputs), name=name or "Merge").output
 
@@ -39,7 +39,7 @@ def enter(
     is_constant: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """`data` in the loop `frame`: in its first iteration, or in all of them."""
+    """Return `data` inside the loop `frame`: in its first iteration, or in all if constant."""
     make = raw_ops.RefEnter if _is_ref(data) else raw_ops.Enter
     inside: Tensor = make(
         data,
@@ -53,36 +53,36 @@ def enter(
 
 
 def exit_loop(data: Tensor, name: str | None = None) -> Tensor:
-    """`data` outside of its loop."""
+    """Return `data` outside of its loop."""
     return (raw_ops.RefExit if _is_ref(data) else raw_ops.Exit)(data, name=name)
 
 
 def next_iteration(data: Tensor, name: str | None = None) -> Tensor:
-    """`data` in the next iteration of its loop."""
+    """Return `data` in the next iteration of its loop."""
     make = raw_ops.RefNextIteration if _is_ref(data) else raw_ops.NextIteration
     return make(data, name=name)
 
 
 def same(data: Tensor, name: str | None = None) -> Tensor:
-    """`data` itself, by another op."""
+    """Return the identity of `data`."""
     return (raw_ops.RefIdentity if _is_ref(data) else raw_ops.Identity)(data, name=name)
 
 
 def is_list(tensor: Tensor) -> bool:
-    """Whether the tensor holds a list of tensors, whose zeros are `ZerosLike` of it."""
+    """Return whether the tensor holds a list of tensors, whose zeros come from `ZerosLike`."""
     return tensor.dtype.base_dtype is variant
 
 
 def is_constant_enter(tensor: Tensor) -> bool:
-    """Whether the tensor came into its loop as what is the same in all iterations."""
+    """Return whether the tensor is a loop invariant, the output of a constant Enter."""
     op = tensor.op
     return op.type in ("Enter", "RefEnter") and bool(op._attrs["is_constant"])
 
 
 def constant_enter(tensor: Tensor) -> Operation | None:
-    """The Enter by which a tensor that never changes came into its loop, or None.
+    """Return the constant Enter through which a loop invariant enters its loop, or None.
 
-    Identities, and Switches of branches, between the two count for nothing.
+    Identities, and Switches of branches, in between are skipped.
     """
     while tensor.op.type in ("Identity", "RefIdentity", "Switch", "RefSwitch"):
         tensor = tensor.op._inputs[0]

@@ -1,4 +1,4 @@
-"""tf.vectorized_map: a function of each element of tensors, as `map_fn` computes it."""
+"""tf.vectorized_map: a function of each element of tensors, computed by `map_fn`."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 def vectorized_map(fn: Callable[[Any], Any], elems: Any) -> Any:
-    """What `fn` returns for each element of `elems` along the first axis, stacked.
+    """Apply `fn` to each element of `elems` along the first axis, and stack the results.
 
     elems: a tensor, or a structure of tensors of the same first size. The result has the structure
-    and the dtypes of what `fn` returns, which all elements have in common. Elements are computed
-    one after the other; `fn` is called one more time, for the dtypes.
+    and the dtypes of the results of `fn`, which must be the same for all elements. Elements are
+    computed one after the other; `fn` is called one more time, for the dtypes.
 
-    Raises TypeError when `fn` can't be called, ValueError for scalars.
+    Raises TypeError if `fn` is not callable, ValueError for scalars.
     """
     if not callable(fn):
         raise TypeError(f"fn must be callable, but it is {fn!r}")

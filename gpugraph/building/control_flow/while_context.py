@@ -1,15 +1,16 @@
 """WhileContext: the inside of a loop.
 
     Enter -> Merge -> Switch -> Identity -> body -> NextIteration
-               ^ |       |  ^                            |
-               | |       |  +- LoopCond <- cond          |
-               | |       +-> Exit                        |
-               | +-> cond                                |
-               +-----------------------------------------+
+              ^ |       |  ^                            |
+              | |       |  +- LoopCond <- cond          |
+              | |       +-> Exit                        |
+              | +-> cond                                |
+              +-----------------------------------------+
 
-There is one such chain for each loop variable, and one LoopCond for all of them. Outer tensors come
-in by constant Enters, which give the same value in each iteration. Ops that read nothing else
-would run without end: they wait for a pivot, the first loop variable of the iteration.
+There is one such chain for each loop variable, and one LoopCond for all of them. Outer tensors
+enter by constant Enters, which output the same value in each iteration. Ops that read nothing else
+would run endlessly, so they get a pivot as a control input: the first loop variable of the
+iteration.
 """
 
 from __future__ import annotations
@@ -46,9 +47,9 @@ _OF_SHAPE = ("Shape", "Size", "Rank")
 
 
 class WhileContext(LoopContext):
-    """One loop; `name` is that of its frame: a new one, or `frame`, which is there already.
+    """One loop; `name` is that of its frame: a new one, or `frame`, which exists already.
 
-    own_grad_state: where this is the backward loop of another, the record of the two.
+    own_grad_state: if this is the backward loop of another, the record of the two.
     """
 
     def __init__(
@@ -69,7 +70,7 @@ class WhileContext(LoopContext):
         self.swap_memory = swap_memory
         self.maximum_iterations = maximum_iterations
         self.own_grad_state = own_grad_state
-        self.pred: Tensor | None = None  # what LoopCond gives
+        self.pred: Tensor | None = None  # the output of LoopCond
         self.pred_pivot: Operation | None = None
         self.body_pivot: Operation | None = None
         self.enters: list[Tensor] = []  # of the loop variables
@@ -86,10 +87,10 @@ class WhileContext(LoopContext):
         """The operation that runs once in each iteration, before ops without inputs."""
         return self.body_pivot or self.pred_pivot
 
-    # -- what the inside sees of the outside
+    # -- outer tensors inside the loop
 
     def capture(self, tensor: Tensor) -> Tensor:
-        """What stands for `tensor` in the loop: itself, or a constant Enter of it."""
+        """Return the stand-in for `tensor` in the loop: itself, or a constant Enter of it."""
         if tensor in self.known:
             return self.stand_ins.get(tensor, tensor)
         self.known.add(tensor)
@@ -100,7 +101,7 @@ class WhileContext(LoopContext):
         return captured
 
     def _history(self, tensor: Tensor) -> Tensor | None:
-        """In a backward loop: what the forward loop had for `tensor` in the same iteration."""
+        """Return, in a backward loop, the value of a forward `tensor` in the same iteration."""
         state = self.own_grad_state
         if state is None or loop_of(output_context(tensor.op)) is not state.forward_context:
             return None
@@ -116,11 +117,11 @@ class WhileContext(LoopContext):
         return entered
 
     def enter(self, tensor: Tensor, is_constant: bool = False, name: str | None = None) -> Tensor:
-        """An Enter of `tensor` into this loop's frame."""
+        """Return an Enter of `tensor` into this loop's frame."""
         return enter(tensor, self.name, self.parallel_iterations, is_constant, name)
 
     def adopt_enter(self, entered: Tensor) -> None:
-        """Makes an Enter, which was made outside of all contexts, one of this loop."""
+        """Add an Enter that was made outside of all contexts to this loop."""
         state = self.graph._scope
         op = entered.op
         waited = [
@@ -132,7 +133,7 @@ class WhileContext(LoopContext):
             block.seen.add(op)
 
     def _is_waited_for(self, op: Operation) -> bool:
-        """Whether an Enter may wait for `op`: it is around this loop, within the next outer one."""
+        """Return whether an Enter may wait for `op`: it is outside, within the next outer loop."""
         context = output_context(op)
         outer_loop = loop_of(self.outer)
         outer = self.outer
@@ -143,7 +144,7 @@ class WhileContext(LoopContext):
         return True
 
     def owns(self, op: Operation) -> bool:
-        """Whether the op is of the chain of one of this loop's variables, or a constant Enter."""
+        """Return whether the op belongs to a loop variable or is a constant Enter."""
         if op.type in ("Switch", "RefSwitch"):
             return op in self.switches
         if op.type in ("Exit", "RefExit"):
@@ -154,15 +155,15 @@ class WhileContext(LoopContext):
     # -- new ops
 
     def add_op(self, op: Operation) -> None:
-        """Makes a new op one of this loop, or the shape of a forward tensor one of that loop."""
-        if op.type in _OF_SHAPE and self._leave_to_forward_loop(op):
+        """Add a new op to this loop, or the shape of a forward tensor to the forward loop."""
+        if op.type in _OF_SHAPE and self._move_to_forward_loop(op):
             return
         self.adopt(op)
 
-    def _leave_to_forward_loop(self, op: Operation) -> bool:
-        """In a backward loop, takes the shape of a forward tensor where that is.
+    def _move_to_forward_loop(self, op: Operation) -> bool:
+        """Move the shape op of a forward tensor from the backward into the forward loop.
 
-        So that its shape is kept for the way back, and not the tensor itself.
+        Then the stack keeps the shape, and not the tensor itself. Returns whether this applies.
         """
         state = self.own_grad_state
         source = op._inputs[0].op
@@ -177,7 +178,7 @@ class WhileContext(LoopContext):
         return True
 
     def adopt(self, op: Operation) -> None:
-        """Makes the op one of this loop."""
+        """Add the op to this loop."""
         self.add_inputs(op)
         outer_controls = self.drop_outer_controls(op)
         if not op._control_inputs and all(map(is_constant_enter, op._inputs)):
@@ -190,7 +191,7 @@ class WhileContext(LoopContext):
         self.hide(op)
 
     def _wait_for(self, op: Operation, outer: Sequence[Operation]) -> None:
-        """Makes the op wait for ops outside of the loop, by way of their outputs."""
+        """Make the op wait for ops outside of the loop, through Identities of their outputs."""
         with in_scope_of(op), self.graph.control_dependencies(None), within(self.graph, self):
             waited = [
                 raw_ops.Identity(control._outputs[0]).op for control in outer if control._outputs
@@ -200,18 +201,18 @@ class WhileContext(LoopContext):
     # -- parts of a loop
 
     def close(self, merged: Tensor, result: Tensor) -> None:
-        """Makes `result` what a loop variable is in the next iteration."""
+        """Make `result` the value of a loop variable in the next iteration."""
         merged.op._update_input(1, next_iteration(result))
 
     def switch(self, merged: Tensor) -> tuple[Tensor, Tensor]:
-        """A loop variable on the way out, and on the way to the body; on its own device."""
+        """Return a loop variable's outputs to exit and body, from a Switch on its device."""
         assert self.pred is not None
         outputs = switch(merged, self.pred)
         self.switches.add(outputs[0].op)
         return outputs
 
     def plain_switch(self, merged: Tensor) -> tuple[Tensor, Tensor]:
-        """The same, wherever the Switch is placed."""
+        """Do as `switch`, but without colocating the Switch with the variable."""
         outputs = raw_ops.Switch(merged, self.pred)
         self.switches.add(outputs.output_false.op)
         return outputs.output_false, outputs.output_true
@@ -219,7 +220,7 @@ class WhileContext(LoopContext):
     # -- gradients: of this loop's ops, made in its backward loop
 
     def exit_gradient(self, op: Operation, grad: Tensor) -> Tensor | None:
-        """Into the backward loop."""
+        """Return the gradient at an Exit, which enters the backward loop."""
         if not self.back_prop:
             return None
         if self.own_grad_state is not None:
@@ -230,15 +231,15 @@ class WhileContext(LoopContext):
         return self._backward().begin(op, grad)
 
     def switch_gradient(self, op: Operation, *grads: Any) -> Sequence[Tensor | None]:
-        """Where a loop variable goes on or out: called for either way, see `LoopGradient.turn`."""
-        return [self._backward().turn(op, *grads), None]
+        """Return the gradients of a loop variable's Switch; called once for each of its sides."""
+        return [self._backward().at_switch(op, *grads), None]
 
     def merge_gradient(self, op: Operation, grad: Tensor | IndexedSlices) -> Sequence[Tensor]:
-        """Back to what the loop variable was before the loop, and in the iteration before."""
+        """Return the gradients of a Merge: at the loop variable's initial and previous value."""
         return self._backward().grad_context.switch(dense(grad))
 
     def enter_gradient(self, op: Operation, grad: Tensor | IndexedSlices) -> Tensor | IndexedSlices:
-        """Out of the backward loop; in a loop's own body, which has none, just on."""
+        """Return the gradient at an Enter, which leaves the backward loop if there is one."""
         now = current(self.graph)
         state = None if now is None else now.grad_state
         if state is None or not self.back_prop:
@@ -246,7 +247,7 @@ class WhileContext(LoopContext):
         return state.end(op, grad)
 
     def _backward(self) -> LoopRecord:
-        """The record of this loop and of the backward loop in which ops are made now."""
+        """Return the record of this loop and of the backward loop in which ops are made now."""
         now = current(self.graph)
         state = None if now is None else now.grad_state
         assert state is not None, f"no backward loop of '{self.name}' is being made"

@@ -1,4 +1,4 @@
-"""`tf.while_loop`: a function of tensors, again and again while another of them is true."""
+"""`tf.while_loop`: a function of tensors that is repeated while a condition is true."""
 
 from __future__ import annotations
 
@@ -40,26 +40,27 @@ def while_loop(
     maximum_iterations: Any = None,
     return_same_structure: bool = False,
 ) -> Any:
-    """`loop_vars`, after `body` has been applied to them for as long as `cond` of them is true.
+    """Return `loop_vars` after `body` has been applied to them while `cond` of them is true.
 
-    cond: of the loop variables, a bool scalar. body: of the loop variables, as many, of the same
-      structure and dtypes. Both are called once, now.
-    loop_vars: a list, tuple or dict of what tensors can be made of, nested if need be, and of
-      TensorArrays, SparseTensors and IndexedSlices.
-    shape_invariants: the same structure of TensorShapes or TensorSpecs (None: as it enters) that
-      hold in each iteration; by default shapes must stay what they are. That of a SparseTensor is
-      the shape of its `dense_shape`, that of IndexedSlices of their values.
+    cond: maps the loop variables to a bool scalar. body: maps them to values of the same number,
+    structure and dtypes. Both are called once, now.
+    loop_vars: a list, tuple or dict, possibly nested, of values that are convertible to tensors,
+    and of TensorArrays, SparseTensors and IndexedSlices.
+    shape_invariants: the same structure of TensorShapes or TensorSpecs (None: the shape at entry)
+    that hold in each iteration; by default shapes must not change. For a SparseTensor it is
+    the shape of its `dense_shape`, for IndexedSlices that of their values.
     parallel_iterations: how many iterations may overlap, at least 1.
-    back_prop: whether gradients may be taken through the loop. swap_memory: whether what they
-      need of the iterations may be kept in host memory.
+    back_prop: whether the loop is differentiable. swap_memory: whether values that gradients
+    need may be kept in host memory.
     maximum_iterations: an int scalar, after which the loop ends in any case.
-    return_same_structure: a structure of one tensor stays one; else it is its element.
+    return_same_structure: whether a structure of one tensor stays one; otherwise it becomes its
+    element.
 
-    Returns what the structure of `body`'s result holds at the end.
+    Returns the final values in the structure of `body`'s result.
 
     Raises TypeError for functions that aren't callable, `parallel_iterations` below 1, and
     results of another structure type or dtype; ValueError for no loop variables, for results of
-    another structure or of shapes that were not to be expected.
+    another structure or of a shape that violates its invariant.
     """
     if isinstance(loop_vars, Tensor):
         raise TypeError(f"loop_vars must be a list or tuple of tensors, not the tensor {loop_vars}")
@@ -113,7 +114,7 @@ def _limit(maximum_iterations: Any) -> Tensor:
 def _counted(
     cond: Callable[..., Any], body: Callable[..., Any], limit: Tensor, lone: bool
 ) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """The two functions of a counter and the loop variables, which end at the limit."""
+    """Return the two functions with a counter, which end the loop at the limit."""
 
     def counted_cond(counter: Tensor, held: Any) -> Any:
         within_limit = counter < limit
@@ -126,7 +127,7 @@ def _counted(
 
 
 class _Loop:
-    """The making of one loop. `originals` are the flat loop variables as they were given."""
+    """Builds one loop. `originals` are the flat loop variables as the caller passed them."""
 
     def __init__(self, context: WhileContext, loop_vars: Any, shape_invariants: Any) -> None:
         self.context = context
@@ -144,7 +145,7 @@ class _Loop:
         ]
 
     def build(self, cond: Callable[..., Any], body: Callable[..., Any]) -> Any:
-        """Makes the loop's ops; what they end with, in the structure of the body's result."""
+        """Build the loop's ops; return the final values in the structure of the body's result."""
         context = self.context
         with within(self.graph, context):
             merged = self._merged(self._entered())
@@ -166,7 +167,7 @@ class _Loop:
         return packed(result, context.exits)
 
     def _entered(self) -> list[Tensor]:
-        """The Enters of the loop variables."""
+        """Return the Enters of the loop variables."""
         context = self.context
         context.known = set(self.tensors)
         sources = self.tensors
@@ -184,7 +185,7 @@ class _Loop:
         return entered
 
     def _guard(self, entered: Sequence[Tensor]) -> None:
-        """Keeps invariants of an outer loop from entering once its iterations are over."""
+        """Prevent invariants of an outer loop from entering once its iterations are over."""
         context = self.context.outer
         while context is not None and context.control_pivot is None:
             context = context.outer
@@ -195,7 +196,7 @@ class _Loop:
                 tensor.op._add_control_input(context.control_pivot)
 
     def _open_shapes(self, sources: Sequence[Tensor], entered: Sequence[Tensor]) -> None:
-        """Gives the Enters the shapes that hold in each iteration."""
+        """Set the shapes of the Enters to the shapes that hold in each iteration."""
         for source, tensor, shape in zip(sources, entered, self.shapes):
             if shape is None:
                 continue
@@ -215,7 +216,7 @@ class _Loop:
         return merged
 
     def _close(self, merged: Sequence[Tensor], result: Any) -> None:
-        """The way back, from the body's results to the next iteration."""
+        """Connect the body's results to the next iteration."""
         results = flat_tensors(result)
         for before, after, source in zip(merged, results, self.tensors):
             if before.dtype.base_dtype is not after.dtype.base_dtype:
@@ -235,7 +236,7 @@ class _Loop:
 
 
 def is_subshape(shape: TensorShape, wider: TensorShape) -> bool:
-    """Whether all that is known of `wider` is known, and the same, of `shape`."""
+    """Return whether `shape` is at least as specific as `wider` and agrees with it."""
     if wider.sizes is None:
         return True
     if shape.sizes is None or len(shape.sizes) != len(wider.sizes):

@@ -1,6 +1,6 @@
 """Gradients: ops that compute derivatives, and gradients that a program defines.
 
-This face re-exports; it defines nothing.
+This module re-exports; it defines nothing.
 """
 
 from gpugraph.building.gradients.backpropagation import (

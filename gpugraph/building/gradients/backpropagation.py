@@ -1,10 +1,10 @@
 """Symbolic gradients: new ops in the graph that compute d ys / d xs.
 
-Backpropagation over the ops between `xs` and `ys`, each op once, after all its consumers: its
-outputs' gradients are summed and handed to the gradient function of its declaration.
+Backpropagation visits each op between `xs` and `ys` once, after all its consumers. The gradients
+at its outputs are summed and passed to the gradient function of its declaration.
 
-A gradient is a tensor, or IndexedSlices where only some rows of it are not 0. Few gradient
-functions of this package can take the latter; all others get it as a tensor.
+A gradient is a tensor, or IndexedSlices if only some of its rows are not 0. Few gradient functions
+of this package accept the latter; all others receive a dense tensor.
 """
 
 from __future__ import annotations
@@ -49,22 +49,22 @@ _TAKE_SLICES = frozenset(
     + ("Switch", "RefSwitch", "Merge", "RefMerge", "Enter", "RefEnter")
     + ("NextIteration", "RefNextIteration")
 )
-"""Op types of this package whose gradient functions can take IndexedSlices."""
+"""Op types of this package whose gradient functions accept IndexedSlices."""
 _EXPECT_SLICES = frozenset(("Reshape", "GatherV2"))
-"""Op types whose gradient functions get a tensor instead, without a warning."""
+"""Op types whose gradient functions receive a tensor instead, without a warning."""
 
 
 class UnconnectedGradients:
-    """What `gradients` returns for an x on which no y depends."""
+    """The choices for the gradient at an x on which no y depends."""
 
     NONE = "none"
     ZERO = "zero"
 
 
 class AggregationMethod:
-    """How gradients that meet at a tensor are combined: always by one AddN.
+    """The methods of summing several gradients at a tensor: each is implemented as one AddN.
 
-    Where all are IndexedSlices their rows are joined.
+    If all are IndexedSlices, their rows are concatenated.
     """
 
     ADD_N = 0
@@ -84,19 +84,19 @@ def gradients(
     stop_gradients: Any = None,
     unconnected_gradients: str = UnconnectedGradients.NONE,
 ) -> list[Any]:
-    """The gradient of the sum of `ys` with respect to each of `xs`.
+    """Return the gradient of the sum of `ys` with respect to each of `xs`.
 
-    A tensor, or IndexedSlices where it is the rows that some `gather` took of an x.
+    A gradient is a tensor, or IndexedSlices for the rows that a `gather` read from an x.
 
-    grad_ys: gradients at `ys`, ones by default. stop_gradients: tensors that count as constant.
-    An x that no y depends on gets None, or zeros if `unconnected_gradients` is "zero".
+    grad_ys: gradients at `ys`, ones by default. stop_gradients: tensors that count as constant. The
+    gradient at an x that no y depends on is None, or zeros if `unconnected_gradients` is "zero".
 
-    gate_gradients: gradients at an op's inputs are there only once all of that op's are. Every
-    aggregation_method computes the same sum, one AddN.
+    gate_gradients: whether gradients at an op's inputs become available only once all of that op's
+    are. Every aggregation_method computes the same sum, one AddN.
 
-    Raises LookupError for an op that is not declared, ValueError for `grad_ys` of another length,
-    or of a shape that the backward pass refuses, and for tensors of several graphs, TypeError for
-    `grad_ys` of another kind than `ys`, and where complex `ys` have none.
+    Raises LookupError for an op that is not declared; ValueError for `grad_ys` of another length,
+    or of a shape that the backward pass rejects, and for tensors of several graphs; TypeError for
+    `grad_ys` of another kind than `ys`, and for complex `ys` without `grad_ys`.
     """
     if unconnected_gradients not in ("none", "zero"):
         raise ValueError(
@@ -139,14 +139,14 @@ def _tensor(value: Any, name: str) -> Tensor:
 
 
 def _zeros_at(tensor: Tensor) -> Tensor:
-    """The gradient where there is none."""
+    """Return a zero gradient at a tensor that has none."""
     if handle_maker(tensor) is None:
         return zeros_like(tensor)
     return zeros(value_shape(tensor), value_dtype(tensor))
 
 
 def _start(y: Tensor, grad: Any, index: int) -> Gradient:
-    """The gradient at one of `ys`."""
+    """Return the initial gradient at one of `ys`."""
     dtype = y.dtype.base_dtype
     if not (is_trainable(y) or dtype.is_integer):
         raise TypeError(f"{y.name} is of type {dtype.name}; only numbers have a gradient")
@@ -167,9 +167,9 @@ def _start(y: Tensor, grad: Any, index: int) -> Gradient:
 
 
 def _check_kind(y: Tensor, grad_dtype: DType) -> None:
-    """TypeError for a real gradient of a complex tensor, and the other way round.
+    """Raise TypeError for a real gradient of a complex tensor, or a complex one of a real tensor.
 
-    As in TensorFlow, the shape is not looked at: an op of the backward pass refuses what misfits.
+    As in TensorFlow, the shape is not checked here: an op of the backward pass rejects a misfit.
     """
     dtype = y.dtype.base_dtype
     kind, fits = "real or integer", grad_dtype.is_floating or grad_dtype.is_integer
@@ -183,7 +183,7 @@ def _check_kind(y: Tensor, grad_dtype: DType) -> None:
 
 
 def _start_of_rows(grad: IndexedSlices, index: int) -> IndexedSlices:
-    """The gradient at one of `ys`, given as slices."""
+    """Return the initial gradient at one of `ys` from IndexedSlices."""
     named_parts = (("values", grad.values), ("indices", grad.indices), ("shape", grad.dense_shape))
     parts = [
         None if part is None else raw_ops.Identity(part, name=f"grad_ys_{index}_{name}")
@@ -223,16 +223,16 @@ class _Sweep:
         self.ready = deque(starts)
 
     def _is_fed(self, op: Operation) -> bool:
-        """Whether anything that gradients go back to is an input of the op."""
+        """Return whether the pass continues at an input of the op."""
         return any(self.pending.get(tensor.op) for tensor in op._inputs)
 
     def collect(self, tensor: Tensor, grad: Gradient | None) -> None:
-        """Adds a gradient that arrives at a tensor."""
+        """Add a gradient that arrives at a tensor."""
         if grad is not None:
             self.grads.setdefault(tensor, []).append(grad)
 
     def gradient_at(self, tensor: Tensor) -> Gradient | None:
-        """The sum of the gradients that arrived at a tensor, or None."""
+        """Return the sum of the gradients that arrived at a tensor, or None."""
         arrived = self.grads.get(tensor)
         if not arrived:
             return None
@@ -261,7 +261,7 @@ class _Sweep:
         return total
 
     def run(self) -> None:
-        """Visits each op between ys and xs, consumers first: once, but for Switches of loops."""
+        """Visit each op between ys and xs, consumers first: once, except Switches of loops."""
         if self.loops is not None:
             for tensor in self.loops.first_exits(self.pending, set(self.ready)):
                 if is_trainable(tensor):
@@ -275,13 +275,13 @@ class _Sweep:
                     self._arrive(tensor)
 
     def finish(self) -> None:
-        """Closes the backward loops, once all gradients are there."""
+        """Close the backward loops, once all gradients exist."""
         if self.loops is not None:
             all_grads = [grad for grads in self.grads.values() for grad in grads]
             self.loops.finish([part for grad in all_grads for part in _parts(grad)], self.since)
 
     def _arrive(self, tensor: Tensor) -> None:
-        """Counts one consumer of `tensor` as done; after the last one its maker is ready."""
+        """Count one consumer of `tensor` as done; after the last one its producer is ready."""
         maker = tensor.op
         self.pending[maker] -= 1
         left = self.pending[maker]
@@ -304,7 +304,7 @@ class _Sweep:
         return any(self.grads.get(tensor) for tensor in op._outputs)
 
     def _propagate(self, op: Operation) -> None:
-        """Takes the gradient at the op's outputs on to its inputs."""
+        """Propagate the gradient from the op's outputs to its inputs."""
         if self.loops is None:
             out_grads = [self.gradient_at(tensor) for tensor in op._outputs]
         else:
@@ -358,7 +358,7 @@ class _Sweep:
         return grads
 
     def _check_no_initial_value(self, op: Operation) -> None:
-        """ValueError where a gradient in a loop's body goes back to the iteration before."""
+        """Raise ValueError if a gradient in a loop's body goes back to the previous iteration."""
         context = op._control_flow_context
         in_loop = isinstance(context, LoopContext) and context is current(self.graph)
         if not in_loop or op.type not in ("Switch", "RefSwitch") or not context.owns(op):
@@ -373,7 +373,7 @@ class _Sweep:
         )
 
     def _zeros(self, op: Operation, tensor: Tensor) -> Tensor | None:
-        """The gradient at an output that nothing depends on, while other outputs have one."""
+        """Return the gradient at an unused output, while other outputs have one."""
         if op._control_flow_context is None:
             if handle_maker(tensor) is None:
                 return zeros_like(tensor, optimize=False)  # gradient functions recognize it as zero
@@ -388,7 +388,7 @@ def _parts(grad: Gradient) -> list[Tensor]:
 
 
 def _as_accepted(op: Operation, grad: Gradient | None) -> Gradient | None:
-    """The gradient in the form that the op's gradient function accepts; a program's accepts any."""
+    """Return the gradient as the op's gradient function accepts it; a program's accepts any."""
     if not isinstance(grad, IndexedSlices):
         return grad
     name = op._attrs.get("_gradient_op_type", op.type)

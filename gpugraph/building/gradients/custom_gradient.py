@@ -1,7 +1,7 @@
 """`tf.custom_gradient`: a function of tensors that defines its gradient.
 
-The function's results and arguments go through one IdentityN. Backpropagation stops there and calls
-the function's `grad_fn`.
+The function's results and arguments pass through one IdentityN. Backpropagation stops there and
+calls the function's `grad_fn`.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ _NUMBER = count()
 
 
 def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorator of a function of tensors that returns (its result, the function of its gradient).
+    """Decorate a function of tensors that returns (its result, its gradient function).
 
-    `f(*args)` gets tensors. Its result is a tensor or a structure of tensors; its `grad_fn` is
-    called with the gradient at each of them, and returns that at each of `args`.
+    `f(*args)` receives tensors. Its result is a tensor or a structure of tensors; its `grad_fn` is
+    called with the gradient at each of them, and returns the gradient at each of `args`.
 
-    Where `f` reads trainable variables, `grad_fn` is called with `variables=` too, a list of them,
+    If `f` reads trainable variables, `grad_fn` is called with `variables=` too, a list of them,
     and returns (gradients at `args`, a list of those at the variables).
 
-    Raises ValueError for keyword arguments and for another number of gradients, TypeError where
-    `f` returns no such pair or creates variables that are no resource variables, and where it reads
-    variables but `grad_fn` takes none.
+    Raises ValueError for keyword arguments and for a wrong number of gradients; TypeError if
+    `f` does not return such a pair or creates variables other than resource variables, and if it
+    reads variables but `grad_fn` does not accept them.
     """
     if not callable(f):
         raise TypeError(f"custom_gradient takes a function, not {f!r}")
@@ -60,7 +60,7 @@ def _name(function: Any) -> str:
 
 
 class _Call:
-    """One call of a function with a gradient of its own."""
+    """One call of a function with a custom gradient."""
 
     def __init__(self, f: Callable[..., Any], args: Sequence[Any]) -> None:
         self.name = _name(f)
@@ -106,7 +106,7 @@ class _Call:
             )
 
     def _gradients(self, op: Operation, *grads: Tensor) -> list[Any]:
-        """The gradients at the inputs of the IdentityN."""
+        """Return the gradients at the inputs of the IdentityN."""
         keywords = {"variables": self.variables} if self.variables else {}
         results = self.grad_fn(*grads[: self.count], **keywords)
         of_variables: list[Any] = []
@@ -127,8 +127,9 @@ class _Call:
 
 
 def _in_branch(op: Operation, of_variables: Sequence[Any]) -> list[Any]:
-    """Gradients at variables, which a `grad_fn` computes from outside a branch into it and out
-    again: none where the branch is not taken."""
+    """Return the gradients at variables for the taken branch only.
+
+    A `grad_fn` in a branch computes them from outside of the branch, into it and out again."""
     context = op._control_flow_context
     if not isinstance(context, CondContext):
         return list(of_variables)
@@ -148,7 +149,7 @@ def _pair(results: Any, name: str) -> tuple[Any, list[Any]]:
 
 
 def _read_variables(graph: Graph, ops: Sequence[Operation], args: Sequence[Tensor]) -> list[Any]:
-    """The trainable variables that `ops` read, but for what they get as `args`."""
+    """Return the trainable variables that `ops` read, except those passed as `args`."""
     known = {arg.op for arg in args}
     read = {
         source
@@ -161,7 +162,7 @@ def _read_variables(graph: Graph, ops: Sequence[Operation], args: Sequence[Tenso
 
 
 def values_in_loop(ops: Sequence[Operation], variable: Any) -> list[Tensor]:
-    """The tensors by which `ops`, of one loop, get the value of a variable outside."""
+    """Return the tensors through which `ops` of one loop read the value of an outer variable."""
     inputs = dict.fromkeys(tensor for op in ops for tensor in op._inputs)
     return [
         tensor
@@ -173,7 +174,7 @@ def values_in_loop(ops: Sequence[Operation], variable: Any) -> list[Tensor]:
 
 
 def _variables(graph: Graph) -> list[Any]:
-    """The global and local variables of the graph."""
+    """Return the global and local variables of the graph."""
     names = (GraphKeys.GLOBAL_VARIABLES, GraphKeys.LOCAL_VARIABLES)
     return [variable for name in names for variable in graph.get_collection(name)]
 
@@ -194,7 +195,7 @@ _MOVES = frozenset(
 
 
 def _variable_behind(op: Operation) -> Operation | None:
-    """The variable that the op is, or reads, through whatever branches and loops."""
+    """Return the variable that the op is or reads, through any branches and loops."""
     while op.type in _MOVES:
         op = op._inputs[0].op
     return op if op.type in ("VariableV2", "VarHandleOp") else None

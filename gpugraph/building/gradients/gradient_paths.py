@@ -1,4 +1,4 @@
-"""The ops through which gradients go: those on a path from an x to a y."""
+"""The ops through which gradients flow: those on a path from an x to a y."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PASSING_HANDLES = ("Enter", "Switch", "Merge", "Identity")
 
 
 def is_trainable(tensor: Tensor) -> bool:
-    """Whether a gradient can flow through the tensor, or the variable it is a handle of."""
+    """Return whether a gradient can flow through the tensor, or the variable of a handle."""
     dtype = tensor._dtype.base_dtype
     if dtype is resource:
         dtype = value_dtype(tensor)
@@ -23,19 +23,19 @@ def is_trainable(tensor: Tensor) -> bool:
 
 
 def behind(op: Operation) -> set[Operation]:
-    """The op and all that it needs."""
-    found, stack = {op}, [op]
+    """Return the op and everything it depends on."""
+    reached, stack = {op}, [op]
     while stack:
-        makers = {tensor.op for tensor in stack.pop()._inputs} - found
-        found |= makers
+        makers = {tensor.op for tensor in stack.pop()._inputs} - reached
+        reached |= makers
         stack += makers
-    return found
+    return reached
 
 
 def _reached(starts: Iterable[Operation], stops: Collection[Operation]) -> set[Operation]:
-    """The ops that tensors with gradients lead to from `starts`, without those after `stops`."""
-    found = set(starts)
-    stack = [*found]
+    """Return the ops reachable from `starts` through differentiable tensors, without `stops`."""
+    reached = set(starts)
+    stack = [*reached]
     while stack:
         op = stack.pop()
         followers = {
@@ -47,14 +47,14 @@ def _reached(starts: Iterable[Operation], stops: Collection[Operation]) -> set[O
         }
         if op.type == "StackPushV2" and is_trainable(op._inputs[1]):
             followers |= _pops(op)
-        followers.difference_update(found, stops)
+        followers.difference_update(reached, stops)
         stack += followers
-        found |= followers
-    return found
+        reached |= followers
+    return reached
 
 
 def _pops(push: Operation) -> set[Operation]:
-    """The ops that take a value again from the stack that `push` puts it on."""
+    """Return the ops that pop from the stack onto which `push` pushes."""
     maker = push
     while maker.type != "StackV2" and maker._inputs:
         maker = maker._inputs[0].op
@@ -70,10 +70,10 @@ def _pops(push: Operation) -> set[Operation]:
 def refuse_kept_values(
     ys: Sequence[Tensor], xs: Sequence[Tensor], stops: Collection[Operation]
 ) -> None:
-    """TypeError where a y depends on an x by what a loop's gradient has kept of the loop.
+    """Raise TypeError if a y depends on an x through values kept for a loop's gradient.
 
-    Such values go from the loop to its backward loop by a stack, which no gradient goes through: a
-    gradient of second order would be None, or lack a part.
+    Such values pass from the loop to its backward loop through a stack, which is not
+    differentiable: a second-order gradient would be None, or incomplete.
     """
     if not any(op.type == "StackPushV2" for x in xs[:1] for op in x.graph._ops):
         return
@@ -91,7 +91,7 @@ def refuse_kept_values(
 
 
 def between(ys: Sequence[Tensor], xs: Sequence[Tensor]) -> dict[Operation, None]:
-    """Ops on a path from an x to a y, both ends included, those nearest to the ys first."""
+    """Return the ops on a path from an x to a y, both ends included, nearest to the ys first."""
     from_xs = {x.op for x in xs}
     stack = list(from_xs)
     while stack:

@@ -1,7 +1,7 @@
-"""Which function makes the gradient of an op: that of its declaration, or another one.
+"""The gradient function of an op: that of its declaration, or another one.
 
-A program may register gradients under names of its own, and have ops made inside a
-`graph.gradient_override_map({"Relu": "GuidedRelu"})` block use them; ops carry the name in their
+A program may register gradients under names of its choice, and apply them to ops made inside a
+`graph.gradient_override_map({"Relu": "GuidedRelu"})` block; such ops carry the name in their
 attr `_gradient_op_type`.
 """
 
@@ -19,14 +19,14 @@ _Function = TypeVar("_Function", bound=GradientFunction)
 _REGISTERED: dict[str, GradientFunction | None] = {}
 
 CUSTOM = "_custom_gradient"
-"""The attribute of an operation that holds a gradient of its own."""
+"""The attribute of an operation that holds its custom gradient."""
 
 
 class RegisterGradient:
-    """Decorator: the function makes the gradients of ops of type `op_type`.
+    """Decorator that registers the gradient function of ops of type `op_type`.
 
     It is called with the op and the gradient at each of its outputs, and returns the gradient at
-    each of its inputs (None: there is none). KeyError for a type that has one already.
+    each of its inputs (None if there is none). KeyError for a type that has one already.
     """
 
     def __init__(self, op_type: str) -> None:
@@ -40,7 +40,7 @@ class RegisterGradient:
 
 
 def NotDifferentiable(op_type: str) -> None:
-    """Says that ops of this type have no gradient; gradients end there.
+    """Declare that ops of this type have no gradient; gradients end there.
 
     KeyError for a type that has one already.
     """
@@ -56,7 +56,7 @@ def _register(op_type: str, function: GradientFunction | None) -> None:
 
 
 def gradient_function(op: Operation) -> GradientFunction | None:
-    """What makes the gradient of `op`, or None where it has none; LookupError if nobody knows."""
+    """Return the gradient function of `op`, or None if it has none; LookupError if undeclared."""
     name = op._attrs.get("_gradient_op_type")
     if name is not None:
         custom: GradientFunction | None = getattr(op, CUSTOM, None)

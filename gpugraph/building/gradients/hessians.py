@@ -1,4 +1,4 @@
-"""Hessians: second derivatives of scalars, one row of the matrix after the other in a loop."""
+"""Hessians: second derivatives of scalars, computed row by row in a loop."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def hessians(
     gate_gradients: bool = False,
     aggregation_method: int | None = None,
 ) -> list[Tensor]:
-    """The second derivatives of the sum of `ys` with respect to each of `xs`, by itself.
+    """Return the second derivatives of the sum of `ys` with respect to each of `xs` separately.
 
-    Shape of each: x.shape + x.shape. LookupError where a gradient has none of its own, ValueError
+    Shape of each: x.shape + x.shape. LookupError if a gradient is not differentiable, ValueError
     for an x that no y, or no gradient of them, depends on. `name` has no effect, as in TensorFlow.
     """
     del name
@@ -41,7 +41,10 @@ def hessians(
 
 
 def _hessian(first: Any, x: Tensor, value: Tensor, options: dict[str, Any]) -> Tensor:
-    """The gradients by `x`, which has this value, of each element of the gradient `first` at it."""
+    """Return the Hessian at `x`: the gradient of each element of the gradient `first`.
+
+    value: the value of `x`.
+    """
     if first is None:
         raise ValueError(f"There is no Hessian at {x.name}: nothing in ys depends on it")
     flat = reshape(first, [-1])

@@ -1,4 +1,4 @@
-"""Functions of tensors with other gradients: by recomputation, or the identity's."""
+"""Functions of tensors with modified gradients: by recomputation, or the identity's."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
-    """`f`, a function of tensors, whose gradients compute its intermediate values again.
+    """Return `f`, a function of tensors, with gradients that recompute its intermediate values.
 
-    So these are not stored until then: less memory for more time. `f` takes positional arguments
-    only and is deterministic; variables that it reads get gradients too.
+    These are not stored until then, which trades time for memory. `f` must take positional
+    arguments only and be deterministic; variables that it reads get gradients too.
     """
 
     @custom_gradient
@@ -47,14 +47,16 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _values(ops: Sequence[Operation], variable: Any) -> list[Any]:
-    """What `ops` read a variable by: itself, or in a loop the tensors that they have of it there,
-    since no gradient leaves a loop by its single iterations."""
+    """Return the tensors through which `ops` read a variable: in a loop their tensors there, else
+    the variable itself.
+
+    No gradient leaves a loop from its single iterations."""
     is_in_loop = loop_of(current(get_default_graph())) is not None
     return (values_in_loop(ops, variable) if is_in_loop else []) or [variable]
 
 
 def _total(grads: list[Any]) -> Any:
-    """The sum of a variable's gradients, None where there are none."""
+    """Return the sum of a variable's gradients, or None if there are none."""
     known = [grad for grad in grads if grad is not None]
     if len(known) < 2:
         return known[0] if known else None
@@ -62,9 +64,10 @@ def _total(grads: list[Any]) -> Any:
 
 
 def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
-    """`f`, a function of tensors, whose gradient is the identity's.
+    """Return `f`, a function of tensors, with the gradient of the identity.
 
-    There are as many results as arguments, of the same shapes. Variables that it reads get none.
+    It must have as many results as arguments, of the same shapes. Variables that it reads get no
+    gradient.
     """
 
     @custom_gradient

@@ -1,3 +1,3 @@
-"""Graphs and messages: GraphDefs and MetaGraphDefs imported, exported, cut and written."""
+"""Import, export, cutting and writing of GraphDefs and MetaGraphDefs."""
 
 from gpugraph.building.graph_files import node_def_operation as node_def_operation

@@ -1,4 +1,4 @@
-"""The attrs of a node in a file: read by the signature, checked, defaults filled in.
+"""The attrs of a node in a file: read according to the signature, checked, defaults filled in.
 
 The errors are those of TensorFlow's node_def_util.cc.
 """
@@ -50,26 +50,26 @@ _LATER: dict[str, list[Any] | None] = {
     "Tshape": ["int32"],
     "validate_shape": [False, True],  # of AssignVariableOp: shapes are checked here anyway
 }
-"""Attrs that later TensorFlows give to op types, with the values by which nothing is asked for.
+"""Attrs that later TensorFlows add to op types, with the values that request nothing new.
 
-None: any value. Nodes with others need a later TensorFlow.
+None: any value. Nodes with other values need a later TensorFlow.
 """
 
 
 _MANY = 256
-"""Inputs that a message still names one by one."""
+"""The maximum number of inputs that a message lists one by one."""
 
 
 def node_error(message: str, name: str, op_def: OpDef) -> ValueError:
-    """An error that names the node and the signature that it does not fit."""
+    """Return an error with the node's name and the signature that it violates."""
     return ValueError(f"{message}; NodeDef: {{{{node {name}}}}}; {signature_text(op_def)}")
 
 
 def read_attrs(node: Any, op_def: OpDef, name: str) -> dict[str, Any]:
-    """The attrs that a node has, by name, without those of later TensorFlows.
+    """Return the attrs of a node by name, without those of later TensorFlows.
 
-    name: what the node is called in the graph, for errors. ValueError for attrs that the op type
-    has not, and for values of another kind or that are not allowed.
+    name: the node's name in the graph, for errors. ValueError for attrs that the op type
+    does not have, and for values of another kind or that are not allowed.
     """
     attrs: dict[str, Any] = {}
     for key, message in node.attr.items():
@@ -106,7 +106,7 @@ def _unknown_value(key: str, message: Any, name: str, op_def: OpDef) -> Any:
 
 
 def _value(attr: AttrDef, message: Any, name: str, op_def: OpDef) -> Any:
-    """The value of an attr that the op type has."""
+    """Return the value of an attr that the op type has."""
     field = message.WhichOneof("value")
     kind = "list" if field == "list" else KINDS.get(field, field)
     if kind != attr.kind and not (kind == "list" and attr.kind.startswith("list(")):
@@ -117,8 +117,8 @@ def _value(attr: AttrDef, message: Any, name: str, op_def: OpDef) -> Any:
     if field == "type":
         return _dtype(attr, message.type, name, op_def)
     if field == "i" and attr.minimum is not None and message.i < attr.minimum:
-        least = f"Value for attr '{attr.name}' of {message.i} must be at least minimum"
-        raise node_error(f"{least} {attr.minimum}\n\t", name, op_def)
+        why = f"Value for attr '{attr.name}' of {message.i} must be at least minimum"
+        raise node_error(f"{why} {attr.minimum}\n\t", name, op_def)
     if field == "list":
         return _list(attr, message, name, op_def)
     if attr.kind == "string" and attr.allowed:
@@ -171,7 +171,7 @@ def _list(attr: AttrDef, message: Any, name: str, op_def: OpDef) -> list[Any]:
 
 
 def complete(attrs: dict[str, Any], op_def: OpDef, types: list[DType], name: str) -> None:
-    """Adds the defaults; ValueError for attrs that are missing."""
+    """Add the defaults to `attrs`; ValueError for attrs that are missing."""
     for key, attr in op_def.attrs.items():
         if key in attrs:
             continue
@@ -190,7 +190,7 @@ def complete(attrs: dict[str, Any], op_def: OpDef, types: list[DType], name: str
 def check_inputs(
     op_def: OpDef, attrs: Mapping[str, Any], inputs: Sequence[Tensor], name: str
 ) -> None:
-    """ValueError unless the inputs are as many, and of the dtypes, that the attrs ask for."""
+    """Raise ValueError unless the number and dtypes of the inputs match the attrs."""
     wanted = input_types(op_def, attrs, len(inputs))
     if wanted is None or len(wanted) != len(inputs):
         expected = "more inputs" if wanted is None else f"inputs '{types_text(wanted)}'"
@@ -202,7 +202,7 @@ def check_inputs(
 
 
 def check_type(name: str, slot: int, tensor: Tensor, wanted: DType) -> None:
-    """ValueError for an input of another dtype than its slot's."""
+    """Raise ValueError for an input of another dtype than its slot's."""
     dtype = tensor._dtype
     if dtype is wanted or (dtype.base_dtype is wanted and not wanted.is_ref_dtype):
         return
@@ -213,7 +213,7 @@ def check_type(name: str, slot: int, tensor: Tensor, wanted: DType) -> None:
 
 
 def input_types(op_def: OpDef, attrs: Mapping[str, Any], available: int) -> list[DType] | None:
-    """The dtypes of the inputs that a node with these attrs takes; None for more than there are."""
+    """Return the input dtypes of a node with these attrs; None if they are too many."""
     try:
         return arg_types(op_def.inputs, attrs, op_def.name, max(available, _MANY))
     except ValueError:
@@ -221,9 +221,9 @@ def input_types(op_def: OpDef, attrs: Mapping[str, Any], available: int) -> list
 
 
 def checked_value_count(op: Operation, tensor: Any) -> int | None:
-    """Of how many values a message is written for a constant, where they fill its shape.
+    """Return the number of values that the message of a constant contains, if they fill its shape.
 
-    tensor: the TensorProto. ValueError where it is not of the constant's dtype.
+    tensor: the TensorProto. ValueError if it does not have the constant's dtype.
     """
     dtype = op._attrs["dtype"]
     if tensor.dtype != dtype.as_datatype_enum:

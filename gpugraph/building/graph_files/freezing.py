@@ -1,4 +1,4 @@
-"""`tf.graph_util.convert_variables_to_constants`: a graph with its variables' values inside."""
+"""`tf.graph_util.convert_variables_to_constants`: a graph with its variables as constants."""
 
 from __future__ import annotations
 
@@ -28,20 +28,21 @@ def convert_variables_to_constants(
     variable_names_whitelist: Collection[str] | None = None,
     variable_names_blacklist: Collection[str] | None = None,
 ) -> Any:
-    """What some nodes of a GraphDef need, with the variables' values as constants: frozen.
+    """Freeze a GraphDef: keep the dependencies of some nodes, with variables as constants.
 
     Args:
       sess: a session whose variables have the values to keep.
       input_graph_def: a GraphDef of the session's graph.
       output_node_names: the names of the nodes.
       variable_names_whitelist: the only variables to freeze; all of them by default.
-      variable_names_blacklist: variables that stay what they are.
+      variable_names_blacklist: variables that are not frozen.
 
     Raises:
       AssertionError: there is no node of such a name.
-      TypeError: `input_graph_def` is no GraphDef.
-      ValueError: a read of what is no variable, or of variables of which not all are frozen; a
-        gather with batch dimensions; another op that takes a variable to be frozen.
+      TypeError: `input_graph_def` is not a GraphDef.
+      ValueError: a read whose input is not a variable, or one of several variables some of which
+        are not frozen; a gather with batch dimensions; another op that uses the handle of a
+        variable to be frozen.
     """
     checked_message(input_graph_def, "GraphDef", "graph_def")
     graph_def = extract_sub_graph(input_graph_def, output_node_names)
@@ -67,46 +68,46 @@ def convert_variables_to_constants(
 
 
 def _fetch(node: Any) -> str:
-    """What is fetched for the value of a variable: for a handle, the read beside it."""
+    """Return the name to fetch for the value of a variable: for a handle, its read op."""
     return f"{node.name}/Read/ReadVariableOp:0" if node.op == _HANDLE else f"{node.name}:0"
 
 
-class _Way(NamedTuple):
-    """The nodes between a read and the handles that it may read, and these."""
+class _HandlePaths(NamedTuple):
+    """The nodes between a read and the handles that it may read, and these handles."""
 
     between: list[str]
     handles: list[str]
 
 
-def _way_to_handles(node: Any, nodes: dict[str, Any]) -> _Way:
+def _paths_to_handles(node: Any, nodes: dict[str, Any]) -> _HandlePaths:
     """Follow the first input of a read, through Identities, branches and loops."""
-    way = _Way([], [])
+    paths = _HandlePaths([], [])
     pending = [node_name(node.input[0])] if node.input else []
     while pending:
         name = pending.pop()
-        if name in way.between or name in way.handles:
+        if name in paths.between or name in paths.handles:
             continue
         kind = nodes[name].op if name in nodes else ""
         if kind in _PASSING:
-            way.between.append(name)
+            paths.between.append(name)
             sources = [source for source in nodes[name].input if not source.startswith("^")]
             pending += map(node_name, sources if kind == "Merge" else sources[:1])
         elif kind == _HANDLE:
-            way.handles.append(name)
+            paths.handles.append(name)
         else:
-            way.handles.clear()
+            paths.handles.clear()
             break
-    if not way.handles:
+    if not paths.handles:
         raise ValueError("Cannot find the variable that is an input to the ReadVariableOp.")
-    return way
+    return paths
 
 
 def _passing_types(nodes: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
-    """The dtypes of the nodes that are between frozen handles and their reads."""
+    """Return the dtypes of the nodes between frozen handles and their reads."""
     types: dict[str, Any] = {}
     for node in nodes.values():
         if node.op in _READS:
-            between, handles = _way_to_handles(node, nodes)
+            between, handles = _paths_to_handles(node, nodes)
             frozen = [handle for handle in handles if handle in values]
             if frozen and len(frozen) < len(handles):
                 raise ValueError(
@@ -121,7 +122,7 @@ def _passing_types(nodes: dict[str, Any], values: dict[str, Any]) -> dict[str, A
 
 
 def _refuse_handles(node: Any, nodes: dict[str, Any], values: dict[str, Any]) -> None:
-    """ValueError for a node that takes a frozen variable and is no read of it."""
+    """Raise ValueError if a node uses the handle of a frozen variable for anything but a read."""
     for source in node.input:
         name = node_name(source)
         if name in values and not source.startswith("^") and nodes[name].op == _HANDLE:
@@ -135,23 +136,23 @@ def _refuse_handles(node: Any, nodes: dict[str, Any], values: dict[str, Any]) ->
 def _frozen(
     node: Any, nodes: dict[str, Any], values: dict[str, Any], types: dict[str, Any]
 ) -> Iterator[Any]:
-    """What stands for a node in the frozen graph."""
+    """Yield the replacement of a node in the frozen graph."""
     if node.name in values:
         yield _constant(node.name, node.attr["dtype"].type, values[node.name])
         return
-    if node.op in _READS and _way_to_handles(node, nodes).handles[0] in values:
+    if node.op in _READS and _paths_to_handles(node, nodes).handles[0] in values:
         yield from _read_of_constant(node)
         return
     copy = messages_pb2.NodeDef()
     copy.CopyFrom(node)
     if node.name in types:
         copy.attr["T"].CopyFrom(types[node.name])
-        copy.attr.pop("_output_shapes", None)  # those of handles
+        copy.attr.pop("_output_shapes", None)  # these were shapes of handles
     yield copy
 
 
 def _read_of_constant(node: Any) -> Iterator[Any]:
-    """An Identity, or a GatherV2 with its axis, in place of a read of a variable."""
+    """Yield an Identity, or a GatherV2 and its axis, to replace a read of a variable."""
     result = messages_pb2.NodeDef(name=node.name, op="Identity", input=node.input[:1])
     if node.op == "ReadVariableOp":
         result.attr["T"].CopyFrom(node.attr["dtype"])

@@ -1,9 +1,9 @@
-"""Calls of functions in an imported graph, replaced by what the functions compute.
+"""Inlining of function calls in an imported graph.
 
 An operation `f` that calls a function becomes an IdentityN of operations in the scope `f/`: the
 nodes of the function's body, or the `tf.cond`, `tf.switch_case`, `tf.while_loop` or gradient that
-`If`, `Case`, `While` and `SymbolicGradient` stand for. So the passes, gradients and tools see the
-ops that they know. A call that can't be inlined, of a function that calls itself for example, stays
+`If`, `Case`, `While` and `SymbolicGradient` represent. So the passes, gradients and tools see only
+op types that they support. A call that can't be inlined, for example of a recursive function, stays
 as an operation that fails in a run.
 """
 
@@ -34,13 +34,13 @@ from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.tensor_conversion import constant
 
 Results = tuple[Sequence[Tensor], Sequence[Operation]]
-"""The results of a call, and the operations that it runs beside those that these need."""
+"""The results of a call, and the operations that it runs in addition to their dependencies."""
 
 _CONTEXTS = (GraphKeys.COND_CONTEXT, GraphKeys.WHILE_CONTEXT)
 
 
 def inline_calls(nodes: NodeImport) -> None:
-    """Inline the calls of functions among imported operations, which their graph has."""
+    """Inline the function calls among imported operations that are in their graph already."""
     for op in nodes.calls:
         _inline(nodes, op)
     if nodes.calls:
@@ -66,7 +66,7 @@ def _inline(nodes: NodeImport, op: Operation) -> None:
         op._refusal = _refusal(op, error)
         return
     finally:
-        for key, items in contexts.items():  # the body is no part of a file's collections
+        for key, items in contexts.items():  # the body does not belong to a file's collections
             graph.get_collection_ref(key)[:] = items
     call = InlinedCall(op._op_def, op._attrs, op._inputs, op._control_inputs, body)
     op_def = OP_DEFS["IdentityN" if results else "NoOp"]
@@ -89,7 +89,7 @@ def _refusal(op: Operation, error: Exception) -> OpError:
 
 
 class _Call:
-    """One call, while it is inlined."""
+    """The inlining of one call."""
 
     def __init__(self, nodes: NodeImport, op: Operation) -> None:
         self.graph = nodes.graph
@@ -99,7 +99,7 @@ class _Call:
         self.attrs = op._attrs
 
     def results(self) -> Results:
-        """Build the ops that stand for the call in the current scope."""
+        """Build the ops that replace the call in the current scope."""
         build: Callable[[_Call], Results] | None = _BUILDERS.get(self.op.type)
         if build is not None:
             return build(self)
@@ -147,7 +147,7 @@ class _Call:
             return self.body_of(named.name, named.attr, arguments)
 
     def branch(self, named: Any, scope: str, arguments: Sequence[Tensor]) -> Any:
-        """Return what a branch of `tf.cond` returns: its results, or an operation if none."""
+        """Return a branch's results for `tf.cond`, or an operation if there are none."""
         results, controls = self.function_of(named, scope, arguments)
         with self.graph.control_dependencies(controls):
             if not results:
@@ -185,7 +185,7 @@ def _chosen(call: _Call, results: Any) -> Results:
 
 
 def _truth(value: Tensor) -> Tensor:
-    """Return whether a value counts as true: not zero, not empty."""
+    """Return a bool tensor: whether the value counts as true, i.e. is neither zero nor empty."""
     if value.dtype.base_dtype is bool_type:
         return value
     if value.shape.rank != 0:
@@ -231,7 +231,7 @@ def _while(call: _Call) -> Results:
 
 
 def _of_shape(tensor: Tensor, shape: TensorShape) -> Tensor:
-    """Return a tensor of which the loop's signature says the shape, where it is not known."""
+    """Return the tensor with its static shape refined by the loop's signature."""
     if shape.is_compatible_with(tensor.shape) and tensor.shape.merge_with(shape) != tensor.shape:
         tensor = raw_ops.Identity(tensor)
         tensor.set_shape(shape)
@@ -239,7 +239,7 @@ def _of_shape(tensor: Tensor, shape: TensorShape) -> Tensor:
 
 
 def _passed_on(call: _Call) -> set[int]:
-    """Return the slots of a loop's arguments that its body returns as they are."""
+    """Return the slots of a loop's arguments that its body returns unchanged."""
     function = call.library.functions.get(call.attrs["body"].name)
     if function is None:
         return set()

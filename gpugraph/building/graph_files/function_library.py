@@ -1,4 +1,4 @@
-"""The functions of a GraphDef, and their bodies as nodes that can be imported.
+"""The functions of a GraphDef, and their bodies as importable nodes.
 
 A FunctionDef names its tensors `argument`, `argument:1` (of a list) and `node:output:1`; a GraphDef
 names them `node:3`. Attrs of its nodes may be placeholders that each call fills in.
@@ -21,7 +21,7 @@ from gpugraph.graph.op_library import OP_DEFS
 class FunctionBody(NamedTuple):
     """The body of a function for one call.
 
-    nodes: NodeDef messages. arguments: the sources by which nodes take the arguments, flat.
+    nodes: NodeDef messages. arguments: the flat sources that stand for the arguments.
     returns: the source of each result. controls: the nodes that a call runs in any case.
     """
 
@@ -32,7 +32,7 @@ class FunctionBody(NamedTuple):
 
 
 class FunctionLibrary:
-    """The functions of a GraphDef by name, and the op types that its writer declared.
+    """The functions of a GraphDef by name, and the op types that its producer declared.
 
     active: the functions being inlined, outermost first.
     """
@@ -60,8 +60,8 @@ class FunctionLibrary:
     def body(self, name: str, attrs: Mapping[str, Any]) -> FunctionBody:
         """Return the body of a function, with the attrs of a call in place of its placeholders.
 
-        Raises NotFoundError for a function that is not in the library, ValueError for a body that
-        names tensors which it does not have.
+        Raises NotFoundError for a function that is not in the library, ValueError for a body with
+        references to tensors that it does not have.
         """
         function = self.functions.get(name)
         if function is None:
@@ -98,7 +98,7 @@ class FunctionLibrary:
     def _source(
         self, text: str, nodes: Mapping[str, Any], arguments: set[Source], function: str
     ) -> Source:
-        """Return the node and the flat output number that a tensor's name in a body means."""
+        """Return the node and the flat output index for a tensor's name in a body."""
         name, *parts = text.split(":")
         number = int(parts[-1]) if parts and parts[-1].isdigit() else 0
         if (name, number) in arguments:
@@ -126,7 +126,7 @@ def _arguments(function: Any, attrs: Mapping[str, Any]) -> list[Source]:
 
 
 def _list_of(function: Any, arg: Any, attrs: Mapping[str, Any]) -> Iterable[str]:
-    """Yield the names of the tensors that a result of the function consists of."""
+    """Yield the names of the tensors that make up a result of the function."""
     text = function.ret.get(arg.name, "")
     if not (arg.number_attr or arg.type_list_attr):
         yield text
@@ -137,7 +137,7 @@ def _list_of(function: Any, arg: Any, attrs: Mapping[str, Any]) -> Iterable[str]
 
 
 def _count(arg: ArgDef | Any, attrs: Mapping[str, Any]) -> int:
-    """Return of how many tensors an argument consists; `attrs` holds AttrValue messages."""
+    """Return the number of tensors in an argument; `attrs` holds AttrValue messages."""
     if arg.number_attr:
         return int(attrs[arg.number_attr].i)
     return len(attrs[arg.type_list_attr].list.type) if arg.type_list_attr else 1

@@ -1,4 +1,4 @@
-"""`tf.graph_util`: what some nodes of a GraphDef need, and what only training needs."""
+"""`tf.graph_util`: subgraphs that some nodes depend on, and removal of training-only nodes."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _HOST_TYPES = {
     "ParallelDynamicStitch": ("T", (int32,)),
     "Cast": ("SrcT", (int32,)),
 }
-"""Op types that run on the CPU alone: the attr that says so, and its dtypes."""
+"""Op types that run only on the CPU for certain dtypes of an attr: the attr and its dtypes."""
 
 _COLOCATION = "loc:@"
 
 
 def must_run_on_cpu(node: Any, pin_variables_on_cpu: bool = False) -> bool:
-    """Whether an Operation or NodeDef is one that TensorFlow's GPUs do not run.
+    """Return whether TensorFlow's GPUs do not run an Operation or NodeDef.
 
-    pin_variables_on_cpu: whether variables, and what changes them, count as such.
+    pin_variables_on_cpu: whether variables, and ops that change them, count as such.
     """
     node_def = checked_message(getattr(node, "node_def", node), "NodeDef", "node")
     if pin_variables_on_cpu and node_def.op in _VARIABLE_TYPES:
@@ -38,7 +38,7 @@ def must_run_on_cpu(node: Any, pin_variables_on_cpu: bool = False) -> bool:
 
 
 def checked_message(message: Any, name: str, argument: str) -> Any:
-    """The message, ours or a TensorFlow's; TypeError where it is not one of that name."""
+    """Return the message, ours or TensorFlow's; TypeError if it is of another type than `name`."""
     descriptor = getattr(type(message), "DESCRIPTOR", None)
     if getattr(descriptor, "full_name", "") != f"tensorflow.{name}":
         kind = {"GraphDef": "graph_pb2.GraphDef"}.get(name, name)
@@ -47,12 +47,12 @@ def checked_message(message: Any, name: str, argument: str) -> Any:
 
 
 def node_name(text: str) -> str:
-    """The name of the node that an input of a NodeDef names."""
+    """Return the node's name in an input of a NodeDef."""
     return text.removeprefix("^").partition(":")[0]
 
 
 def colocated_names(node: Any) -> list[str]:
-    """The names of the nodes that a node is colocated with."""
+    """Return the names of the nodes that a node is colocated with."""
     if "_class" not in node.attr:
         return []
     groups = [group.decode("utf-8", "replace") for group in node.attr["_class"].list.s]
@@ -60,10 +60,10 @@ def colocated_names(node: Any) -> list[str]:
 
 
 def extract_sub_graph(graph_def: Any, dest_nodes: Iterable[str]) -> Any:
-    """A GraphDef of the nodes `dest_nodes` and of all that they need, in the order of the whole.
+    """Return a GraphDef of the nodes `dest_nodes` and their dependencies, in their original order.
 
     Raises:
-      TypeError: `graph_def` is no GraphDef, or `dest_nodes` is a text.
+      TypeError: `graph_def` is not a GraphDef, or `dest_nodes` is a string.
       AssertionError: there is no node of such a name.
     """
     checked_message(graph_def, "GraphDef", "graph_def")
@@ -89,17 +89,17 @@ def extract_sub_graph(graph_def: Any, dest_nodes: Iterable[str]) -> Any:
 
 
 def tensor_shape_from_node_def_name(graph: Any, input_name: str) -> TensorShape:
-    """The static shape of a tensor, by the name that a NodeDef has for it: `"a"` or `"a:1"`."""
+    """Return the static shape of a tensor by its name in NodeDefs: `"a"` or `"a:1"`."""
     name = input_name if ":" in input_name else f"{input_name}:0"
     shape: TensorShape = graph.get_tensor_by_name(name).get_shape()
     return shape
 
 
 def remove_training_nodes(input_graph: Any, protected_nodes: Iterable[str] | None = None) -> Any:
-    """A GraphDef without checks of numbers, and without what only hands a tensor on.
+    """Return a GraphDef without numeric checks, and without nodes that only pass a tensor on.
 
-    What took the output of such a node takes its input. Nodes that others wait for, that wait for
-    others, or that share a device with others stay. TypeError for what is no GraphDef.
+    Consumers of such a node get its input instead. Nodes stay if they have control inputs or are
+    control inputs, or are colocated with others. TypeError for anything but a GraphDef.
 
     protected_nodes: names of nodes that stay in any case.
     """
@@ -128,7 +128,7 @@ def remove_training_nodes(input_graph: Any, protected_nodes: Iterable[str] | Non
 
 
 def _without(nodes: Iterable[Any], passes: dict[str, str], drop_controls: bool) -> list[Any]:
-    """Copies of the nodes but for `passes`, whose users take what these take."""
+    """Return copies of the nodes except `passes`, whose consumers get the inputs of these."""
     result = []
     for node in nodes:
         if node.name in passes:
@@ -144,7 +144,7 @@ def _without(nodes: Iterable[Any], passes: dict[str, str], drop_controls: bool) 
 
 
 def _around(text: str, passes: dict[str, str]) -> str:
-    """The input, or what the nodes take that only hand it on; a cycle of these ends it."""
+    """Return the input with all nodes of `passes` skipped; stop at a cycle of them."""
     seen: set[str] = set()
     while not text.startswith("^") and (name := node_name(text)) in passes and name not in seen:
         seen.add(name)

@@ -1,4 +1,4 @@
-"""The nodes of a GraphDef by name, checked, and the order in which they can be made."""
+"""The nodes of a GraphDef by name, checked, and their topological order."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _BACK = ("NextIteration", "RefNextIteration")
 _MERGES = ("Merge", "RefMerge")
 
 Source = tuple[str, int]
-"""The name of a node, and the number of its output; -1 for a control input."""
+"""The name of a node, and the index of its output; -1 for a control input."""
 
 
 def source_of(text: str) -> Source | None:
-    """What an input names: `"a"`, `"a:1"` or `"^a"`; None for what is no number after the colon."""
+    """Return the source of an input: `"a"`, `"a:1"` or `"^a"`; None if its index is malformed."""
     if text.startswith("^"):
         return text[1:], -1
     name, colon, index = text.rpartition(":")
@@ -26,11 +26,11 @@ def source_of(text: str) -> Source | None:
 
 
 class GraphDefIndex:
-    """The nodes of a GraphDef, and of each the sources of its inputs.
+    """The nodes of a GraphDef, with the sources of the inputs of each.
 
-    mapped: sources that tensors and operations of the graph stand for (`input_map`). An input that
-    one of them stands for is no input from a node.
-    Raises ValueError for names that are none or not unique, and for inputs that no node has.
+    mapped: sources that tensors and operations of the graph replace (`input_map`). Such an input
+    does not come from a node.
+    Raises ValueError for malformed or duplicate names, and for inputs that no node has.
     """
 
     def __init__(self, nodes: Any, mapped: Mapping[Source, Any]) -> None:
@@ -70,7 +70,7 @@ class GraphDefIndex:
         return sources
 
     def is_back_edge(self, user: int, source: Source) -> bool:
-        """Whether an input closes a loop: it is made after its user."""
+        """Return whether an input closes a loop: its source is made after its consumer."""
         index = self.by_name.get(source[0])
         return (
             index is not None
@@ -80,9 +80,9 @@ class GraphDefIndex:
         )
 
     def in_order(self, mapped: Mapping[Source, Any]) -> Iterator[int]:
-        """The nodes, each after those whose outputs it takes; the first ones first.
+        """Yield the indices of the nodes in topological order, the lowest ready one first.
 
-        ValueError for a cycle that is no loop.
+        ValueError for a cycle that is not a loop.
         """
         waiting, users = self._dependencies(mapped)
         ready = [index for index, count in enumerate(waiting) if count == 0]
@@ -101,7 +101,7 @@ class GraphDefIndex:
             )
 
     def _dependencies(self, mapped: Mapping[Source, Any]) -> tuple[list[int], list[list[int]]]:
-        """For each node, of how many inputs it waits, and which nodes wait for it.
+        """Return, for each node, the number of its pending inputs and the list of its consumers.
 
         A Merge does not wait for the NextIteration that closes its loop.
         """

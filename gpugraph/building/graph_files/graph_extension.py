@@ -1,4 +1,4 @@
-"""A graph that grows by GraphDefs: the copy that a server has of a client's graph."""
+"""A graph that grows by GraphDefs: a server's copy of a client's graph."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from gpugraph.graph.client.client_graph import Graph
 
 
 def extend_graph(graph: Graph, graph_def: Any) -> None:
-    """Adds the nodes of a GraphDef, which may read what the graph has, under their names.
+    """Add the nodes of a GraphDef under their names; they may read nodes of the graph.
 
-    All are added or none. ValueError, NotFoundError and UnimplementedError as of
-    `tf.import_graph_def`, AlreadyExistsError for a name that is taken.
+    All are added or none. ValueError, NotFoundError and UnimplementedError as in
+    `tf.import_graph_def`, AlreadyExistsError for a name that is in use.
     """
     versions = readable_versions(graph_def.versions)
     new = {node.name for node in graph_def.node}

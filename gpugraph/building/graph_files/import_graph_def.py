@@ -27,28 +27,28 @@ def import_graph_def(
     op_dict: Any = None,
     producer_op_list: Any = None,
 ) -> list[Any] | None:
-    """Adds the nodes of a GraphDef to the default graph: all of them, or none.
+    """Add the nodes of a GraphDef to the default graph: all of them, or none.
 
     Args:
       graph_def: a GraphDef message.
-      input_map: from names in the GraphDef, `"a"`, `"a:1"` or `"^a"`, to the tensors (or what
-        becomes one) and operations of the graph that its nodes take instead.
-      return_elements: names in the GraphDef, of operations and of tensors.
-      name: the name scope of what is added, `"import"` by default; the empty text for none.
-      op_dict: nothing any more.
-      producer_op_list: an OpList, by which attrs that are unknown here are dropped where they have
-        their default.
+      input_map: from names in the GraphDef, `"a"`, `"a:1"` or `"^a"`, to tensors (or values
+        convertible to tensors) and operations of the graph that replace them as inputs.
+      return_elements: names of operations and tensors in the GraphDef.
+      name: the name scope of the added nodes, `"import"` by default; the empty string for none.
+      op_dict: ignored.
+      producer_op_list: an OpList, by which attrs that are unknown here are dropped if they have
+        their default value.
 
     Returns:
-      The operations and tensors that `return_elements` names; None where it is None.
+      The operations and tensors that `return_elements` names; None if it is None.
 
     Raises:
       TypeError: an argument of another type.
-      ValueError: a GraphDef that is not well-formed or of a version that is not read, names that it
-        has not.
+      ValueError: a malformed GraphDef or one of an unsupported version, and names that it does not
+        have.
 
-    A node of an op type that is not here becomes an operation that only fails, with the reason, in
-    a run that needs it. Calls of functions in the GraphDef's library are inlined.
+    A node of an undeclared op type becomes an operation that fails, with the reason, in a run that
+    needs it. Calls of functions in the GraphDef's library are inlined.
     """
     del op_dict
     graph_def = _checked_graph_def(graph_def)
@@ -74,7 +74,7 @@ def import_graph_def(
 
 
 def enter_nodes(nodes: NodeImport) -> None:
-    """Put operations that are made into their graph, with the functions that they call."""
+    """Add finished operations to their graph, with the functions that they call."""
     functions = nodes.graph._functions
     for name, function in nodes.library.functions.items():
         if functions.get(name, function) != function:
@@ -99,7 +99,7 @@ def _checked_graph_def(graph_def: Any) -> Any:
         raise TypeError("graph_def must be a GraphDef proto.")
     if isinstance(graph_def, messages_pb2.GraphDef):
         return graph_def
-    return messages_pb2.GraphDef.FromString(graph_def.SerializeToString())  # a TensorFlow's
+    return messages_pb2.GraphDef.FromString(graph_def.SerializeToString())  # TensorFlow's class
 
 
 def _checked_input_map(input_map: Any) -> Mapping[str, Any]:
@@ -120,7 +120,7 @@ def _checked_elements(return_elements: Any) -> list[str] | None:
 
 
 def _parsed(text: str) -> Source:
-    """The name and number that a tensor's name says; ValueError for what is none."""
+    """Return the node and output index of a tensor's name; ValueError if it is malformed."""
     name, *numbers = text.split(":")
     if len(numbers) > 1 or (numbers and not (numbers[0].isascii() and numbers[0].isdigit())):
         raise ValueError(f"Cannot convert '{text}' to a tensor name.")
@@ -128,7 +128,7 @@ def _parsed(text: str) -> Source:
 
 
 def _mapped(name: str | None, input_map: Mapping[str, Any]) -> dict[Source, Any]:
-    """What stands for sources; values become tensors in the scope `_inputs`."""
+    """Return the replacements of sources; values become tensors in the scope `_inputs`."""
     mapped: dict[Source, Any] = {}
     plain = {key: item for key, item in input_map.items() if not _is_element(key, item)}
     if plain and name == "":
@@ -154,7 +154,7 @@ def _is_element(key: str, item: Any) -> bool:
 
 
 def _without_unknown_defaults(graph_def: Any, producer_op_list: Any) -> Any:
-    """A copy without attrs that are unknown here and have the default of who wrote the graph."""
+    """Return a copy without attrs that are unknown here and have the producer's default."""
     defaults = {
         (op.name, attr.name): attr.default_value
         for op in producer_op_list.op
@@ -180,7 +180,7 @@ def _same(message: Any, other: Any) -> bool:
 
 
 def readable_versions(versions: Any) -> VersionDef:
-    """The versions of a GraphDef; ValueError where this package may not read it."""
+    """Return the versions of a GraphDef; ValueError if this package may not read it."""
     if versions.producer < GRAPH_DEF_VERSION_MIN_PRODUCER:
         raise ValueError(
             f"GraphDef producer version {versions.producer} below min producer "
@@ -201,7 +201,7 @@ def readable_versions(versions: Any) -> VersionDef:
 
 
 def merge_versions(graph: Graph, versions: VersionDef) -> None:
-    """Makes the graph one that only those read who read both parts of it."""
+    """Restrict the graph to consumers that can read both parts of it."""
     old = graph._versions
     graph._versions = VersionDef(
         min(old.producer, versions.producer),
@@ -214,7 +214,7 @@ def merge_versions(graph: Graph, versions: VersionDef) -> None:
 
 
 def _names(graph: Graph, index: GraphDefIndex, scope: str) -> dict[str, str]:
-    """What each node is called in the graph: as in the file, in the scope, and unique."""
+    """Return the name of each node in the graph: that in the file, in the scope, made unique."""
     if not graph._ops:
         return {name: f"{scope}{name}" for name in index.names}
     taken = set(graph._by_name)
@@ -229,7 +229,7 @@ def _names(graph: Graph, index: GraphDefIndex, scope: str) -> dict[str, str]:
 
 
 def _unique(name: str, taken: set[str], future: set[str]) -> str:
-    """The name, with a number where it is taken."""
+    """Return the name, with a number if it is in use."""
     unique, count = name, 0
     while unique in taken or (count and unique in future):
         count += 1
@@ -242,7 +242,7 @@ def _unique(name: str, taken: set[str], future: set[str]) -> str:
 
 
 def _check_all_used(nodes: NodeImport) -> None:
-    """ValueError for keys of `input_map` that name nothing in the GraphDef."""
+    """Raise ValueError for keys of `input_map` that name nothing in the GraphDef."""
     missing = []
     for source in nodes.mapped:
         op = nodes.ops.get(source[0])
@@ -255,7 +255,7 @@ def _check_all_used(nodes: NodeImport) -> None:
 
 
 def _element(nodes: NodeImport, text: str) -> Any:
-    """The operation or tensor that a name in the GraphDef means."""
+    """Return the operation or tensor for a name in the GraphDef."""
     if ":" not in text:
         if text not in nodes.ops:
             raise ValueError(f"Requested return node '{text}' not found in graph def")

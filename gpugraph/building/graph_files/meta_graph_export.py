@@ -1,4 +1,4 @@
-"""Graphs as MetaGraphDefs: nodes, collections, and who wrote them."""
+"""Export of graphs as MetaGraphDefs: nodes, collections, and the producer's version."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from gpugraph.graph.op_library import OP_DEFS
 from gpugraph.platform import logging
 
 UNBOUND = "$unbound_inputs_"
-"""What begins the name of an input from outside of the exported scope."""
+"""The prefix of the name of an input from outside of the exported scope."""
 
 _SAVES = frozenset({"SaveV2", "Save", "SaveSlice", "RestoreV2", "Restore", "RestoreSlice"})
 _FRAMES = ("Enter", "RefEnter")
@@ -42,20 +42,20 @@ def export_scoped_meta_graph(
     meta_info_def: Any = None,
     collection_list: Iterable[str] | None = None,
 ) -> tuple[Any, dict[str, Any]]:
-    """A MetaGraphDef of a graph, or of what is in one of its name scopes.
+    """Export a graph, or the content of one of its name scopes, as a MetaGraphDef.
 
     Args:
       filename: the file to write it into, if any.
       graph_def: a GraphDef to take the nodes from; those of the graph by default.
       graph: the graph; the default graph by default.
-      export_scope: the scope to export; it is taken off the names.
-      as_text: whether the file is protobuf's text.
-      unbound_inputs_col_name: the collection that gets the names of inputs from outside the scope.
-      clear_devices: whether nodes ask for no devices.
+      export_scope: the scope to export; it is removed from the names.
+      as_text: whether the file is in protobuf's text format.
+      unbound_inputs_col_name: the collection for the names of inputs from outside the scope.
+      clear_devices: whether to drop the device of each node.
       saver_def: the SaverDef of the MetaGraphDef.
       clear_extraneous_savers: whether the operations of other savers are left out.
-      strip_default_attrs: whether nodes leave attrs out that have their default.
-      meta_info_def: a MetaInfoDef to begin with.
+      strip_default_attrs: whether nodes omit attrs that have their default value.
+      meta_info_def: a MetaInfoDef to start from.
       collection_list: the names of the collections to export; all by default.
 
     Returns:
@@ -63,7 +63,7 @@ def export_scoped_meta_graph(
 
     Raises:
       TypeError: a message or graph of another type.
-      ValueError: the GraphDef, or what is to be written, is larger than 2 GiB.
+      ValueError: the GraphDef, or the message to write, is larger than 2 GiB.
     """
     graph = graph_or_default(graph)
     excluded: frozenset[str] = frozenset()
@@ -110,7 +110,7 @@ def _write(meta_graph: Any, filename: str, as_text: bool) -> None:
 
 
 def _meta_graph(graph: Graph, graph_def: Any, meta_info_def: Any, strip_default_attrs: bool) -> Any:
-    """A MetaGraphDef of the nodes, of who wrote them and of their op types."""
+    """Return a MetaGraphDef of the nodes, with the producer's version and the op types."""
     meta_graph = messages_pb2.MetaGraphDef()
     info = meta_graph.meta_info_def
     if meta_info_def is not None:
@@ -129,7 +129,7 @@ def _meta_graph(graph: Graph, graph_def: Any, meta_info_def: Any, strip_default_
 
 
 def ops_used_by_graph_def(graph_def: Any) -> list[str]:
-    """The op types of a GraphDef's nodes and of its functions' nodes, once each, sorted."""
+    """Return the op types of a GraphDef's nodes and of its functions' nodes, once each, sorted."""
     nodes = [*graph_def.node]
     for function in graph_def.library.function:
         nodes += function.node_def
@@ -137,7 +137,7 @@ def ops_used_by_graph_def(graph_def: Any) -> list[str]:
 
 
 def stripped_op_list_for_graph(graph_def: Any) -> Any:
-    """An OpList of the op types of a GraphDef, in order of their names; unknown ones left out."""
+    """Return an OpList of the op types of a GraphDef, sorted by name; unknown ones are left out."""
     op_list = messages_pb2.OpList()
     for name in ops_used_by_graph_def(graph_def):
         op_def = OP_DEFS.get(name) or CALL_OP_DEFS.get(name)
@@ -165,7 +165,7 @@ def _strip_defaults(meta_graph: Any) -> None:
 
 
 def _is_exported(item: Any, export_scope: str | None, excluded: Collection[str]) -> bool:
-    """Whether an item of a collection, or a name, is in the scope and not left out."""
+    """Return whether a collection's item, or a name, is in the scope and not excluded."""
     name = item if isinstance(item, str) else getattr(item, "name", None)
     if not isinstance(name, str):
         return True
@@ -181,7 +181,7 @@ def _scoped(
     clear_devices: bool,
     unbound: list[str],
 ) -> Any:
-    """The nodes of the scope without its name; `unbound` gets the inputs from outside."""
+    """Return the nodes of the scope without its name; append outside inputs to `unbound`."""
     result = messages_pb2.GraphDef()
     result.versions.CopyFrom(graph_def.versions)
     result.library.CopyFrom(graph_def.library)
@@ -198,7 +198,7 @@ def _scoped(
 
 
 def _strip_scope(node: Any, export_scope: str | None, unbound: list[str]) -> None:
-    """Takes the scope off the names in a node."""
+    """Remove the scope from the names in a node."""
     if not export_scope:
         return
     for index, text in enumerate(node.input):
@@ -222,7 +222,7 @@ def _strip_scope(node: Any, export_scope: str | None, unbound: list[str]) -> Non
 
 
 def _nodes_of_other_savers(graph_def: Any, saver_def: Any) -> frozenset[str]:
-    """The nodes in the scopes of savers other than that of `saver_def`."""
+    """Return the nodes in the scopes of savers other than that of `saver_def`."""
     saves = {node.name for node in graph_def.node if node.op in _SAVES}
     scopes = {name.rpartition("/")[0] for name in saves} - saves
     if saver_def is not None:
@@ -237,7 +237,7 @@ def _nodes_of_other_savers(graph_def: Any, saver_def: Any) -> frozenset[str]:
 
 @uninterrupted
 def _add_collection(meta_graph: Any, key: Any, items: list[Any], export_scope: str | None) -> None:
-    """Writes a collection; one that can't be written is left out, with a warning."""
+    """Write a collection; leave it out, with a warning, if it can't be serialized."""
     if not isinstance(key, (str, bytes)):
         logging.warning(
             "Only collections with string type keys will be serialized. This key has %s", type(key)

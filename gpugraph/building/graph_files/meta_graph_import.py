@@ -1,4 +1,4 @@
-"""MetaGraphDefs as graphs: nodes, collections with variables, branches and loops."""
+"""Import of MetaGraphDefs: nodes, and collections with variables, branches and loops."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _VARIABLES = frozenset(
         GraphKeys.TRAINABLE_RESOURCE_VARIABLES,
     }
 )
-"""Collections in which one variable is one object."""
+"""Collections in which the same variable is the same object."""
 
 
 def read_meta_graph_file(filename: Any) -> Any:
-    """The MetaGraphDef in a file, of bytes or of text; OSError where there is none."""
+    """Return the MetaGraphDef in a file, of bytes or of text; OSError if there is none."""
     path = os.fspath(filename)
     if not files.Exists(path) or files.IsDirectory(path):
         raise OSError(f"File {path} does not exist.")
@@ -50,23 +50,23 @@ def import_scoped_meta_graph(
     unbound_inputs_col_name: str | None = "unbound_inputs",
     restore_collections_predicate: Callable[[str], bool] = lambda key: True,
 ) -> dict[str, Any]:
-    """Adds the nodes and collections of a MetaGraphDef to a graph.
+    """Add the nodes and collections of a MetaGraphDef to a graph.
 
     Args:
       meta_graph_or_file: a MetaGraphDef, or the path of a file that holds one.
-      clear_devices: whether its nodes ask for no devices.
+      clear_devices: whether to drop the device of each node.
       graph: the graph; the default graph by default.
-      import_scope: the name scope of what is added; the root by default.
+      import_scope: the name scope of the added nodes; the root by default.
       input_map: see `tf.import_graph_def`.
-      unbound_inputs_col_name: the collection that has the inputs which `input_map` has to give.
-      restore_collections_predicate: whether the collection of a name is added.
+      unbound_inputs_col_name: the collection of the inputs that `input_map` must supply.
+      restore_collections_predicate: returns whether the collection of a name is added.
 
     Returns:
       The variables of the scope by their names without it.
 
     Raises:
-      ValueError: inputs that `input_map` does not give, and what `tf.import_graph_def` refuses.
-      OSError: the file is not there, or no MetaGraphDef.
+      ValueError: inputs missing from `input_map`, and the errors of `tf.import_graph_def`.
+      OSError: the file does not exist, or is not a MetaGraphDef.
     """
     return import_scoped_meta_graph_with_return_elements(
         meta_graph_or_file,
@@ -89,7 +89,7 @@ def import_scoped_meta_graph_with_return_elements(
     restore_collections_predicate: Callable[[str], bool] = lambda key: True,
     return_elements: list[str] | None = None,
 ) -> tuple[dict[str, Any], list[Any] | None]:
-    """As `import_scoped_meta_graph`; also the operations and tensors that are named."""
+    """Do as `import_scoped_meta_graph`; also return the elements named by `return_elements`."""
     meta_graph = _checked_meta_graph(meta_graph_or_file)
     _check_bound(meta_graph, input_map, unbound_inputs_col_name)
     info = meta_graph.meta_info_def
@@ -128,7 +128,7 @@ def _checked_meta_graph(meta_graph_or_file: Any) -> Any:
 
 
 def _check_bound(meta_graph: Any, input_map: Any, collection: str | None) -> None:
-    """ValueError unless `input_map` gives the inputs that the graph wants, and no others."""
+    """Raise ValueError unless `input_map` supplies exactly the unbound inputs of the graph."""
     if not collection or collection not in meta_graph.collection_def:
         return
     names = [item.decode() for item in meta_graph.collection_def[collection].bytes_list.value]
@@ -143,7 +143,7 @@ def _check_bound(meta_graph: Any, input_map: Any, collection: str | None) -> Non
 def _add_items(
     graph: Graph, key: str, collection: Any, scope: str, variables: dict[bytes, Any]
 ) -> None:
-    """Adds what a CollectionDef holds to the graph's collection."""
+    """Add the items of a CollectionDef to the graph's collection."""
     kind = collection.WhichOneof("kind")
     if kind is None:
         logging.error("Cannot identify data type for collection %s. Skipping.", key)
@@ -174,7 +174,7 @@ def _parsed(message_class: Any, content: bytes, key: str) -> Any:
 
 
 def _plain_item(graph: Graph, kind: str, value: Any, scope: str) -> Any:
-    """An item of a collection that is written as it is: texts are names in the scope."""
+    """Return an item of a collection that has no message class: strings are names in the scope."""
     if kind == "node_list":
         return graph.as_graph_element(prepend_name_scope(value, scope))
     if kind == "bytes_list":
@@ -189,7 +189,7 @@ def copy_scoped_meta_graph(
     from_graph: Graph | None = None,
     to_graph: Graph | None = None,
 ) -> dict[str, Any]:
-    """Copies what is in a name scope into another, of the same graph or of another.
+    """Copy the content of a name scope into another, of the same graph or of another.
 
     Returns the variables of the copy by their names without the scope. ValueError for a copy of a
     scope into itself.

@@ -27,7 +27,7 @@ from gpugraph.graph.op_library import register_of_node_def
 def _make_of_node_def(
     op: Operation, node_def: Any, g: Any, inputs: Any, control_inputs: Any, input_types: Any
 ) -> None:
-    """Does what the constructor of `Operation` says."""
+    """Initialize `op` as documented at the constructor of `Operation`."""
     checked_message(node_def, "NodeDef", "node_def")
     name = node_def.name
     if not is_name(name, inside=False):
@@ -58,7 +58,7 @@ def _make_of_node_def(
 
 
 def _checked_inputs(name: str, graph: Graph, inputs: Any, input_types: Any) -> tuple[Tensor, ...]:
-    """The inputs, which are tensors of the graph and of the dtypes that are given for them."""
+    """Return the inputs; raise an error unless they are tensors of this graph and these dtypes."""
     if not isinstance(inputs, (list, tuple, type(None))):
         raise TypeError(f"inputs needs to be a list of Tensors: {shown(inputs)}")
     tensors: Sequence[Any] = inputs or ()
@@ -81,7 +81,7 @@ def _checked_inputs(name: str, graph: Graph, inputs: Any, input_types: Any) -> t
 
 
 def _checked_controls(control_inputs: Any) -> list[Operation]:
-    """The operations that are given, or whose tensors are given."""
+    """Return the operations in `control_inputs`, or the producers of the tensors in it."""
     elements = [getattr(element, "op", element) for element in control_inputs or ()]
     for element in elements:
         if not isinstance(element, Operation):

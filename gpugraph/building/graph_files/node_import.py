@@ -1,4 +1,4 @@
-"""Nodes of a GraphDef as operations, which enter the graph together when all of them are made."""
+"""Nodes of a GraphDef as operations, which enter the graph together once all of them exist."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from gpugraph.graph.device_names import check_valid
 from gpugraph.graph.op_def import OpDef
 from gpugraph.graph.op_library import OP_DEFS
 
-_MOST_OUTPUTS = 1 << 16
-"""Of one node: a file of few bytes could ask for any number."""
+_MAX_OUTPUTS = 1 << 16
+"""A limit per node: a file of few bytes could request any number."""
 
 _UNKNOWN = TensorShape.of(None)
 _COLOCATION = b"loc:@"
@@ -39,12 +39,12 @@ _ENTERS = ("Enter", "RefEnter")
 
 
 class NodeImport:
-    """The operations of one GraphDef while they are made.
+    """The operations of one GraphDef during its import.
 
-    names: the names of the nodes in the graph. mapped: the tensors and operations that stand for
-    sources (`input_map`); `used` are those of them that nodes take. producer: the version of the
-    GraphDef, by which op types and shapes count. calls: the operations that call functions of the
-    library, in order.
+    names: the names of the nodes in the graph. mapped: the tensors and operations that replace
+    sources (`input_map`); `used` are those that are inputs of nodes. producer: the version of the
+    GraphDef, which determines the behaviour of op types and shape functions. calls: the operations
+    that call functions of the library, in order.
     """
 
     def __init__(
@@ -72,10 +72,10 @@ class NodeImport:
         self._guesses = OutputGuesses(index)
 
     def make(self) -> None:
-        """Make all operations, none of which the graph has yet.
+        """Make all operations, without adding them to the graph.
 
-        An op type that is not here becomes an operation whose run fails. Raises ValueError for
-        nodes that are not well-formed.
+        An undeclared op type becomes an operation whose run fails. Raises ValueError for malformed
+        nodes.
         """
         for number in self.index.in_order(self.mapped):
             self._make(number)
@@ -83,7 +83,7 @@ class NodeImport:
             self._close(op, slot, source)
 
     def enter(self) -> None:
-        """Puts the operations into the graph, and into the scopes around the import."""
+        """Add the operations to the graph, and to the scopes around the import."""
         graph, ops = self.graph, [*self.ops.values()]
         _rename_frames(graph, [op for op in ops if op.type in _ENTERS])
         with graph._lock:
@@ -107,7 +107,7 @@ class NodeImport:
             self._follow_colocation(op)
 
     def _follow_colocation(self, op: Operation) -> None:
-        """Asks for the device of what the op is colocated with."""
+        """Set the op's device to that of the op it is colocated with."""
         for name in _colocation(op):
             leader = self.graph._by_name.get(name)
             if leader is not None and leader._device:
@@ -161,7 +161,7 @@ class NodeImport:
         return source not in self.mapped and self.index.is_back_edge(number, source)
 
     def _sources(self, number: int) -> tuple[tuple[Tensor, ...], tuple[Operation, ...]]:
-        """The inputs and control inputs; what closes a loop is the first input meanwhile."""
+        """Return the inputs and control inputs; the first input stands in for a back edge."""
         inputs: list[Tensor | None] = []
         controls: dict[Operation, None] = {}
         for source in self.index.sources[number]:
@@ -188,7 +188,7 @@ class NodeImport:
         return tuple(complete_inputs), tuple(controls)  # type: ignore[arg-type]
 
     def output(self, user: str, source: Source) -> Tensor:
-        """Return the tensor that `user` names as its input; ValueError if there is none."""
+        """Return the tensor that is the named input of `user`; ValueError if there is none."""
         outputs = self.ops[source[0]]._outputs
         if source[1] >= len(outputs):
             raise ValueError(
@@ -198,23 +198,23 @@ class NodeImport:
         return outputs[source[1]]
 
     def _close(self, op: Operation, slot: int, source: Source) -> None:
-        """Makes the last operation of an iteration the input of its loop's Merge."""
+        """Make the back edge of an iteration an input of its loop's Merge."""
         tensor = self.output(op.name, source)
         check_type(op.name, slot, tensor, op._inputs[slot]._dtype)
         op._inputs = (*op._inputs[:slot], tensor, *op._inputs[slot + 1 :])
 
     def _prefixed(self, groups: Any, name: str) -> list[bytes]:
-        """Colocation groups by the names that their operations have in the graph."""
+        """Return colocation groups with the names that their operations have in the graph."""
         if not (isinstance(groups, list) and all(isinstance(group, bytes) for group in groups)):
             raise ValueError(
-                f"Node '{name}': attr '_class' is no list of names, but {groups!r:.100}"
+                f"Node '{name}': attr '_class' is not a list of names, but {groups!r:.100}"
             )
         result = []
         for group in groups:
             if group.startswith(_COLOCATION):
                 leader = group[len(_COLOCATION) :].decode("utf-8", "surrogateescape")
                 if leader not in self.names:
-                    if self.library.active:  # of a body: its arguments are no nodes
+                    if self.library.active:  # in a function's body: its arguments are not nodes
                         continue
                     raise ValueError(
                         f"Node '{name}' expects to be colocated with unknown node '{leader}'"
@@ -226,7 +226,7 @@ class NodeImport:
     # -- shapes
 
     def infer_again(self) -> None:
-        """Infer the shapes of all operations again, since those of calls are known by now."""
+        """Infer the shapes of all operations again, now that those of calls are known."""
         for op in self.ops.values():
             if op.type in ("Merge", "RefMerge") or op._op_def.infer is None:
                 continue
@@ -236,7 +236,7 @@ class NodeImport:
                 tensor._shape = tensor._shape.merge_with(shape)
 
     def _infer(self, op: Operation, node: Any) -> None:
-        """The static shapes: by inference, and those that the file says."""
+        """Set the static shapes: by inference, refined by those in the file."""
         if op._op_def.infer is not None:
             infer_shapes(op, self.producer)
             _check_sizes(op)
@@ -272,7 +272,7 @@ class NodeImport:
 
 
 def _check_sizes(op: Operation) -> None:
-    """ValueError for an output with a size of more than 63 bits, as sums of large sizes are."""
+    """Raise ValueError for an output with a size of more than 63 bits, e.g. a sum of sizes."""
     for tensor in op._outputs:
         if max((size or 0 for size in tensor._shape.sizes or ()), default=0) >= 1 << 63:
             raise ValueError(
@@ -281,16 +281,16 @@ def _check_sizes(op: Operation) -> None:
 
 
 def _types(op_def: OpDef, attrs: dict[str, Any], name: str) -> list[DType]:
-    """The dtypes of the outputs; ValueError for too many of them."""
+    """Return the dtypes of the outputs; ValueError for too many of them."""
     for arg in op_def.outputs:
-        if arg.number_attr and attrs[arg.number_attr] > _MOST_OUTPUTS:
+        if arg.number_attr and attrs[arg.number_attr] > _MAX_OUTPUTS:
             count = attrs[arg.number_attr]
-            raise node_error(f"{count} outputs are more than {_MOST_OUTPUTS}", name, op_def)
+            raise node_error(f"{count} outputs are more than {_MAX_OUTPUTS}", name, op_def)
     return output_types(op_def, attrs)
 
 
 def _rename_frames(graph: Graph, enters: list[Operation]) -> None:
-    """Give loops other names than those of the graph: two of one name would be one loop."""
+    """Rename frames whose names the graph has already: two of one name would be one loop."""
     if not enters:
         return
     present = {op._attrs["frame_name"] for op in graph._ops if op.type in _ENTERS}
@@ -304,7 +304,7 @@ def _rename_frames(graph: Graph, enters: list[Operation]) -> None:
 
 
 def _colocation(op: Operation) -> list[str]:
-    """The names of other operations with which the op is colocated."""
+    """Return the names of other operations with which the op is colocated."""
     groups = [group for group in op._attrs.get("_class", ()) if group.startswith(_COLOCATION)]
     names = [group[len(_COLOCATION) :].decode() for group in groups]
     return [name for name in names if name != op.name]

@@ -10,7 +10,7 @@ from gpugraph.graph.op_def import ArgDef, AttrDef, OpDef
 
 
 def op_def_of_message(message: Any) -> OpDef:
-    """Return the signature that an OpDef message holds, without shape inference.
+    """Return the signature in an OpDef message, without shape inference.
 
     Raises ValueError or TypeError for dtypes and defaults that are invalid.
     """

@@ -1,4 +1,4 @@
-"""Signatures and dtypes in the words of TensorFlow's runtime, for the errors of an import."""
+"""Signatures and dtypes in the notation of TensorFlow's runtime, for the errors of an import."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from gpugraph.graph.op_def import OpDef
 
 
 def type_text(dtype: DType) -> str:
-    """A dtype's name as the runtime has it: `float`, `float_ref`, `half`."""
+    """Return a dtype's name in the runtime: `float`, `float_ref`, `half`."""
     return runtime_name(dtype) + ("_ref" if dtype.is_ref_dtype else "")
 
 
 def types_text(types: Iterable[DType]) -> str:
-    """Several of them, separated by commas."""
+    """Return the names of several dtypes, separated by commas."""
     return ", ".join(map(type_text, types))
 
 
 def signature_text(op_def: OpDef) -> str:
-    """`Op<name=Neg; signature=x:T -> y:T; attr=T:type,allowed=[DT_HALF, ...]>`."""
+    """Return `Op<name=Neg; signature=x:T -> y:T; attr=T:type,allowed=[DT_HALF, ...]>`."""
     message = op_def_message(op_def)
     inputs = ", ".join(map(_arg_text, message.input_arg))
     outputs = ", ".join(map(_arg_text, message.output_arg))

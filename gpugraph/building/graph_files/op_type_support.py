@@ -1,4 +1,4 @@
-"""Whether nodes of an op type can run here, and why not."""
+"""Whether nodes of an op type can run here, and the reason if not."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gpugraph.ops.framework.left_out_op_types import left_out_reason
 
 
 def op_type_refusal(op_type: str, node_name: str) -> OpError | None:
-    """Return the error for a node whose op type is not here; None where it is."""
+    """Return the error for a node of an undeclared op type; None if it is declared."""
     if op_type in OP_DEFS:
         return None
     if reason := left_out_reason(op_type):
@@ -25,7 +25,7 @@ def op_type_refusal(op_type: str, node_name: str) -> OpError | None:
 
 
 def declared_op(op_type: str, node_name: str) -> OpDef:
-    """Return the signature of an op type; raise the error of `op_type_refusal` if there is one."""
+    """Return the signature of an op type; raise the error of `op_type_refusal` if undeclared."""
     refusal = op_type_refusal(op_type, node_name)
     if refusal is not None:
         raise refusal

@@ -1,7 +1,8 @@
-"""Nodes of op types that are declared nowhere: their attrs as they are, their outputs by guess.
+"""Nodes of undeclared op types: their attrs are kept as they are, their outputs are guessed.
 
-A file says nothing of the outputs of such a node. There are as many as its `_output_shapes` has, or
-as other nodes take, and their dtypes are those that the first node with a known signature asks for.
+A file does not describe the outputs of such a node. Their number is that in its `_output_shapes`,
+or the number that other nodes use; their dtypes are the ones that the first consumer with a known
+signature requires.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _TYPES = ("dtype", "T", "out_type", "output_type", "DstT")
 
 
 def raw_attrs(node: Any) -> dict[str, Any]:
-    """Return the attrs of a node by their fields; what can't be read is left out."""
+    """Return the attrs of a node by their fields; skip unreadable ones."""
     attrs: dict[str, Any] = {}
     for key, message in node.attr.items():
         if key != "_output_shapes":
@@ -34,7 +35,7 @@ def raw_attrs(node: Any) -> dict[str, Any]:
 
 
 class OutputGuesses:
-    """The number and dtypes of the outputs of nodes whose op types are declared nowhere."""
+    """The number and dtypes of the outputs of nodes of undeclared op types."""
 
     def __init__(self, index: GraphDefIndex) -> None:
         self._index = index
@@ -55,7 +56,7 @@ class OutputGuesses:
         return [dtype] * max(count, 1)
 
     def _count(self, name: str) -> int:
-        """Return how many outputs of a node other nodes take."""
+        """Return the number of outputs of a node that other nodes use."""
         if self._counts is None:
             self._counts = {}
             for sources in self._index.sources:
@@ -68,7 +69,7 @@ class OutputGuesses:
         self._open.update(op._outputs)
 
     def settle(self, op_def: OpDef, attrs: Mapping[str, Any], inputs: Sequence[Tensor]) -> None:
-        """Give outputs whose dtype is a guess the dtype that a node with these attrs asks for."""
+        """Replace the guessed dtypes of `inputs` by the requirements of a node with these attrs."""
         if self._open and not self._open.isdisjoint(inputs):
             wanted = input_types(op_def, attrs, len(inputs)) or ()
             for tensor, dtype in zip(inputs, wanted):

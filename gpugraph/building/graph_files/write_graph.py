@@ -1,4 +1,4 @@
-"""`tf.io.write_graph`: a graph as a file, of text or of bytes."""
+"""`tf.io.write_graph`: write a graph to a file, as text or as bytes."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from gpugraph.graph.client.client_graph import Graph
 def write_graph(
     graph_or_graph_def: Any, logdir: str | os.PathLike[str], name: str, as_text: bool = True
 ) -> str:
-    """Writes a Graph, or a message such as a GraphDef, into the file `name` of the folder `logdir`.
+    """Write a Graph, or a message such as a GraphDef, to the file `name` in the folder `logdir`.
 
-    The folder is made where it is missing. The file is there as a whole, or as it was before.
+    The folder is created if it is missing. The file is replaced as a whole, or not at all.
 
     Args:
-      graph_or_graph_def: what to write: a Graph, or any protobuf message, a SaverDef for example.
+      graph_or_graph_def: a Graph, or any protobuf message, for example a SaverDef.
       logdir: the folder.
-      name: the name of the file; it may have folders of its own.
-      as_text: whether the file is protobuf's text, else its bytes.
+      name: the name of the file; it may contain folders.
+      as_text: whether to write protobuf's text format instead of its bytes.
 
     Returns:
       The path of the file.
 
     Raises:
-      TypeError: it is neither a Graph nor a message.
+      TypeError: the first argument is neither a Graph nor a message.
       ValueError: it is larger than 2 GiB, the limit of any message.
-      tf.errors.OpError: the class of what the file system refuses.
+      tf.errors.OpError: the class for the file system's error.
     """
     if isinstance(graph_or_graph_def, Graph):
         graph_def = graph_or_graph_def.as_graph_def()

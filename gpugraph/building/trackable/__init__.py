@@ -1,7 +1,7 @@
-"""Objects that a checkpoint follows: what holds what, under which names.
+"""Objects that a checkpoint tracks: the dependencies between them, by name.
 
 trackable              the base of all such objects
-auto_trackable         objects that are followed through their attributes
+auto_trackable         objects that are tracked through their attributes
 tracked_containers     lists and dicts
 """
 

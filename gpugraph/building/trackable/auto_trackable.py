@@ -1,4 +1,4 @@
-"""Objects that are followed through their attributes, as they are when a checkpoint is made."""
+"""Objects that are tracked through their attributes at the time of a checkpoint."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from gpugraph.building.trackable.tracked_containers import followed
 
 
 class AutoTrackable(Trackable):
-    """An object that depends on what its attributes hold: trackable objects, lists and dicts.
+    """An object that depends on the values of its attributes: trackable objects, lists and dicts.
 
-    `_track_trackable` adds others. An attribute that is assigned a `NoDependency` has its value,
-    and is not followed.
+    `_track_trackable` adds others. If a `NoDependency` is assigned to an attribute, the attribute
+    gets the wrapped value and is not tracked.
     """
 
     _untracked: frozenset[str] = frozenset({"_tracked"})
-    """The attributes that are not followed."""
+    """The attributes that are not tracked."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if isinstance(value, NoDependency):
@@ -37,5 +37,5 @@ class AutoTrackable(Trackable):
         return [TrackableReference(*item) for item in references.items()]
 
     def _no_dependency(self, value: Any) -> Any:
-        """The value wrapped, so that its attribute is not followed."""
+        """Return the value wrapped, so that its attribute is not tracked."""
         return NoDependency(value)

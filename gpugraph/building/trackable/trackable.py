@@ -1,4 +1,4 @@
-"""The base of what a checkpoint of objects follows: named dependencies, values of its own."""
+"""The base of objects in object-based checkpoints: named dependencies and own values."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Any, NamedTuple
 class Trackable:
     """An object with dependencies by name, which a checkpoint saves with it.
 
-    A subclass that has values of its own says so by `_gather_saveables_for_checkpoint`; one whose
-    dependencies depend on more than `_track_trackable` overrides `_checkpoint_dependencies`.
+    A subclass with values lists them in `_gather_saveables_for_checkpoint`; one whose
+    dependencies do not only come from `_track_trackable` overrides `_checkpoint_dependencies`.
     """
 
     _tracked: dict[str, Any] | None = None
     _update_uid = -1
-    """The number of the restore that gave its value."""
+    """The number of the restore that set its value."""
 
     def _track_trackable(self, trackable: Any, name: str, overwrite: bool = False) -> Any:
-        """Lets this object depend on another one, which it gives back.
+        """Make this object depend on another one, and return the latter.
 
-        TypeError for what is no Trackable, ValueError for a name that has another object, unless
-        `overwrite`.
+        TypeError for anything but a Trackable, ValueError for a name that belongs to another
+        object, unless `overwrite`.
         """
         if not isinstance(trackable, Trackable):
             raise TypeError(
@@ -42,15 +42,15 @@ class Trackable:
         return [TrackableReference(*item) for item in (self._tracked or {}).items()]
 
     def _lookup_dependency(self, name: str) -> Any:
-        """The dependency of a name that is not listed, or was added by name; None for others."""
+        """Return a dependency that is unlisted or added by `_track_trackable`, else None."""
         return (self._tracked or {}).get(name)
 
     def _gather_saveables_for_checkpoint(self) -> dict[str, Any]:
-        """Its own values: variables, or functions of a `name` that give a SaveableObject."""
+        """Return its values: variables, or functions of a `name` that return SaveableObjects."""
         return {}
 
     def _no_dependency(self, value: Any) -> Any:
-        """The value, for an attribute that is not followed."""
+        """Return the value in the form for an attribute that is not tracked."""
         return value
 
 
@@ -62,7 +62,7 @@ class TrackableReference(NamedTuple):
 
 
 class NoDependency:
-    """A value that is assigned to an attribute, or added to a container, without being followed."""
+    """A value that is assigned to an attribute, or added to a container, without being tracked."""
 
     def __init__(self, value: Any) -> None:
         self.value = value

@@ -1,4 +1,4 @@
-"""Lists and dicts of trackable objects: plain ones as they are found, and `List` and `Mapping`."""
+"""Lists and dicts of trackable objects: plain ones, and the classes `List` and `Mapping`."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from gpugraph.building.trackable.trackable import NoDependency, Trackable, Track
 
 
 class PlainContainer(Trackable):
-    """A list, tuple or dict that an object holds, as a checkpoint sees it.
+    """A list, tuple or dict in an attribute of an object, as a checkpoint tracks it.
 
-    It is followed as it is at the moment of saving or restoring: items of a list have their
+    It is tracked in its state at the moment of saving or restoring. Items of a list have their
     positions as names, those of a dict their keys. ValueError for a trackable object under a key
-    that is no string.
+    that is not a string.
     """
 
     def __init__(self, container: Any) -> None:
@@ -29,7 +29,7 @@ class PlainContainer(Trackable):
 
 
 def _name(key: Any, container: Any) -> str:
-    """The name of a key; ValueError for one that is no string."""
+    """Return the name of a key; ValueError if it is not a string."""
     if isinstance(key, str):
         return key
     text = f"The dictionary contains a non-string key, {key!r}, which maps to a trackable object"
@@ -49,7 +49,7 @@ def _items(container: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def followed(value: Any) -> Trackable | None:
-    """A trackable object as it is, a container that has some as one; None for anything else."""
+    """Return a trackable object as it is, a container of some wrapped; None for anything else."""
     if isinstance(value, Trackable):
         return value
     return PlainContainer(value) if _has_trackables(value, ()) else None
@@ -65,12 +65,12 @@ def _has_trackables(value: Any, around: tuple[int, ...]) -> bool:
 
 
 def identity_of(item: Any) -> int:
-    """What tells objects apart: of a container found twice it is the same."""
+    """Return the identity of an object, which for two wrappers of one container is the same."""
     return id(item.container) if isinstance(item, PlainContainer) else id(item)
 
 
 def _checked(value: Any, kind: str) -> Any:
-    """A value that may be stored; ValueError for one that is not trackable."""
+    """Return a value that may be stored; ValueError if it is not trackable."""
     if isinstance(value, NoDependency):
         return value.value
     if not isinstance(value, (Trackable, list, tuple, dict)):
@@ -82,7 +82,7 @@ def _checked(value: Any, kind: str) -> Any:
 
 
 class List(Trackable, list):  # type: ignore[type-arg]
-    """A list of trackable objects, to which objects may only be added.
+    """An append-only list of trackable objects.
 
     ValueError for an item that is not trackable.
     """
@@ -100,11 +100,11 @@ class List(Trackable, list):  # type: ignore[type-arg]
         return PlainContainer(list(self))._checkpoint_dependencies
 
     def append(self, value: Any) -> None:
-        """Adds an object at the end."""
+        """Add an object at the end."""
         super().append(_checked(value, "List"))
 
     def extend(self, values: Iterable[Any]) -> None:
-        """Adds objects at the end."""
+        """Add objects at the end."""
         for value in values:
             self.append(value)
 
@@ -122,7 +122,7 @@ class List(Trackable, list):  # type: ignore[type-arg]
 
 
 class Mapping(Trackable, AnyMapping):  # type: ignore[type-arg]
-    """A dict from strings to trackable objects, to which objects may only be added.
+    """A dict from strings to trackable objects, whose entries can't be changed or removed.
 
     TypeError for other keys, ValueError for values that are not trackable and for a key that has
     another value.
@@ -151,7 +151,7 @@ class Mapping(Trackable, AnyMapping):  # type: ignore[type-arg]
             )
 
     def update(self, *args: Any, **kwargs: Any) -> None:
-        """Adds objects by their keys."""
+        """Add objects under their keys."""
         for key, value in dict(*args, **kwargs).items():
             self[key] = value
 
@@ -169,7 +169,7 @@ class Mapping(Trackable, AnyMapping):  # type: ignore[type-arg]
 
 
 class UniqueNameTracker(Trackable):
-    """Dependencies under names that it makes unique: `x`, `x_1`, `x_2`."""
+    """Dependencies under names that are made unique: `x`, `x_1`, `x_2`."""
 
     def __init__(self) -> None:
         self._names: dict[str, Any] = {}
@@ -179,7 +179,7 @@ class UniqueNameTracker(Trackable):
         return [TrackableReference(*item) for item in self._names.items()]
 
     def track(self, trackable: Any, base_name: str) -> Any:
-        """Follows an object, which it gives back; ValueError for one that is not trackable."""
+        """Track an object and return it; ValueError if it is not trackable."""
         if not isinstance(trackable, Trackable):
             raise ValueError(f"Expected a trackable value, got {trackable} which does not inherit "
                              "from tf.track.Trackable.")  # fmt: skip

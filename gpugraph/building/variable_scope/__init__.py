@@ -1,4 +1,4 @@
-"""Variables shared by name: `get_variable` makes a variable, or finds the one of that name.
+"""Variables shared by name: `get_variable` creates a variable, or returns the one of that name.
 
 A graph has one `VariableStore`, which holds the variables by their full names. Each thread has
 its own stack of `VariableScope`s on that graph: the innermost determines the prefix of names,
@@ -10,7 +10,7 @@ initializer, regularizer, device, dtype, partitioner, getter.
     with tf.variable_scope("layer", reuse=True):
         same = tf.get_variable("w")                 # the same variable
 
-`variable_request` is what a program asks for; `variable_store` returns or creates it, whole
+`variable_request` describes a requested variable; `variable_store` returns or creates it, whole
 (`single_variable`) or in parts (`partition_slices`); `scope_settings` has the scopes,
 `scope_entry_and_reuse` the `with tf.variable_scope(...)` blocks, `sharing_errors` the messages.
 `explain_variables` lists the variables of a graph and the lines that share them.

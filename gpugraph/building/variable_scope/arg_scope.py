@@ -1,14 +1,14 @@
-"""`arg_scope`: arguments that functions are called with by default, inside a `with` block.
+"""`arg_scope`: default arguments of functions inside a `with` block.
 
     with arg_scope([conv2d, fully_connected], weights_regularizer=l2_regularizer(1e-4)):
         with arg_scope([conv2d], padding="SAME") as defaults:
-            net = conv2d(images, 64, [3, 3])            # both arguments; what the call says wins
+            net = conv2d(images, 64, [3, 3])            # both arguments; those of the call win
     with arg_scope(defaults):                           # all of them again
         ...
 
-Only functions decorated with `add_arg_scope` take part. Each thread has its own scopes, empty at
-its start: threads that build models side by side do not disturb each other, which in TensorFlow's
-one stack for all threads they do. A scope that can't be entered leaves those around it alone.
+Only functions decorated with `add_arg_scope` take part. Each thread has its own scopes, initially
+none, so threads that build models concurrently do not disturb each other; in TensorFlow, which has
+one stack for all threads, they do. A scope that can't be entered leaves those around it unchanged.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 Scope = dict[Any, dict[str, Any]]
-"""From the key of a function to its arguments, by name."""
+"""Maps the key of a function to its arguments, by name."""
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
 class _Scopes(threading.local):
-    """The scopes that a thread is in, innermost last, each with all that holds in it."""
+    """The scopes of a thread, innermost last, each with all arguments that apply in it."""
 
     def __init__(self) -> None:
         self.stack: list[Scope] = [{}]
@@ -37,29 +37,29 @@ class _Scopes(threading.local):
 
 _SCOPES = _Scopes()
 _DECORATED: weakref.WeakKeyDictionary[Any, tuple[str, ...]] = weakref.WeakKeyDictionary()
-"""From a decorated function to the names of its arguments that have defaults."""
+"""Maps a decorated function to the names of its arguments that have defaults."""
 
 
 def arg_scope_func_key(op: Any) -> Any:
-    """What `op` is known by in a scope: the function that was decorated."""
+    """Return the key of `op` in a scope: the function that was decorated."""
     return getattr(op, "_key_op", op)
 
 
 def current_arg_scope() -> Scope:
-    """What holds here: the arguments of each function, by its key. Not to be changed."""
+    """Return the arguments that apply here, by the key of each function. Not to be changed."""
     return _SCOPES.stack[-1]
 
 
 def has_arg_scope(func: Any) -> bool:
-    """Whether `func` was decorated with `add_arg_scope`."""
+    """Return whether `func` was decorated with `add_arg_scope`."""
     try:
         return arg_scope_func_key(func) in _DECORATED
-    except TypeError:  # what can't be a key was not
+    except TypeError:  # an unhashable object was never decorated
         return False
 
 
 def arg_scoped_arguments(func: Any) -> tuple[str, ...]:
-    """The names of the arguments of a decorated function that have defaults.
+    """Return the names of the arguments of a decorated function that have defaults.
 
     ValueError for a function that is not decorated.
     """
@@ -69,15 +69,15 @@ def arg_scoped_arguments(func: Any) -> tuple[str, ...]:
 
 @contextmanager
 def arg_scope(list_ops_or_scope: Any, **kwargs: Any) -> Iterator[Scope]:
-    """Inside, calls of these functions take `kwargs` where they do not say otherwise.
+    """Make `kwargs` the default arguments of these functions inside the block.
 
-    list_ops_or_scope: a list or tuple of functions, whose arguments are added to those that hold
-      already; or a scope, as `with arg_scope(...) as scope` gave it, which replaces all that
-      holds (`{}`: nothing does).
+    list_ops_or_scope: a list or tuple of functions, whose arguments are added to the ones in
+      effect; or a scope, the result of `with arg_scope(...) as scope`, which replaces all that
+      apply (`{}`: none do).
 
-    Gives the scope. TypeError for anything else; ValueError for a scope with `kwargs`, and for a
+    Yields the scope. TypeError for anything else; ValueError for a scope with `kwargs`, and for a
     function that is not decorated with `add_arg_scope`. An argument that a function does not
-    know fails where it is called, with TypeError.
+    have raises TypeError when the function is called.
     """
     entered = _entered(list_ops_or_scope, kwargs)
     stack = _SCOPES.stack
@@ -89,7 +89,7 @@ def arg_scope(list_ops_or_scope: Any, **kwargs: Any) -> Iterator[Scope]:
 
 
 def _entered(target: Any, arguments: Mapping[str, Any]) -> Scope:
-    """What holds inside."""
+    """Return the arguments that apply inside."""
     if isinstance(target, dict):
         if arguments:
             raise ValueError(
@@ -123,7 +123,7 @@ def _check_decorated(op: Any) -> None:
 
 
 def add_arg_scope(func: _F) -> _F:
-    """The function with its arguments open to `arg_scope`; its name and docstring are kept."""
+    """Decorate a function so that `arg_scope` applies to it; its name and docstring are kept."""
     key = arg_scope_func_key(func)
     parameters = _parameters(func)
     names = [parameter.name for parameter in parameters if parameter.kind in _POSITIONAL]
@@ -151,7 +151,7 @@ def add_arg_scope(func: _F) -> _F:
 
 
 def _parameters(func: Callable[..., Any]) -> Iterable[inspect.Parameter]:
-    """What `func` takes; nothing if that is unknown, as of some functions written in C."""
+    """Return the parameters of `func`; none if unknown, as for some functions written in C."""
     try:
         return list(inspect.signature(func).parameters.values())
     except ValueError:

@@ -1,4 +1,4 @@
-"""`create_partitioned_variables`: an older way to make a variable in parts."""
+"""`create_partitioned_variables`: an older function that creates a variable in parts."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def create_partitioned_variables(
     name: str | None = None,
     reuse: Any = None,
 ) -> list[Variable]:
-    """The parts `name/part_0` and so on of a variable, cut as `slicing` says for each dimension.
+    """Return the parts `name/part_0` and so on of a variable, with `slicing[i]` parts on axis i.
 
-    ValueError when `slicing` is of another length than `shape`, or cuts several dimensions,
+    ValueError if `slicing` is of another length than `shape`, or cuts several dimensions,
     or one into more parts than it has elements.
     """
     if len(shape) != len(slicing):

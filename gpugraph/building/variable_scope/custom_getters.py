@@ -1,6 +1,6 @@
-"""Custom getters: who is called instead of the store, and what a function may be called with.
+"""Custom getters, which are called instead of the store, and inspection of their parameters.
 
-A scope's getter is called first, and calls the one of the scope around it by its own `getter`.
+A scope's getter is called first; through its argument `getter` it calls that of the outer scope.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Any
 
 
 def nested(inner: Callable[..., Any], outer: Callable[..., Any] | None) -> Callable[..., Any]:
-    """The getter of a scope inside a scope that has one, too: `inner`, whose getter is `outer`."""
+    """Return the getter of a nested scope: `inner`, with `outer` as its argument `getter`."""
     if outer is None or not callable(inner):
-        return inner  # the store refuses what is not callable
+        return inner  # the store rejects an object that is not callable
 
     def get(getter: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         if not passes(inner, "constraint"):
@@ -25,13 +25,13 @@ def nested(inner: Callable[..., Any], outer: Callable[..., Any] | None) -> Calla
 
 
 def accepts(function: Callable[..., Any], name: str) -> bool:
-    """Whether `function` takes an argument of this name."""
+    """Return whether `function` has a parameter of this name."""
     parameter = _parameters(function).get(name)
     return parameter is not None and parameter.kind is not inspect.Parameter.POSITIONAL_ONLY
 
 
 def needs_nothing(function: Callable[..., Any]) -> bool:
-    """Whether `function` can be called without arguments."""
+    """Return whether `function` can be called without arguments."""
     optional = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     return all(
         parameter.kind in optional or parameter.default is not inspect.Parameter.empty
@@ -40,7 +40,7 @@ def needs_nothing(function: Callable[..., Any]) -> bool:
 
 
 def _parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
-    """What `function` takes; nothing if that is unknown, as of some functions written in C."""
+    """Return the parameters of `function`; none if unknown, as for some functions written in C."""
     try:
         return dict(inspect.signature(function).parameters)
     except ValueError:
@@ -48,7 +48,7 @@ def _parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
 
 
 def passes(custom_getter: Callable[..., Any], name: str) -> bool:
-    """Whether a custom getter takes this argument, by its name or among any others."""
+    """Return whether a custom getter accepts this argument, by its name or through `**kwargs`."""
     return accepts(custom_getter, name) or any(
         parameter.kind is inspect.Parameter.VAR_KEYWORD
         for parameter in _parameters(custom_getter).values()

@@ -1,13 +1,13 @@
-"""`tf.explain_variables`: which variables a graph has, under which scopes, and who shares them.
+"""`tf.explain_variables`: the variables of a graph, by scope, and the lines that share them.
 
     tower/  2 variables, 1.1KiB
       w  (16, 16) float32  1.0KiB  trainable
           made    net.py:12 (in tower) < net.py:20 (in main)
           reused  net.py:12 (in tower) < net.py:21 (in main)
 
-A site is a line of the program that got the variable by `tf.get_variable`, with the lines that
-called it; a variable made by `tf.Variable` has the line that made it. Variables right under the
-name of another, as optimizers keep them, are listed with that one.
+A site is a line of the program that got the variable by `tf.get_variable`, with its callers' lines;
+a variable made by `tf.Variable` has the line that made it. Variables directly under the name of
+another, such as an optimizer's slots, are listed with that one.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from gpugraph.memory import human_readable_bytes
 
 @dataclass(frozen=True)
 class Site:
-    """A line that got a variable: it made it, or found it, so many `times`."""
+    """A line that created a variable, or got an existing one, and how many `times`."""
 
     origin: Origin
     created: bool
@@ -38,12 +38,12 @@ class Site:
 
     @property
     def lines(self) -> list[tuple[str, int, str]]:
-        """(file, line, function) of the line and of up to two that called it, up to a module's."""
+        """(file, line, function) of the line and of up to two callers, not beyond module level."""
         site_lines = []
         for file, line, function, _ in self.origin.frames:
             site_lines.append((file, line, function))
             if function == "<module>":
-                break  # beyond it is who runs or imports the program
+                break  # callers beyond it run or import the program
         return site_lines
 
     def __str__(self) -> str:
@@ -57,11 +57,11 @@ class Site:
 class ExplainedVariable:
     """A variable by its full `name`.
 
-    device: as the program asks, empty where it does not.
-    num_bytes: of its value; None where its shape is open, and for strings.
-    parts: how many it is made in, by a partitioner; 1 without one.
-    shared: whether it is known to `tf.get_variable`, so that others may get it.
-    collections: the names of those that it, or its first part, is in.
+    device: the requested one, empty if there is none.
+    num_bytes: of its value; None if its shape is not fully defined, and for strings.
+    parts: the number of its parts if partitioned, otherwise 1.
+    shared: whether `tf.get_variable` can return it again.
+    collections: the names of the collections with it, or with its first part.
     """
 
     name: str
@@ -81,7 +81,7 @@ class ExplainedVariable:
         return self.name.rpartition("/")[2]
 
     def facts(self) -> str:
-        """Shape, dtype, size, and what else there is to say, in one line."""
+        """Return shape, dtype, size, and other properties in one line."""
         size = "size unknown" if self.num_bytes is None else human_readable_bytes(self.num_bytes)
         parts = [
             f"{self.shape} {self.dtype}", size, f"in {self.parts} parts" if self.parts > 1 else "",
@@ -93,9 +93,9 @@ class ExplainedVariable:
 
 @dataclass
 class ExplainedScope:
-    """The variables right under a scope and the scopes inside it; `name` is the full one.
+    """The variables directly under a scope and its inner scopes; `name` is the full one.
 
-    slots: for a variable's name, those right under it, such as an optimizer's momentum.
+    slots: maps a variable's name to those directly under it, such as an optimizer's momentum.
     """
 
     name: str
@@ -104,7 +104,7 @@ class ExplainedScope:
     slots: dict[str, list[ExplainedVariable]] = field(default_factory=dict)
 
     def all_variables(self) -> Iterator[ExplainedVariable]:
-        """Those of this scope, with their slots, and of the scopes inside."""
+        """Yield the variables of this scope, with their slots, and of the inner scopes."""
         for variable in self.variables:
             yield variable
             yield from self.slots.get(variable.name, ())
@@ -113,17 +113,17 @@ class ExplainedScope:
 
     @property
     def num_bytes(self) -> int:
-        """Of all variables whose size is known."""
+        """The total size of all variables whose size is known."""
         return sum(variable.num_bytes or 0 for variable in self.all_variables())
 
     def summary(self) -> str:
-        """How many variables of what size."""
+        """Return the number of variables and their total size."""
         count = sum(1 for _ in self.all_variables())
         size = human_readable_bytes(self.num_bytes)
         return f"{count} variable{'' if count == 1 else 's'}, {size}"
 
     def text(self, depth: int = 0) -> Iterator[str]:
-        """A line for each variable, site and scope, those inside further to the right."""
+        """Yield a line for each variable, site and scope, indented by nesting."""
         indent = "  " * depth
         width = max([len(variable.short_name) for variable in self.variables], default=0)
         for variable in self.variables:
@@ -158,7 +158,7 @@ class VariablesExplanation:
                 self._make_scope(variable.name).variables.append(variable)
 
     def _make_scope(self, variable_name: str) -> ExplainedScope:
-        """The scope that a variable of this name is right under."""
+        """Return the scope that directly contains a variable of this name; create it if missing."""
         scope = self.root
         path = variable_name.split("/")[:-1]
         for depth, name in enumerate(path, 1):
@@ -166,14 +166,14 @@ class VariablesExplanation:
         return scope
 
     def variable(self, name: str) -> ExplainedVariable:
-        """The variable of this full name; KeyError when there is none."""
+        """Return the variable of this full name; KeyError if there is none."""
         for candidate in self.variables:
             if candidate.name == name:
                 return candidate
         raise KeyError(name)
 
     def scope(self, name: str) -> ExplainedScope:
-        """The scope of this full name, the root for an empty one; KeyError when there is none."""
+        """Return the scope of this full name, `""` for the root; KeyError if there is none."""
         explained = self.root
         for part in filter(None, name.split("/")):
             explained = explained.scopes[part]
@@ -184,9 +184,7 @@ class VariablesExplanation:
 
 
 def explain_variables(graph: Graph | None = None) -> VariablesExplanation:
-    """Says of all variables of `graph`, or of the default graph: where and what they are, and
-    which lines of the program share them.
-    """
+    """Describe all variables of `graph`, or of the default graph, and the lines that share them."""
     graph = get_default_graph() if graph is None else graph
     store = variable_store(graph)
     shared = {**store.variables, **store.partitioned}

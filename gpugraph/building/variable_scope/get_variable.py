@@ -32,26 +32,26 @@ def get_variable(
     synchronization: Any = VariableSynchronization.AUTO,
     aggregation: Any = VariableAggregation.NONE,
 ) -> Any:
-    """The variable `name` under the current variable scope: found, or made, as its `reuse` says.
+    """Return the variable `name` under the current variable scope, or create it if `reuse` allows.
 
-    What is None is as the scope says. Name scopes don't matter.
+    Arguments that are None take the scope's values. Name scopes have no effect.
 
-    shape: must be fully defined for a new variable, unless `initializer` says it.
+    shape: must be fully defined for a new variable, unless `initializer` determines it.
     dtype: float32 by default, or that of an initial value.
     initializer: `f(shape, dtype=..., partition_info=...)`, a class of these, a callable without
-      arguments (then no shape is given), or the initial value itself (likewise). By default
-      Glorot's uniform for floating types, zeros for integers, bool and string.
-    regularizer: makes a loss of a new variable, for the collection REGULARIZATION_LOSSES.
-    trainable: whether it joins TRAINABLE_VARIABLES, which it does by default.
-    collections: what it joins, [GLOBAL_VARIABLES] by default.
-    caching_device: a device, or function of an op, where reading puts the value.
-    partitioner: `f(shape=..., dtype=...)` gives the number of parts of each dimension; the
-      variable is made in parts `name/part_0` and so on, and a PartitionedVariable returned.
+    arguments, or the initial value itself; with the last two, `shape` must not be passed. By
+    default Glorot's uniform for floating types, zeros for integers, bool and string.
+    regularizer: computes a loss from a new variable, for the collection REGULARIZATION_LOSSES.
+    trainable: whether it joins TRAINABLE_VARIABLES, which is the default.
+    collections: the collections it joins, [GLOBAL_VARIABLES] by default.
+    caching_device: a device, or function of an op, on which reads cache the value.
+    partitioner: `f(shape=..., dtype=...)` returns the number of parts in each dimension; the
+    variable is created in parts `name/part_0` and so on, and a PartitionedVariable returned.
     custom_getter: called instead, as `f(getter=..., name=..., ...)` with all arguments by name.
     constraint: see `tf.Variable`.
 
-    ValueError when the variable exists and must not, or the reverse; when it exists with another
-    shape or dtype, or in other parts; and for arguments that do not go together.
+    ValueError if the variable exists and must not, or the reverse; if it exists with another
+    shape or dtype, or in other parts; and for arguments that exclude each other.
     """
     return get_variable_scope().get_variable(
         variable_store(),
@@ -75,6 +75,6 @@ def get_variable(
 
 @with_parameters_of(get_variable, trainable=False)
 def get_local_variable(collections: Sequence[str] | None, **arguments: Any) -> Any:
-    """As `get_variable`, but of collection LOCAL_VARIABLES and never trainable."""
+    """Do as `get_variable`, but add to collection LOCAL_VARIABLES and never make trainable."""
     collections = [*(collections or ()), GraphKeys.LOCAL_VARIABLES]
     return get_variable(**{**arguments, "collections": collections, "trainable": False})

@@ -1,4 +1,4 @@
-"""`make_template`: a function whose variables are made at its first call, and shared by all others.
+"""`make_template`: a function that creates its variables in its first call and then shares them.
 
     def network(x):
         w = tf.get_variable("w", [3, 3])
@@ -8,8 +8,8 @@
     first, second = shared(a), shared(b)                # one network/w, two network*/MatMul
 
 The first call opens a variable scope, or the template does when it is made; each call re-enters
-it, from the second on with reuse. The name scope is each call's own, where it is called. A first
-call that fails is not counted: the next one is the first again.
+it, from the second on with reuse. Each call has a separate name scope, at the place of the call. A
+first call that fails does not count: the next one is the first again.
 """
 
 from __future__ import annotations
@@ -45,15 +45,15 @@ def make_template(
     custom_getter_: Callable[..., Any] | None = None,
     **kwargs: Any,
 ) -> Template:
-    """A `Template` of `func_`: its calls share the variables that it gets by `tf.get_variable`.
+    """Return a `Template` of `func_`, whose calls share the variables from `tf.get_variable`.
 
-    name_: the name of its scope, made unique among the scopes around.
-    create_scope_now_: the scope is opened here, not at the first call.
-    unique_name_: the name of its scope, as it is; `name_` then counts for nothing.
+    name_: the name of its scope, made unique among the scopes around it.
+    create_scope_now_: whether the scope is opened here, not at the first call.
+    unique_name_: the exact name of its scope; `name_` is then ignored.
     custom_getter_: the custom getter of the scope, see `tf.get_variable`.
-    kwargs: given to `func_` at each call, which may give others by the same names.
+    kwargs: passed to `func_` at each call, which may override them.
 
-    ValueError when `name_` is None.
+    ValueError if `name_` is None.
     """
     if kwargs:
         func_ = functools.partial(func_, **kwargs)
@@ -61,21 +61,21 @@ def make_template(
 
 
 class _FirstCall:
-    """A first call that goes on in a thread: its scope is the one at `place` of the thread's."""
+    """A first call in progress in a thread, whose scope is `scopes[place]`."""
 
     def __init__(self, scopes: list[VariableScope], place: int) -> None:
         self.scopes = scopes
         self.place = place
 
     def share(self) -> None:
-        """From here on, what exists already is found."""
+        """Reuse existing variables from here on."""
         for scope in self.scopes[self.place :]:
             if not scope.reuse:
                 scope._reuse = AUTO_REUSE
 
 
 class _Calls(threading.local):
-    """The templates whose calls a thread is in, the innermost last."""
+    """The templates whose calls are in progress in a thread, the innermost last."""
 
     def __init__(self) -> None:
         self.templates: list[Template] = []
@@ -87,8 +87,8 @@ _CALLS = _Calls()
 class Template(Trackable):
     """A function that shares its variables among its calls; see `make_template`.
 
-    Calling it: what the function returns. ValueError when a call after the first made a trainable
-    variable. What the function raises also says where the template was made.
+    Calling it returns the result of the function. ValueError if a call after the first creates a
+    trainable variable. Errors of the function are extended by the line that made the template.
     """
 
     def __init__(
@@ -107,8 +107,8 @@ class Template(Trackable):
         self._unique_name = unique_name
         self._custom_getter = custom_getter
         self._scope: VariableScope | None = None
-        self._going_on: list[_FirstCall] = []  # one, or some in as many threads
-        self._inner: list[Template] = []  # those that were called in a first call of this one
+        self._going_on: list[_FirstCall] = []  # several if in as many threads
+        self._inner: list[Template] = []  # called during a first call of this one
         self._lock = new_lock()
         self._variables_created = False
         if create_scope_now:
@@ -120,7 +120,7 @@ class Template(Trackable):
         where = "not called yet" if self._scope is None else f"scope '{self._scope.name}'"
         return f"<Template '{self._name}' {where}>"
 
-    # -- calling
+    # -- calls
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         with ExitStack() as entered:
@@ -131,7 +131,7 @@ class Template(Trackable):
             try:
                 return self._call(args, kwargs)
             except Exception as error:
-                _tell_where(error, self._origin)
+                _add_definition_site(error, self._origin)
                 raise
 
     def _enter(self) -> AbstractContextManager[VariableScope]:
@@ -157,7 +157,7 @@ class Template(Trackable):
         return result
 
     def _begin_first_call(self) -> _FirstCall:
-        """Notes it; beside another thread's first call, both make what the other has not made."""
+        """Record a first call; concurrent first calls in other threads share variables with it."""
         scopes = scope_stack().scopes
         mine = _FirstCall(scopes, len(scopes) - 1)
         with self._lock:
@@ -168,9 +168,9 @@ class Template(Trackable):
         return mine
 
     def _call_again(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Calls the function; ValueError if it makes a trainable variable, a log line for others.
+        """Call the function; ValueError if it creates a trainable variable, a log line for others.
 
-        Other threads may make variables meanwhile: only what is made in this one counts.
+        Other threads may create variables meanwhile: only those of this thread count.
         """
         graph = get_default_graph()
         variables: list[Any] = []
@@ -196,16 +196,16 @@ class Template(Trackable):
             _LOG.info("The template '%s' was called again and made variables: %s", self._name, new)
         return result
 
-    # -- what it is
+    # -- properties
 
     @property
     def name(self) -> str:
-        """The name that it was given, not made unique."""
+        """The name that was passed to `make_template`, not made unique."""
         return self._name
 
     @property
     def func(self) -> Callable[..., Any]:
-        """The function, with the arguments that were given to `make_template`."""
+        """The function, with the arguments that were passed to `make_template`."""
         return self._func
 
     @property
@@ -220,7 +220,7 @@ class Template(Trackable):
 
     @property
     def variable_scope_name(self) -> str | None:
-        """The name of its scope with a slash, or None as `variable_scope` is."""
+        """The name of its scope with a slash, or None if `variable_scope` is."""
         if self._scope is None:
             return None
         name = self._scope.name
@@ -228,7 +228,7 @@ class Template(Trackable):
 
     @property
     def _checkpoint_dependencies(self) -> list[TrackableReference]:
-        """Templates that it called first, then the other variables, by names within its scope."""
+        """The templates that it called, then the other variables, by names within its scope."""
         prefix = self.variable_scope_name or ""
         inner = {(template.variable_scope_name or "/"): template for template in self._inner}
         shared = variable_store().variables
@@ -239,7 +239,7 @@ class Template(Trackable):
                 references[name[len(prefix) :]] = variable
         return [TrackableReference(*item) for item in references.items()]
 
-    # -- its variables, of the default graph; none before the first call is done
+    # -- its variables in the default graph; none until the first call has finished
 
     @property
     def variables(self) -> list[Any]:
@@ -284,8 +284,8 @@ def _ids(graph: Graph, *keys: str) -> set[int]:
     return {id(variable) for key in keys for variable in graph.get_collection(key)}
 
 
-def _tell_where(error: Exception, origin: Origin) -> None:
-    """Says in the message of `error` where the template was made."""
+def _add_definition_site(error: Exception, origin: Origin) -> None:
+    """Add the line that made the template to the message of `error`."""
     lines = [
         f'  File "{file}", line {line}, in {function}\n    {source}\n'
         for file, line, function, source in reversed(origin.frames)

@@ -1,4 +1,4 @@
-"""A variable in parts: how a partitioner's answer cuts it, and what of a value each part gets."""
+"""A variable in parts: the cuts that a partitioner chooses, and each part's slice of a value."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gpugraph.ops.indexing.strided_slice import slice as slice_of
 
 
 def full_shape(spec: VariableSpec) -> TensorShape:
-    """The shape of the whole, as it is given or as the initial tensor says."""
+    """Return the shape of the whole, from the request and the initial tensor."""
     shape = as_shape(spec.shape)
     if isinstance(spec.initializer, Tensor):
         shape = shape.merge_with(spec.initializer.shape)
@@ -23,7 +23,7 @@ def full_shape(spec: VariableSpec) -> TensorShape:
 
 
 def partitions_of(spec: VariableSpec, shape: TensorShape, dtype: DType) -> list[int]:
-    """Into how many parts the partitioner cuts each dimension; ValueError unless it's one."""
+    """Return the partitioner's number of parts in each dimension; ValueError if it is invalid."""
     sizes = shape.sizes
     if sizes is None or None in sizes:
         raise ValueError(
@@ -42,7 +42,7 @@ def partitions_of(spec: VariableSpec, shape: TensorShape, dtype: DType) -> list[
 
 
 def _fault(answer: Any, shape: TensorShape) -> str | None:
-    """What is wrong with a partitioner's answer."""
+    """Return the reason why a partitioner's answer is invalid, or None."""
     if not isinstance(answer, Sequence) or isinstance(answer, (str, bytes)):
         return f"Partitioner must return a sequence, but saw: {answer!r}"
     if len(answer) != shape.rank:
@@ -60,18 +60,18 @@ def _fault(answer: Any, shape: TensorShape) -> str | None:
 
 
 def cut(sizes: Sequence[int], partitions: Sequence[int]) -> Iterator[tuple[list[int], list[int]]]:
-    """(offset, shape) of each part; the first ones are larger by one where it doesn't divide."""
+    """Yield (offset, shape) of each part; the first ones get one row more if it doesn't divide."""
     axis = next((axis for axis, parts in enumerate(partitions) if parts > 1), 0)
-    least, larger = divmod(sizes[axis], partitions[axis])
+    size, larger = divmod(sizes[axis], partitions[axis])
     offset, shape = [0] * len(sizes), list(sizes)
     for index in range(partitions[axis]):
-        shape[axis] = least + (index < larger)
+        shape[axis] = size + (index < larger)
         yield list(offset), list(shape)
         offset[axis] += shape[axis]
 
 
 def check_count(name: str, count: int, known: Any) -> None:
-    """ValueError where parts of the variable exist already, and not just as many."""
+    """Raise ValueError if the variable exists already with another number of parts."""
     there = f"{name}/part_0" in known
     last, next_one = f"{name}/part_{count - 1}", f"{name}/part_{count}"
     if there and (last not in known or next_one in known):
@@ -83,7 +83,7 @@ def check_count(name: str, count: int, known: Any) -> None:
 
 
 def share(spec: VariableSpec, part_name: str, offset: list[int], shape: list[int]) -> Any:
-    """The initializer of one part: of an initial value the part's slice."""
+    """Return the initializer of one part: for an initial value, the part's slice."""
     graph = get_default_graph()
     with graph.name_scope(f"{part_name}/PartitionedInitializer"):
         if not spec.gives_value:

@@ -1,4 +1,4 @@
-"""Partitioners: into how many parts a variable of a shape and dtype is cut, along one axis."""
+"""Partitioners: choose the number of parts for a variable of a shape and dtype, along one axis."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Partitioner = Callable[..., list[int]]
 
 
 def fixed_size_partitioner(num_shards: int, axis: int = 0) -> Partitioner:
-    """`num_shards` parts along `axis`, or as many as there are rows where that is fewer."""
+    """Return a partitioner into `num_shards` parts along `axis`, at most one part per row."""
 
     def partitioner(shape: TensorShape, dtype: DType, **_: Any) -> list[int]:
         del dtype
@@ -28,9 +28,10 @@ def variable_axis_size_partitioner(
     bytes_per_string_element: int = 16,
     max_shards: int | None = None,
 ) -> Partitioner:
-    """As few parts along `axis` as keep each within `max_shard_bytes`, `max_shards` at most.
+    """Return a partitioner into as few parts as keep each within `max_shard_bytes`.
 
-    A part has one row at least, whatever its size. ValueError for limits that aren't positive.
+    axis: the axis to cut. max_shards: the maximum number of parts. A part has at least one row,
+    whatever its size. ValueError for limits that aren't positive.
     """
     if max_shard_bytes < 1 or bytes_per_string_element < 1:
         raise ValueError(
@@ -56,7 +57,7 @@ def min_max_variable_partitioner(
     min_slice_size: int = 256 << 10,
     bytes_per_string_element: int = 16,
 ) -> Partitioner:
-    """At most `max_partitions` parts along `axis`, each of `min_slice_size` bytes or more."""
+    """Return a partitioner into up to `max_partitions` parts of `min_slice_size` bytes or more."""
 
     def partitioner(shape: TensorShape, dtype: DType, **_: Any) -> list[int]:
         rows = _rows(shape, axis)
@@ -73,7 +74,7 @@ def _along(axis: int, shape: TensorShape, parts: int) -> list[int]:
 
 
 def _rows(shape: TensorShape, axis: int) -> int:
-    """The size of the dimension to cut; ValueError where it's not there or open."""
+    """Return the size of the dimension to cut; ValueError if it is missing or unknown."""
     if not isinstance(shape, TensorShape):
         raise ValueError(f"shape is not a TensorShape: {shape!r}")
     sizes = shape.as_list()
@@ -86,7 +87,7 @@ def _rows(shape: TensorShape, axis: int) -> int:
 
 
 def _bytes(shape: TensorShape, dtype: DType, bytes_per_string_element: int) -> int:
-    """The size of the whole variable; ValueError for what's no shape or dtype of one."""
+    """Return the size of the whole variable; ValueError for an open shape or an invalid dtype."""
     elements = shape.num_elements()
     if elements is None:
         raise ValueError(f"shape is not fully defined: {shape}")

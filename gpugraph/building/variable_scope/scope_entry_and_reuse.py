@@ -1,7 +1,8 @@
 """`with tf.variable_scope(...)`: enters a variable scope, and a name scope of the same name.
 
-A name prolongs the current scope and inherits from it. A scope object jumps: its name holds as
-it is, whatever is around, and so does what it says; the name scope is opened here all the same.
+A name extends the current scope's name and inherits its settings. A scope object jumps: its name
+and settings apply regardless of the current scope; the name scope is still opened in the current
+one.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ _SETTINGS = (
     "initializer", "regularizer", "caching_device", "partitioner", "custom_getter", "dtype",
     "use_resource",
 )  # fmt: skip
-"""What a scope inherits, or is given. Not `constraint`, which TensorFlow doesn't pass on."""
+"""Settings that a scope inherits or overrides. As in TensorFlow, `constraint` isn't inherited."""
 
 
 class pure_variable_scope:
-    """Enters a variable scope, and no name scope; `name_scope` is what the scope says is its.
+    """Enters a variable scope without a name scope; `name_scope` becomes its original name scope.
 
-    RuntimeError when scopes are not left in the opposite order of entering.
+    RuntimeError if scopes are not left in the opposite order of entering.
     """
 
     def __init__(
@@ -41,7 +42,7 @@ class pure_variable_scope:
         self._jumps = isinstance(name_or_scope, VariableScope)
         self._stack = stack = scope_stack()
         self._scope = _scope(name_or_scope, stack.current, reuse, name_scope, constraint)
-        _tell(self._scope, settings)
+        _apply_settings(self._scope, settings)
         self._counts: dict[str, int] = {}
 
     def __enter__(self) -> VariableScope:
@@ -53,7 +54,7 @@ class pure_variable_scope:
     def __exit__(self, *_: Any) -> None:
         self._stack.leave(self._scope)
         if self._jumps:
-            self._stack.counts = self._counts  # the names opened where it began are as they were
+            self._stack.counts = self._counts  # undo the openings counted inside the jump
         else:
             self._stack.close_inside(self._scope.name)
 
@@ -65,7 +66,7 @@ def _scope(
     name_scope: str | None,
     constraint: Any,
 ) -> VariableScope:
-    """A new scope that says what the one it jumps to, or is opened in, says."""
+    """Return a new scope with the settings of the scope that it jumps to, or is opened in."""
     if isinstance(name_or_scope, VariableScope):
         source, name, op_scope = name_or_scope, name_or_scope.name, name_or_scope._name_scope
     else:
@@ -77,8 +78,8 @@ def _scope(
     )
 
 
-def _tell(scope: VariableScope, settings: dict[str, Any]) -> None:
-    """Sets what is not None; a custom getter goes before the one there is."""
+def _apply_settings(scope: VariableScope, settings: dict[str, Any]) -> None:
+    """Apply the settings that are not None; a custom getter wraps the existing one."""
     for key, value in settings.items():
         if value is not None:
             if key == "custom_getter":
@@ -89,17 +90,17 @@ def _tell(scope: VariableScope, settings: dict[str, Any]) -> None:
 class variable_scope:
     """Opens a scope for variables, and a name scope.
 
-    name_or_scope: a name, under the current scope's; or a scope, whose name holds as it is.
-    default_name: the name where `name_or_scope` is None, made unique in the current scope.
-    values: tensors that the scope's function was given: their graph becomes the default inside.
-    reuse: True: variables must exist; tf.AUTO_REUSE: they are made where there are none; None or
-      False: as in the scope around, where at the root they must not exist.
+    name_or_scope: a name, relative to the current scope; or a scope, whose name is absolute.
+    default_name: the name if `name_or_scope` is None, made unique in the current scope.
+    values: input tensors of the scope's function: their graph becomes the default inside.
+    reuse: True: variables must exist; tf.AUTO_REUSE: missing ones are created; None or
+    False: inherited from the outer scope; at the root, variables must not exist.
     initializer, regularizer, caching_device, partitioner, custom_getter, dtype, use_resource:
-      the defaults of `get_variable`; inherited by the scopes inside.
+    the defaults of `get_variable`; inherited by inner scopes.
     constraint: likewise, but not inherited.
     auxiliary_name_scope: False opens no name scope.
 
-    TypeError without any name, and for one that is no string or scope; ValueError for another
+    TypeError without any name, and for one that is not a string or scope; ValueError for another
     `reuse`, and for reuse under a default name.
     """
 
@@ -164,7 +165,7 @@ class variable_scope:
                     f"'{self._default_name}' is made unique, so that nothing is there to reuse"
                 )
             within = entered.enter_context(self._name_scope(str(self._default_name)))
-            if self._unique_name is None:  # it keeps the name where it is entered again
+            if self._unique_name is None:  # it keeps the name when it is entered again
                 stack = scope_stack()
                 self._unique_name = stack.unique(str(self._default_name))
                 full_name = stack.current._prefix() + self._unique_name
@@ -183,7 +184,7 @@ class variable_scope:
         )
 
     def _name_scope(self, name: str) -> AbstractContextManager[str]:
-        """The name scope to open: for no name, or where none is to be opened, the current one."""
+        """Return the name scope to open: a new one if requested, else the current one."""
         if name and self._opens_name_scope:
             return self._graph.name_scope(name)
         current = self._graph.get_name_scope()
@@ -211,7 +212,7 @@ def variable_op_scope(
     use_resource: bool | None = None,
     constraint: Callable[..., Any] | None = None,
 ) -> Iterator[VariableScope]:
-    """`variable_scope` by an older name, with `values` first."""
+    """Open a `variable_scope`; an older function with `values` first."""
     with variable_scope(
         name_or_scope,
         default_name,

@@ -1,8 +1,8 @@
-"""Variable scopes: a prefix for names, and what holds for the variables got under it.
+"""Variable scopes: a prefix for names, and settings for the variables under it.
 
 Scopes are entered by `variable_scope`. Each thread has its own stack of them on a graph, whose
-bottom is the root scope, without a name; and counts how often a scope was opened, by which
-default names are made unique.
+bottom is the root scope, without a name. It also counts how often each scope was opened, which
+makes default names unique.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.graph_scopes import as_name
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
-_KEY = ("__varscope",)  # TensorFlow's name for the collection that holds it
+_KEY = ("__varscope",)  # TensorFlow's name of the collection that holds it
 _ASKED = (
     "initializer", "regularizer", "reuse", "caching_device", "partitioner", "dtype",
     "use_resource", "constraint",
 )  # fmt: skip
-"""The defaults that a scope gives `get_variable`; the getter is apart, as it is not passed on."""
+"""The defaults that a scope passes to `get_variable`; the getter is handled separately."""
 
 
 def _setting(name: str, doc: str) -> Any:
-    """The property of a scope that reads one of its settings."""
+    """Return a property that reads one of a scope's settings."""
     return property(attrgetter(f"_{name}"), doc=doc)
 
 
 class VariableScope:
-    """What holds for variables under `name`; what is None holds nothing.
+    """The settings of variables under `name`; None means no setting.
 
     reuse: True: they must exist; False: they must not; AUTO_REUSE: either.
     """
@@ -93,59 +93,59 @@ class VariableScope:
     constraint = _setting("constraint", "The function that projects an updated variable, or None.")
 
     def reuse_variables(self) -> None:
-        """From here on, in this scope and those opened inside, variables must exist."""
+        """Require variables to exist from here on, in this scope and in scopes opened inside."""
         self._reuse = True
 
     def set_initializer(self, initializer: Any) -> None:
-        """Sets the default initializer of this scope."""
+        """Set the default initializer of this scope."""
         self._initializer = initializer
 
     def set_regularizer(self, regularizer: Any) -> None:
-        """Sets the default regularizer of this scope."""
+        """Set the default regularizer of this scope."""
         self._regularizer = regularizer
 
     def set_caching_device(self, caching_device: Any) -> None:
-        """Sets the default caching device of this scope."""
+        """Set the default caching device of this scope."""
         self._caching_device = caching_device
 
     def set_partitioner(self, partitioner: Any) -> None:
-        """Sets the default partitioner of this scope."""
+        """Set the default partitioner of this scope."""
         self._partitioner = partitioner
 
     def set_custom_getter(self, custom_getter: Callable[..., Any] | None) -> None:
-        """Sets the custom getter of this scope."""
+        """Set the custom getter of this scope."""
         self._custom_getter = custom_getter
 
     def set_dtype(self, dtype: Any) -> None:
-        """Sets the default dtype of this scope."""
+        """Set the default dtype of this scope."""
         self._dtype = dtype
 
     def set_use_resource(self, use_resource: bool | None) -> None:
-        """Sets whether this scope makes resource variables."""
+        """Set whether this scope creates resource variables."""
         self._use_resource = use_resource
 
     # -- the variables under it
 
     def get_collection(self, name: Any) -> list[Any]:
-        """The items of a collection whose names are under this scope's."""
+        """Return the items of a collection whose names are under this scope's name."""
         return get_default_graph().get_collection(name, self._prefix())
 
     def global_variables(self) -> list[Any]:
-        """The global variables under this scope's name."""
+        """Return the global variables under this scope's name."""
         return self.get_collection(GraphKeys.GLOBAL_VARIABLES)
 
     def local_variables(self) -> list[Any]:
-        """The local variables under this scope's name."""
+        """Return the local variables under this scope's name."""
         return self.get_collection(GraphKeys.LOCAL_VARIABLES)
 
     def trainable_variables(self) -> list[Any]:
-        """The trainable variables under this scope's name."""
+        """Return the trainable variables under this scope's name."""
         return self.get_collection(GraphKeys.TRAINABLE_VARIABLES)
 
     def _prefix(self) -> str:
         return f"{self._name}/" if self._name else ""
 
-    # -- getting one
+    # -- requests
 
     def get_variable(
         self,
@@ -167,7 +167,7 @@ class VariableScope:
         synchronization: Any = VariableSynchronization.AUTO,
         aggregation: Any = VariableAggregation.NONE,
     ) -> Any:
-        """The variable `name` under this scope's name, from `var_store`; see `tf.get_variable`."""
+        """Return the variable `name` in this scope, from `var_store`; see `tf.get_variable`."""
         name = as_name(name)
         with get_default_graph().name_scope(None):
             if dtype is not None and initializer is not None and not callable(initializer):
@@ -191,19 +191,19 @@ class VariableScope:
             )
             return var_store.get(spec, custom_getter or self._custom_getter)
 
-    def _spec(self, full_name: str, **asked: Any) -> VariableSpec:
-        """What is asked for, and where that is None, what this scope says."""
+    def _spec(self, full_name: str, **requested: Any) -> VariableSpec:
+        """Return the request, with this scope's setting for each argument that is None."""
         for key in _ASKED:
-            if asked.get(key) is None:
-                asked[key] = getattr(self, key)
-        return VariableSpec(full_name, **asked)
+            if requested.get(key) is None:
+                requested[key] = getattr(self, key)
+        return VariableSpec(full_name, **requested)
 
     def _get_partitioned_variable(
         self, name: str | None, shape: Any, partitioner: Any, **arguments: Any
     ) -> PartitionedVariable:
-        """A variable in parts; with no name, it is called as the scope is.
+        """Return a variable in parts; without a name, it is named after the scope.
 
-        ValueError where a custom getter is set, which has no say in this.
+        ValueError if a custom getter is set, since it would be bypassed.
         """
         if self._custom_getter is not None:
             raise ValueError(
@@ -216,14 +216,14 @@ class VariableScope:
 
 
 def _check_dtype(initializer: Any, dtype: Any) -> None:
-    """ValueError where an initial value is of another dtype than is asked for."""
+    """Raise ValueError if an initial value has another dtype than requested."""
     wanted, actual = as_dtype(dtype).base_dtype, convert_to_tensor(initializer).dtype.base_dtype
     if actual is not wanted:
         raise ValueError(f"Initializer type '{actual}' and explicit dtype '{wanted}' don't match.")
 
 
 class ScopeStack(threading.local):
-    """The scopes that a thread is in, outermost first, and how often it opened each name."""
+    """The scopes of a thread, outermost first, and how often it opened each name."""
 
     def __init__(self) -> None:
         self.scopes: list[VariableScope] = [VariableScope(False)]
@@ -235,17 +235,17 @@ class ScopeStack(threading.local):
         return self.scopes[-1]
 
     def open(self, name: str) -> None:
-        """Counts one more opening."""
+        """Count one more opening."""
         self.counts[name] = self.counts.get(name, 0) + 1
 
     def close_inside(self, name: str) -> None:
-        """Forgets what was opened under `name`."""
+        """Reset the counts of the scopes under `name`."""
         for scope_name in self.counts:
             if not name or scope_name.startswith(f"{name}/"):
                 self.counts[scope_name] = 0
 
     def unique(self, prefix: str) -> str:
-        """`prefix`, or `prefix_1` and so on, that was not opened under the current scope."""
+        """Return the first of `prefix`, `prefix_1` ... that is unused under the current scope."""
         full = self.current._prefix() + prefix
         index, name = 0, full
         while self.counts.get(name, 0):
@@ -254,12 +254,12 @@ class ScopeStack(threading.local):
         return f"{prefix}_{index}" if index else prefix
 
     def leave(self, scope: VariableScope) -> None:
-        """Takes `scope` off; RuntimeError, and nothing is changed, unless it is the innermost."""
+        """Remove `scope`; RuntimeError, without a change, unless it is the innermost."""
         self.check_innermost(scope)
         self.scopes.pop()
 
     def check_innermost(self, scope: VariableScope) -> None:
-        """RuntimeError unless `scope` is the innermost."""
+        """Raise RuntimeError unless `scope` is the innermost."""
         depth = next((index for index, inner in enumerate(self.scopes) if inner is scope), None)
         inside = [inner.name for inner in self.scopes[depth + 1 :]] if depth is not None else []
         if depth is None or inside:
@@ -270,13 +270,13 @@ class ScopeStack(threading.local):
 
 
 def scope_stack(graph: Graph | None = None) -> ScopeStack:
-    """The scopes of `graph`, or of the default graph, each thread's own."""
+    """Return the scopes of this thread on `graph`, or on the default graph."""
     stack: ScopeStack = one_of_graph(graph, _KEY, ScopeStack)
     return stack
 
 
 def get_variable_scope() -> VariableScope:
-    """The variable scope of this thread in the default graph."""
+    """Return the variable scope of this thread in the default graph."""
     return scope_stack().current
 
 

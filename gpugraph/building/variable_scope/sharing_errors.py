@@ -1,4 +1,4 @@
-"""The errors of variable sharing: which variable, what was given, what is there, what to write."""
+"""The errors of variable sharing: the variable, the request, the existing one, and the remedy."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Any
 from gpugraph.building.variables import PartitionedVariable
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 
-_NEAREST = 3  # so many names are suggested, at most
+_NEAREST = 3  # the maximum number of suggested names
 
 
 def made_at(variable: Any) -> str:
-    """The line that created `variable`, if it is known."""
+    """Return a sentence with the line that created `variable`, if it is known."""
     part = next(iter(variable)) if isinstance(variable, PartitionedVariable) else variable
     origin = getattr(getattr(part, "op", None), "origin", None)
     return "" if origin is None else f" It was made at {origin}."
 
 
 def already_there(name: str, existing: Any, default_scopes: Iterable[str] = ()) -> ValueError:
-    """It must not exist, but it does.
+    """Return the error of a variable that must not exist but does.
 
     default_scopes: the full names of scopes that were opened by a default name.
     """
@@ -32,20 +32,20 @@ def already_there(name: str, existing: Any, default_scopes: Iterable[str] = ()) 
 
 
 def _on_default_names(name: str, default_scopes: Iterable[str]) -> str:
-    """Why two scopes that were opened by default names inside another have one name."""
+    """Return the reason why two scopes with default names inside another have the same name."""
     around = [scope for scope in default_scopes if "/" in scope and name.startswith(f"{scope}/")]
     if not around:
         return ""
     outer, _, default = max(around, key=len).rpartition("/")
     return (
-        f" '{default}' is a default name inside of '{outer}': default names are counted anew each "
+        f" '{default}' is a default name inside of '{outer}': default names restart each "
         f"time that '{outer}' is entered, so the second entry repeats the names of the first. Name "
         f"the layers or scopes inside, or enter '{outer}' once for all of them."
     )
 
 
 def not_there(name: str, known: Iterable[str], kind: str = "Variable") -> ValueError:
-    """The error of a variable that must exist but does not; it lists similar names."""
+    """Return the error of a variable that must exist but does not, with similar names."""
     text = (
         f"{kind} {name} does not exist, or was not created with tf.get_variable(). To make it, "
         "set reuse=tf.AUTO_REUSE (or None) in the variable_scope."
@@ -60,7 +60,7 @@ def not_there(name: str, known: Iterable[str], kind: str = "Variable") -> ValueE
 
 
 def other_shape(name: str, requested: Any, existing: Any, kind: str = "variable") -> ValueError:
-    """It exists with another shape."""
+    """Return the error of a variable that exists with another shape."""
     return ValueError(
         f"Trying to share {kind} {name}, but specified shape {requested} and found shape "
         f"{existing.shape}.{made_at(existing)} Leave the shape out, or give that one."
@@ -68,7 +68,7 @@ def other_shape(name: str, requested: Any, existing: Any, kind: str = "variable"
 
 
 def other_dtype(name: str, requested: Any, existing: Any, kind: str = "variable") -> ValueError:
-    """It exists with another dtype."""
+    """Return the error of a variable that exists with another dtype."""
     return ValueError(
         f"Trying to share {kind} {name}, but specified dtype {requested.name} and found dtype "
         f"{existing.dtype.name}.{made_at(existing)} Give dtype=tf.{existing.dtype.base_dtype.name}."

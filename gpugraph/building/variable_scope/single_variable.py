@@ -1,7 +1,7 @@
-"""One variable of the store: it is found and checked, or made with its initializer lifted out.
+"""One variable of the store: an existing one is checked, a new one created.
 
 The initializer runs outside of control dependencies, branches and loops, so that a variable
-that is first got inside of them is initialized by itself, like any other.
+that is first requested inside of them can be initialized independently, like any other.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from gpugraph.ops.random.variable_initializers import GlorotUniform, Zeros
 
 
 def check_same(spec: VariableSpec, existing: Any, kind: str = "variable") -> None:
-    """ValueError where `found` has another shape or dtype than is asked for."""
+    """Raise ValueError if `existing` has another shape or dtype than requested."""
     shape, dtype = as_shape(spec.shape), as_dtype(spec.dtype)
     if not shape.is_compatible_with(existing.shape):
         raise other_shape(spec.name, shape, existing, kind)
@@ -32,7 +32,7 @@ def check_same(spec: VariableSpec, existing: Any, kind: str = "variable") -> Non
 
 
 def make_single(spec: VariableSpec, part: PartitionInfo | None = None) -> Any:
-    """A new variable, its regularization loss collected."""
+    """Create a variable, and collect its regularization loss."""
     value, dtype = _initial_value(spec, part)
     variable = Variable(
         initial_value=value,
@@ -53,7 +53,7 @@ def make_single(spec: VariableSpec, part: PartitionInfo | None = None) -> Any:
 
 
 def _initial_value(spec: VariableSpec, part: PartitionInfo | None) -> tuple[Any, DType | None]:
-    """What `Variable` is given as its initial value, and its dtype where that doesn't say it."""
+    """Return the initial value for `Variable`, and the dtype unless the value determines it."""
     if spec.gives_value:
         return spec.initializer, None
     dtype, shape = as_dtype(spec.dtype).base_dtype, as_shape(spec.shape)
@@ -81,7 +81,10 @@ def _no_initializer(name: str, shape: TensorShape) -> str:
 
 
 def default_initializer(name: str, dtype: DType) -> Callable[..., Any]:
-    """Glorot's uniform for floating types, zeros for integers, bool and string, else ValueError."""
+    """Return Glorot's uniform for floating types, zeros for integers, bool and string.
+
+    ValueError for other dtypes.
+    """
     if dtype.is_floating:
         return GlorotUniform()
     if dtype.is_integer or dtype.is_bool or dtype == dtypes.string:
@@ -90,7 +93,7 @@ def default_initializer(name: str, dtype: DType) -> Callable[..., Any]:
 
 
 def _regularize(variable: Any, spec: VariableSpec) -> None:
-    """Collects the loss that the regularizer makes of the variable, unless that is None."""
+    """Collect the regularizer's loss for the variable, unless it is None."""
     graph = get_default_graph()
     with (
         graph.colocate_with(variable.op),

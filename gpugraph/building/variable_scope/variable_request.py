@@ -1,4 +1,4 @@
-"""What is asked of the store: one variable's name and all that may be said of it."""
+"""A request to the store: a variable's name and its properties."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ class _ReuseMode(enum.Enum):
 
 
 AUTO_REUSE = _ReuseMode.AUTO_REUSE
-"""Value of `reuse`: make the variable where there is none, else find it."""
+"""Value of `reuse`: return the variable if it exists, otherwise create it."""
 
 
 def no_regularizer(_: Any) -> None:
-    """Regularizes nothing: keeps a scope's regularizer from the variables and scopes inside."""
+    """Return no loss; as a regularizer, this disables a scope's regularizer inside."""
 
 
 @dataclass(frozen=True)
 class VariableSpec:
-    """`name` is the full one. `reuse`: True must exist, False must not, else either."""
+    """A request. `name` is the full one. `reuse`: True must exist, False must not, else either."""
 
     name: str
     shape: Any = None
@@ -48,27 +48,27 @@ class VariableSpec:
 
     @property
     def gives_value(self) -> bool:
-        """Whether the initializer is the value itself, not what makes it."""
+        """Whether the initializer is the value itself, not a function that creates it."""
         return self.initializer is not None and not callable(self.initializer)
 
 
 @dataclass(frozen=True)
 class PartitionInfo:
-    """Where the part of a variable lies that an initializer is asked for."""
+    """The position of the part for which an initializer is called in the whole variable."""
 
     full_shape: Sequence[int]
     var_offset: Sequence[int]
 
     def single_offset(self, shape: Sequence[int]) -> int:
-        """The offset in the dimension that is cut; of what isn't cut, 0.
+        """Return the offset in the dimension that is cut, or 0 if none is.
 
-        shape: that of the part. ValueError when it is cut in several dimensions.
+        shape: that of the part. ValueError if it is cut in several dimensions.
         """
         axis = self.single_slice_dim(shape)
         return 0 if axis is None else self.var_offset[axis]
 
     def single_slice_dim(self, shape: Sequence[int]) -> int | None:
-        """The dimension in which a part of this shape is less than the whole; None: it isn't.
+        """Return the dimension in which a part of this shape is smaller than the whole, or None.
 
         ValueError for another rank, a part that reaches beyond the whole, or several dimensions.
         """

@@ -1,8 +1,8 @@
 """The store: a graph's shared variables by their full names.
 
-`get` finds or makes what a `VariableSpec` asks for, through the custom getter where one is set.
-One thread at a time makes a variable: two that ask for the same name get the same one. It keeps
-from where each was asked for, which `explain_variables` lists.
+`get` returns or creates the variable of a `VariableSpec`, through the custom getter if one is set.
+One thread at a time creates a variable, so two requests for the same name get the same one. The
+store records the line of each request, which `explain_variables` lists.
 """
 
 from __future__ import annotations
@@ -30,13 +30,14 @@ from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.creation_origin import Origin, here
 from gpugraph.graph.client.default_graph_functions import get_default_graph, graph_or_default
 
-_KEY = ("__variable_store",)  # TensorFlow's name for the collection that holds it
+_KEY = ("__variable_store",)  # TensorFlow's name of the collection that holds it
 _LOCK = new_lock()
 
 
 def one_of_graph(graph: Graph | None, key: Any, make: Callable[[], Any]) -> Any:
-    """The one item of a collection of `graph`, or of the default graph, made where it is asked for
-    first."""
+    """Return the only item of a collection of `graph`, or of the default graph.
+
+    It is created on first use."""
     items = graph_or_default(graph).get_collection_ref(key)
     with _LOCK:
         if not items:
@@ -45,16 +46,16 @@ def one_of_graph(graph: Graph | None, key: Any, make: Callable[[], Any]) -> Any:
 
 
 def variable_store(graph: Graph | None = None) -> VariableStore:
-    """The one store of `graph`, or of the default graph."""
+    """Return the store of `graph`, or of the default graph."""
     store: VariableStore = one_of_graph(graph, _KEY, VariableStore)
     return store
 
 
 class VariableStore:
-    """`variables` by name, parts of variables among them, and `partitioned` those in parts.
+    """The store. `variables`: by name, including parts. `partitioned`: the variables in parts.
 
-    sites: for each name the lines that asked for it and got it: (line, whether it was made then)
-      to how often. default_scopes: the full names of scopes that were opened by default names.
+    sites: for each name, the lines that requested and got it: maps (line, whether it was created
+    then) to a count. default_scopes: the full names of scopes that were opened by default names.
     """
 
     def __init__(self) -> None:
@@ -65,7 +66,7 @@ class VariableStore:
         self._lock = new_rlock()
 
     def get(self, spec: VariableSpec, custom_getter: Callable[..., Any] | None = None) -> Any:
-        """What `spec` asks for, or what `custom_getter` gives in its place."""
+        """Return the variable for `spec`, or the result of `custom_getter` in its place."""
         synchronization, aggregation = checked_modes(
             spec.synchronization, spec.aggregation, spec.name
         )
@@ -86,7 +87,7 @@ class VariableStore:
         return custom_getter(getter=self._getter, **arguments)
 
     def _getter(self, *args: Any, **kwargs: Any) -> Any:
-        """The `getter` that custom getters are given: it takes what a `VariableSpec` has."""
+        """Return the variable for the fields of a spec; this is the `getter` of custom getters."""
         return self._find_or_make(VariableSpec(*args, **kwargs))
 
     def _find_or_make(self, spec: VariableSpec) -> Any:
@@ -131,7 +132,7 @@ class VariableStore:
         return variable
 
     def _note(self, name: str, created: bool) -> None:
-        """Keeps which line got the variable just now."""
+        """Record the line that got the variable just now."""
         graph = get_default_graph()
         sites = self.sites.setdefault(name, {})
         site = here(graph._origins), created
@@ -173,7 +174,7 @@ class VariableStore:
     def _part(
         self, spec: VariableSpec, index: int, sizes: list[int], offset: list[int], size: list[int]
     ) -> Any:
-        """The part `index` of the variable, which begins at `offset` and has the shape `size`."""
+        """Return the part `index` of the variable, at `offset` and of the shape `size`."""
         name = f"{spec.name}/part_{index}"
         initializer = share(spec, name, offset, size)
         shape = None if spec.gives_value else size
@@ -189,7 +190,7 @@ class VariableStore:
 def _check_found(
     spec: VariableSpec, existing: PartitionedVariable, partitions: list[int] | None
 ) -> None:
-    """ValueError where the variable in parts that is there is not what is asked for."""
+    """Raise ValueError if the existing variable in parts does not match the request."""
     first = next(iter(existing))
     if spec.reuse is False:
         raise ValueError(

@@ -1,9 +1,9 @@
-"""Variables: tensors that keep their value from run to run, and what a graph knows of them.
+"""Variables, tensors that keep their value between runs, and a graph's collections of them.
 
 `variable` has the reference variable, `resource_variable` the kind that has a handle,
-`reference_or_resource` which of the two is created, `variable_creators` the functions that may
-replace it, `replication_modes` how replicas would share it, `partitioned_variable` a variable in
-parts, and `variable_collections` finds a graph's variables and initializes them.
+`reference_or_resource` the choice between them, `variable_creators` the functions that may
+replace a variable, `replication_modes` how replicas would share it, `partitioned_variable` a
+variable in parts, and `variable_collections` lists a graph's variables and initializes them.
 """
 
 from gpugraph.building.variables.partitioned_variable import (

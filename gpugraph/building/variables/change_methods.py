@@ -1,4 +1,4 @@
-"""The methods of a Variable that add to it, and that change some rows of it."""
+"""The methods of a Variable that add to it, or that change some of its rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpugraph.ops.state import count_up_to as counting, scatter_updates
 
 
 def by_difference(kind: str, op_type: str, doc: str) -> Callable[..., Any]:
-    """The method `assign_...(delta, use_locking, name, read_value)`."""
+    """Return the method `assign_...(delta, use_locking, name, read_value)`."""
 
     @named(kind, doc)
     def change(
@@ -28,10 +28,10 @@ def by_difference(kind: str, op_type: str, doc: str) -> Callable[..., Any]:
 
 
 def by_rows(kind: str, doc: str) -> Callable[..., Tensor]:
-    """The method `scatter_<kind>(sparse_delta, use_locking, name)`."""
+    """Return the method `scatter_<kind>(sparse_delta, use_locking, name)`."""
     update = getattr(scatter_updates, kind)
 
-    @named(kind, f"{doc}; TypeError for a `sparse_delta` that is no IndexedSlices.")
+    @named(kind, f"{doc}; TypeError for a `sparse_delta` of another type.")
     def change(
         self: Any, sparse_delta: Any, use_locking: bool = False, name: str | None = None
     ) -> Tensor:
@@ -45,7 +45,7 @@ def by_rows(kind: str, doc: str) -> Callable[..., Tensor]:
 
 
 def by_coordinates(kind: str, doc: str) -> Callable[..., Tensor]:
-    """The method `scatter_nd_<kind>(indices, updates, name)`."""
+    """Return the method `scatter_nd_<kind>(indices, updates, name)`."""
     update = getattr(scatter_updates, kind)
 
     @named(kind, doc)
@@ -56,5 +56,5 @@ def by_coordinates(kind: str, doc: str) -> Callable[..., Tensor]:
 
 
 def count_up_to(self: Any, limit: int) -> Tensor:
-    """As `tf.count_up_to`: the value, to which a run adds 1; OutOfRangeError at `limit`."""
+    """Do as `tf.count_up_to`: return the value and add 1 in a run; OutOfRangeError at `limit`."""
     return counting.count_up_to(self, limit)

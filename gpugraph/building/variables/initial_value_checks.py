@@ -1,4 +1,4 @@
-"""What an initial value must be: made outside of loops and branches, of the variable's shape."""
+"""Checks of initial values: made outside of loops and branches, and of the variable's shape."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from gpugraph.graph.client.tensor import Tensor
 
 
 def check_outside(value: Tensor, name: str) -> None:
-    """ValueError for an initial value that a branch or a loop makes: its run may never come."""
+    """Raise ValueError for an initial value made in a branch or a loop, which may never run."""
     if value.op._control_flow_context is not None:
         raise ValueError(
             f"Initializer for variable {name} is from inside a control-flow construct, such as a "
@@ -17,7 +17,7 @@ def check_outside(value: Tensor, name: str) -> None:
 
 
 def check_shape(value: Tensor, shape: TensorShape, may_be_open: bool, name: str) -> None:
-    """ValueError for a value that is not of `shape`, and for a shape that is open but may not."""
+    """Raise ValueError for a value that is not of `shape`, or for an open shape if not allowed."""
     if not shape.is_compatible_with(value.shape):
         raise ValueError(
             f"The initial value's shape ({value.shape}) is not compatible with the explicitly "

@@ -16,10 +16,10 @@ from gpugraph.graph.client.default_graph_functions import get_default_graph
 class Module(AutoTrackable):
     """A named container: `variables` and `submodules` are those in its attributes, and deeper.
 
-    name: a Python identifier, by default the class's name in lower case. Operations that methods
-      decorated with `with_name_scope` add are under it.
+    name: a Python identifier, by default the class's name in snake case. It is the name scope of
+    the operations added by methods that are decorated with `with_name_scope`.
 
-    ValueError for a name that is no identifier.
+    ValueError for a name that is not an identifier.
     """
 
     _unsearched: frozenset[str] = frozenset({"_tracked"})
@@ -39,23 +39,23 @@ class Module(AutoTrackable):
 
     @property
     def name(self) -> str:
-        """The name that was given, or that of the class."""
+        """The name that was passed to the constructor, or that of the class."""
         return self._name
 
     @property
     def name_scope(self) -> AbstractContextManager[str]:
-        """A context in which operations have the module's name."""
+        """A context that puts operations into the module's name scope."""
         graph = get_default_graph()
         return graph.name_scope(self._scope_name)
 
     @property
     def variables(self) -> Any:
-        """The variables of the module and its submodules, by the names of attributes."""
+        """The variables of the module and its submodules, sorted by the names of attributes."""
         return tuple(value for value in self._leaves() if _is_variable(value))
 
     @property
     def trainable_variables(self) -> Any:
-        """Those of `variables` that are trained."""
+        """The trainable ones of `variables`."""
         return tuple(variable for variable in self.variables if variable.trainable)
 
     @property
@@ -64,7 +64,7 @@ class Module(AutoTrackable):
         return tuple(value for value in self._leaves() if isinstance(value, Module))
 
     def _leaves(self) -> Iterator[Any]:
-        """All values in attributes: first the module's, then those of the modules there."""
+        """Yield all values in attributes: the module's, then those of the modules among them."""
         seen = {id(self)}
         waiting: list[Module] = [self]
         while waiting:
@@ -81,7 +81,7 @@ class Module(AutoTrackable):
 
     @classmethod
     def with_name_scope(cls, method: Callable[..., Any]) -> Callable[..., Any]:
-        """A method whose operations are in the module's name scope."""
+        """Decorate a method so that its operations are in the module's name scope."""
 
         @wraps(method)
         def call_in_scope(self: Module, *args: Any, **kwargs: Any) -> Any:
@@ -96,7 +96,7 @@ def _is_variable(value: Any) -> bool:
 
 
 def leaves(value: Any) -> Iterator[Any]:
-    """The values in lists, tuples and dicts, those of dicts by sorted keys."""
+    """Yield the values in nested lists, tuples and dicts, those of dicts by sorted keys."""
     if isinstance(value, (list, tuple)):
         for item in value:
             yield from leaves(item)
@@ -108,7 +108,7 @@ def leaves(value: Any) -> Iterator[Any]:
 
 
 def snake_case(name: str) -> str:
-    """`BasicLSTMCell` as `basic_lstm_cell`; a scope's name can't start with `_`."""
+    """Return `BasicLSTMCell` as `basic_lstm_cell`; a scope's name can't start with `_`."""
     split = re.sub("(.)([A-Z][a-z0-9]+)", r"\1_\2", name)
     lowered = re.sub("([a-z])([A-Z])", r"\1_\2", split).lower()
     return f"private{lowered}" if lowered.startswith("_") else lowered

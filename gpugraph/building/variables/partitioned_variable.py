@@ -1,4 +1,4 @@
-"""A variable in parts: several variables, cut from one along one dimension, used as one tensor."""
+"""A variable in parts: several variables, cut along one dimension, usable as one tensor."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gpugraph.ops.framework.tensor_conversion import register_tensor_conversion_
 
 
 def _by_parts(kind: str, doc: str) -> Callable[..., list[Any]]:
-    """The method `kind` that calls that of the parts, with their shares of the value."""
+    """Return the method `kind`, which calls that of the parts with their shares of the value."""
 
     @with_parameters_of(Variable.assign)
     @named(kind, doc)
@@ -34,8 +34,8 @@ class PartitionedVariable:
     """The parts of the variable `name`, in order: iterable, and usable wherever a tensor is.
 
     shape, dtype: of the whole.
-    variable_list: the parts, which say by their `SaveSliceInfo` where they lie.
-    partitions: into how many parts each dimension is cut, at most one of them into several.
+    variable_list: the parts, whose positions are in their `SaveSliceInfo`.
+    partitions: the number of parts in each dimension; at most one of them is above 1.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class PartitionedVariable:
         for part in variable_list:
             info = part._get_save_slice_info()
             if info is None or info.full_name != name:
-                raise ValueError(f"'{part.name}' is no part of '{name}': it says {info}")
+                raise ValueError(f"'{part.name}' is not a part of '{name}': its slice is {info}")
         if not isinstance(partitions, (list, tuple)) or any(count < 1 for count in partitions):
             raise ValueError(f"The partitions of '{name}' must be positive: {partitions!r}")
         self._name = name
@@ -76,7 +76,7 @@ class PartitionedVariable:
         return self._shape
 
     def get_shape(self) -> TensorShape:
-        """The shape of the whole variable, as `shape`."""
+        """Return the shape of the whole variable, as `shape`."""
         return self._shape
 
     @property
@@ -85,7 +85,7 @@ class PartitionedVariable:
         return self._parts[0].graph
 
     def __len__(self) -> int:
-        """How many parts there are."""
+        """Return the number of parts."""
         return len(self._parts)
 
     def __iter__(self) -> Iterator[Variable]:
@@ -110,11 +110,11 @@ class PartitionedVariable:
         return self._partitions
 
     def _axis(self) -> int:
-        """The dimension that is cut."""
+        """Return the dimension that is cut."""
         return next((axis for axis, parts in enumerate(self._partitions) if parts > 1), 0)
 
     def as_tensor(self) -> Tensor:
-        """The parts joined, whatever control dependencies are around."""
+        """Return the parts concatenated, ignoring the control dependencies in effect."""
         graph = self.graph
         with graph.control_dependencies(None):
             joined: Any = self._parts[0]
@@ -125,7 +125,7 @@ class PartitionedVariable:
                 return identity(joined, name=self._name)
 
     def _shares(self, value: Any) -> Sequence[Any]:
-        """The share of each part in `value`; ValueError for another number of them."""
+        """Return the share of each part in `value`; ValueError for another number of shares."""
         if isinstance(value, (list, PartitionedVariable)):
             shares: Sequence[Any] = list(value)
         else:
@@ -140,16 +140,16 @@ class PartitionedVariable:
 
     assign = _by_parts(
         "assign",
-        """Writes `value`, a tensor of the whole or a list of parts, into the parts.
+        """Write `value`, a tensor of the whole or a list of parts, into the parts.
 
-        Gives the parts' references, or the operations without `read_value`.
+        Return the parts' references, or the operations without `read_value`.
         """,
     )
     assign_add = _by_parts(
-        "assign_add", "Adds `value` to the parts; takes and gives what `assign` does."
+        "assign_add", "Add `value` to the parts; arguments and result as for `assign`."
     )
     assign_sub = _by_parts(
-        "assign_sub", "Subtracts `value` from the parts; takes and gives what `assign` does."
+        "assign_sub", "Subtract `value` from the parts; arguments and result as for `assign`."
     )
 
 
@@ -162,14 +162,14 @@ def _operator(name: str) -> Any:
 
 
 def variable_parts(variable: Any) -> list[Any]:
-    """The parts of a PartitionedVariable; anything else as the only part."""
+    """Return the parts of a PartitionedVariable; anything else as the only part."""
     return list(variable) if isinstance(variable, PartitionedVariable) else [variable]
 
 
 def is_created_since(variable: Any, version: int) -> bool:
-    """Whether all parts of a variable are younger than a version of their graph.
+    """Return whether all parts of a variable are newer than a version of their graph.
 
-    A custom getter may return an older variable, whatever name it is asked for.
+    A custom getter may return an older variable for any name.
     """
     return all(part.op._id >= version for part in variable_parts(variable))
 

@@ -1,4 +1,4 @@
-"""What libraries read of variables that TensorFlow keeps to itself."""
+"""Private attributes of TensorFlow's variables that libraries read."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ class PrivateVariableState:
 
     @property
     def _graph_key(self) -> str:
-        """The text that no other graph has, as `Graph._graph_key`."""
+        """The unique key of its graph, `Graph._graph_key`."""
         key: str = self._graph._graph_key
         return key
 
     @property
     def _unique_id(self) -> str:
-        """The name by which slots are kept: that of the memory."""
+        """The name by which slots are kept: that of the storage."""
         name: str = self._shared_name  # type: ignore[attr-defined]
         return name
 
@@ -39,7 +39,7 @@ class PrivateVariableState:
     def _dense_var_to_tensor(
         self, dtype: Any = None, name: str | None = None, as_ref: bool = False
     ) -> Any:
-        """The value as a tensor; NotImplemented for another dtype, as conversions say it."""
+        """Return the value as a tensor, or NotImplemented for another dtype."""
         own_dtype = self.dtype.base_dtype  # type: ignore[attr-defined]
         if dtype is not None and not as_dtype(dtype).is_compatible_with(own_dtype):
             return NotImplemented

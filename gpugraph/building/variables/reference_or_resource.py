@@ -7,27 +7,27 @@ from collections.abc import Callable
 _enabled = [False]
 
 SCOPE_CHOICE: list[Callable[[], bool | None]] = []
-"""What says whether the current variable scope asks for a kind."""
+"""Functions that return the kind that the current variable scope requests, or None."""
 
 
 def enable_resource_variables() -> None:
-    """From here on variables are resource variables where nothing else is asked for."""
+    """Create resource variables by default from here on."""
     _enabled[0] = True
 
 
 def disable_resource_variables() -> None:
-    """From here on variables are reference variables where nothing else is asked for."""
+    """Create reference variables by default from here on."""
     _enabled[0] = False
 
 
 def resource_variables_enabled() -> bool:
-    """Whether variables are resource variables where nothing else is asked for."""
+    """Return whether variables are resource variables by default."""
     return _enabled[0]
 
 
-def uses_resource(asked: bool | None) -> bool:
-    """What is asked for, else what the variable scope says, else what is enabled."""
-    for choice in (asked, *(say() for say in SCOPE_CHOICE)):
+def uses_resource(requested: bool | None) -> bool:
+    """Return `requested` unless it is None, else the variable scope's setting, else the default."""
+    for choice in (requested, *(say() for say in SCOPE_CHOICE)):
         if choice is not None:
             return bool(choice)
     return _enabled[0]

@@ -1,6 +1,7 @@
-"""How replicas of a variable would be kept equal, as programs say it.
+"""The modes in which programs request that replicas of a variable be kept equal.
 
-There is one replica here, so that both say little: only whether a variable trains by default.
+There is one replica here, so both have little effect: they only determine whether a variable is
+trainable by default.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any
 
 
 class VariableSynchronization(enum.Enum):
-    """When replicas are made equal."""
+    """When replicas are synchronized."""
 
     AUTO = 0
     NONE = 1
@@ -20,7 +21,7 @@ class VariableSynchronization(enum.Enum):
 
 
 class VariableAggregation(enum.Enum):
-    """How the replicas' updates become one."""
+    """How the replicas' updates are combined."""
 
     NONE = 0
     SUM = 1
@@ -30,7 +31,7 @@ class VariableAggregation(enum.Enum):
 
 
 class VariableAggregationV2(enum.Enum):
-    """How the replicas' updates become one: `tf.compat.v2.VariableAggregation`.
+    """How the replicas' updates are combined: `tf.compat.v2.VariableAggregation`.
 
     Equal to the `VariableAggregation` of the same name.
     """
@@ -48,21 +49,21 @@ class VariableAggregationV2(enum.Enum):
 
 
 def _stated(name: str, doc: str) -> Any:
-    """The property of what a variable was made with."""
+    """Return a property that reads a constructor argument of a variable."""
     return property(attrgetter(f"_{name}"), doc=doc)
 
 
 class ReplicatedState:
-    """What a variable says of its training and of its replicas."""
+    """The properties of a variable that concern its training and its replicas."""
 
     trainable = _stated("trainable", "Whether optimizers change it by default.")
-    constraint = _stated("constraint", "What makes a new value of what an optimizer wrote.")
-    synchronization = _stated("synchronization", "When replicas would be made equal.")
-    aggregation = _stated("aggregation", "How the replicas' updates would become one.")
+    constraint = _stated("constraint", "The function that optimizers apply to a new value.")
+    synchronization = _stated("synchronization", "When replicas would be synchronized.")
+    aggregation = _stated("aggregation", "How the replicas' updates would be combined.")
 
 
 def checked_modes(synchronization: Any, aggregation: Any, name: object) -> tuple[Any, Any]:
-    """Both as enums, of numbers too; the first ones for None. ValueError for what is no mode."""
+    """Return both modes as enums; None means the first one. ValueError for an invalid mode."""
     return (
         _checked(VariableSynchronization, synchronization, "synchronization", name),
         _checked(VariableAggregation, aggregation, "aggregation", name),
@@ -81,7 +82,7 @@ def _checked(modes: type[enum.Enum], mode: Any, kind: str, name: object) -> enum
 
 
 def trains(trainable: bool | None, synchronization: object) -> bool:
-    """Whether a variable is trainable: as it is said, else unless it is summed up on reading."""
+    """Return `trainable`, or if that is None whether the variable is not ON_READ."""
     if trainable is None:
         return synchronization is not VariableSynchronization.ON_READ
     return bool(trainable)

@@ -1,8 +1,9 @@
-"""Resource variables: variables behind a handle, by which ops read and change them.
+"""Resource variables: variables behind a handle, through which ops read and change them.
 
-A reference variable has one read that all its users share. A resource variable is read anew by
-each user, where the user is: after what the control dependencies there wait for, and in each
-iteration of a loop. What changes it gives no reference, but the variable as it is afterwards.
+A reference variable has one read op that all its users share. A resource variable is read
+separately by each user, at the user's place: after the control dependencies there, and in each
+iteration of a loop. Ops that change it do not return a reference, but the variable in its state
+afterwards.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ from gpugraph.ops.state.change_by_handle import change
 
 
 class ResourceVariable(Variable):
-    """A variable behind a handle; see `Variable` for what it is made of.
+    """A variable behind a handle; see `Variable` for the arguments.
 
-    handle: a scalar of dtype resource, which stands for the variable in the graph.
+    handle: a scalar of dtype resource, which represents the variable in the graph.
     """
 
     _initializer_scope = True
@@ -58,7 +59,7 @@ class ResourceVariable(Variable):
         return assignment
 
     def _read(self) -> Tensor:
-        """What is fetched for the variable; with a caching device, what all users read."""
+        """Create the read for fetches; with a caching device, all users share it."""
         with self._graph.name_scope("Read"):
             with self._beside():
                 value = self._read_here()
@@ -72,12 +73,12 @@ class ResourceVariable(Variable):
             return self._cached
 
     def _read_here(self) -> Tensor:
-        """A new read, after what the control dependencies around wait for."""
+        """Return a new read, after the control dependencies in effect."""
         return raw_ops.ReadVariableOp(self._variable, dtype=self._dtype)
 
     @contextmanager
     def _beside(self) -> Iterator[None]:
-        """Asks for the variable's device, whatever the scopes around ask for."""
+        """Request the variable's device in the block, regardless of the scopes around it."""
         graph = self._graph
         with (
             graph.colocate_with(None, ignore_existing=True),
@@ -86,7 +87,7 @@ class ResourceVariable(Variable):
             yield
 
     def _after(self) -> AbstractContextManager[Any]:
-        """What reads and changes wait for, to see the variable as this is."""
+        """Return the control dependencies of reads and changes that must see this state."""
         return nullcontext()
 
     def _as_graph_element(self) -> Tensor:
@@ -94,25 +95,25 @@ class ResourceVariable(Variable):
 
     @property
     def handle(self) -> Tensor:
-        """The resource tensor that stands for the variable."""
+        """The resource tensor that represents the variable."""
         return self._variable
 
     def value(self) -> Tensor:
-        """The value, read anew here; with a caching device, as of its reading in a run."""
+        """Return a new read of the value here; with a caching device, the cached read."""
         if self._cached is not None:
             return self._cached
         with self._beside(), self._after():
             return self._read_here()
 
     def read_value(self) -> Tensor:
-        """A reading of its own, placed by the control dependencies around."""
+        """Return a separate read, after the control dependencies in effect."""
         with self._after():
             with self._graph.name_scope("Read"):
                 value = self._read_here()
             return identity(value)
 
     def sparse_read(self, indices: Any, name: str | None = None) -> Tensor:
-        """The rows at `indices`, as `tf.gather`."""
+        """Return the rows at `indices`, as `tf.gather`."""
         with self._after():
             rows: Tensor = raw_ops.ResourceGather(
                 self._variable, indices, dtype=self._dtype, name=name or "Gather"
@@ -120,7 +121,7 @@ class ResourceVariable(Variable):
         return identity(rows)
 
     def gather_nd(self, indices: Any, name: str | None = None) -> Tensor:
-        """The slices at `indices`, as `tf.gather_nd`."""
+        """Return the slices at `indices`, as `tf.gather_nd`."""
         with self._after():
             slices: Tensor = raw_ops.ResourceGatherNd(
                 self._variable, indices, dtype=self._dtype, name=name or "GatherNd"
@@ -128,7 +129,7 @@ class ResourceVariable(Variable):
         return identity(slices)
 
     def is_initialized(self, name: str | None = None) -> Tensor:
-        """A bool scalar: whether the variable has a value in the session."""
+        """Return a bool scalar: whether the variable has a value in the session."""
         return raw_ops.VarIsInitializedOp(self._variable, name=name)
 
     def _is_initialized(self) -> Tensor:
@@ -145,7 +146,7 @@ class ResourceVariable(Variable):
         return self._shape
 
     def get_shape(self) -> TensorShape:
-        """The static shape of the value, as `shape`."""
+        """Return the static shape of the value, as `shape`."""
         return self._shape
 
     @property
@@ -154,11 +155,11 @@ class ResourceVariable(Variable):
         return self._initializer
 
     def set_shape(self, shape: Any) -> None:
-        """Refines the static shape; ValueError where the two contradict each other."""
+        """Refine the static shape; ValueError if the two contradict each other."""
         self._shape = self._shape.merge_with(shape)
         self._snapshot.set_shape(shape)
 
-    # -- changing
+    # -- changes
 
     def _changed_by(self, op_type: str, value: Any, read_value: bool, **attrs: Any) -> Any:
         with self._graph.as_default(), self._after():
@@ -172,12 +173,12 @@ class ResourceVariable(Variable):
         return self._after_change(operation) if read_value else operation
 
     def _after_change(self, op: Operation) -> UnreadVariable:
-        """The variable as it is after an op that changed it."""
+        """Return the variable in its state after an op that changed it."""
         return UnreadVariable(self, op)
 
 
 class UnreadVariable(ResourceVariable):
-    """A resource variable as it is after `op`, which changed it: read only where it is used."""
+    """A resource variable in its state after `op`, which changed it; it is read only if used."""
 
     def __init__(self, variable: ResourceVariable, op: Operation) -> None:
         vars(self).update(vars(variable))

@@ -1,4 +1,4 @@
-"""Where a part of a variable lies in the whole: what a checkpoint saves it by."""
+"""The position of a part of a variable in the whole, by which a checkpoint saves it."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from gpugraph.graph.client.scoped_names import is_in_scope, prepend_name_scope, 
 class SaveSliceInfo:
     """A part of the variable `full_name`: `var_shape` elements from `var_offset` on.
 
-    save_slice_info_def: a SaveSliceInfoDef message that says all of it instead, for a name in the
-      scope `import_scope`.
+    save_slice_info_def: a SaveSliceInfoDef message that replaces the other arguments; its name is
+    prefixed by the scope `import_scope`.
     """
 
     full_name: str | None = None
@@ -36,13 +36,13 @@ class SaveSliceInfo:
 
     @property
     def spec(self) -> str:
-        """Shape of the whole, then `offset,size` of each dimension: `"4 2 0,2:0,2"`."""
+        """The shape of the whole, then `offset,size` of each dimension: `"4 2 0,2:0,2"`."""
         shape = " ".join(str(size) for size in self.full_shape or ())
         bounds = zip(self.var_offset or (), self.var_shape or ())
         return f"{shape} " + ":".join(f"{offset},{size}" for offset, size in bounds)
 
     def to_proto(self, export_scope: str | None = None) -> Any:
-        """A SaveSliceInfoDef; None for a variable that is not in the scope."""
+        """Return a SaveSliceInfoDef, or None for a variable outside of the scope."""
         name = self.full_name or ""
         if not is_in_scope(name, export_scope):
             return None

@@ -1,4 +1,4 @@
-"""`tf.get_static_value`: values that a program may ask for while it builds a graph."""
+"""`tf.get_static_value`: values that are available at graph construction."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from gpugraph.ops.framework.constant_value import value_for_programs
 
 
 def get_static_value(tensor: Any, partial: bool = False) -> Any:
-    """The array that a tensor holds at every run, or None where that isn't known.
+    """Return the array that a tensor holds in every run, or None if that isn't known.
 
-    partial: of tensors stacked along axis 0, an array of objects, None for each unknown one.
+    partial: whether to return, for tensors stacked along axis 0, an array of objects with None for
+    each unknown one.
 
-    A tensor whose value was returned may not be fed any more. Variables, SparseTensors and
-    IndexedSlices have no static value; what is no tensor is its own.
+    A tensor whose value was returned must not be fed any more. Variables, SparseTensors and
+    IndexedSlices have no static value; a value other than a tensor is returned as it is.
     """
     if not isinstance(tensor, Tensor):
         return None if is_tensor(tensor) else tensor

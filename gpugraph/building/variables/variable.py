@@ -1,8 +1,8 @@
-"""Variables: tensors that keep their value from run to run.
+"""Variables: tensors that keep their value between runs.
 
 `Variable` is TensorFlow 1's reference variable: a VariableV2 op, an Assign that initializes it,
-and an Identity `read` by which everyone reads it. Its value lives in a session, from the run of
-its initializer on. `resource.ResourceVariable` is the other kind.
+and an Identity `read` through which all users read it. Its value lives in a session, from the run
+of its initializer on. `resource.ResourceVariable` is the other kind.
 """
 
 from __future__ import annotations
@@ -44,27 +44,27 @@ from gpugraph.ops.state.change_by_handle import change
 from gpugraph.ops.state.reference_variable_ops import initialized_value, with_initialized_reads
 
 VARIABLE_LISTENERS: list[Callable[[Variable], None]] = []
-"""What is called with each variable that is made, for tools that watch a program."""
+"""Functions that are called with each new variable, for tools that observe a program."""
 
 
 class Variable(VariableInProto, metaclass=CreatedByScopes):
     """A tensor that a session keeps. Usable wherever a tensor is; `v[1:3].assign(x)` writes a part.
 
-    initial_value: anything a tensor can be made of, or a callable without arguments that gives
-      it, called where it can't depend on the control dependencies around. Must have a static
-      shape unless `validate_shape` is False.
+    initial_value: a value convertible to a tensor, or a callable without arguments that returns
+    one, called outside of the control dependencies in effect. Must have a static shape unless
+    `validate_shape` is False.
     trainable: whether optimizers change it by default (collection TRAINABLE_VARIABLES).
     collections: graph collections to join, [GLOBAL_VARIABLES] by default.
-    constraint: makes a new value of the value that an optimizer wrote, after each update.
-    use_resource: whether it is a resource variable, `resource.ResourceVariable`; by default what
-      the variable scope says, else `tf.resource_variables_enabled()`.
+    constraint: maps the value that an optimizer wrote to a new one, after each update.
+    use_resource: whether it is a resource variable, `resource.ResourceVariable`; by default the
+    variable scope decides, else `tf.resource_variables_enabled()`.
     """
 
     _initializer_scope = False
-    """Whether an initial value that is no callable is made in the scope `Initializer`, too."""
+    """Whether an initial value that is not callable is also converted in scope `Initializer`."""
 
     _needs_shape = True
-    """Whether only `validate_shape=False` leaves the shape open."""
+    """Whether the shape must be fully defined unless `validate_shape` is False."""
 
     SaveSliceInfo = _SaveSliceInfo
 
@@ -100,7 +100,7 @@ class Variable(VariableInProto, metaclass=CreatedByScopes):
                 "collections argument to Variable constructor must be a list, tuple, or set. Got "
                 f"{collections!r} of type {type(collections)}"
             )
-        del expected_shape, use_resource  # it has chosen the class by now
+        del expected_shape, use_resource  # the class has been chosen by now
         self._synchronization, self._aggregation = modes.checked_modes(
             synchronization, aggregation, name
         )
@@ -120,7 +120,7 @@ class Variable(VariableInProto, metaclass=CreatedByScopes):
 
     @classmethod
     def _kind(cls, use_resource: bool | None) -> type[Variable]:
-        """The class of which a variable is made that asks for `use_resource`."""
+        """Return the class for a variable created with `use_resource`."""
         return KINDS[uses_resource(use_resource)]
 
     def _build(self, initial_value: Any, name: str, dtype: Any, shape: Any) -> None:
@@ -150,7 +150,7 @@ class Variable(VariableInProto, metaclass=CreatedByScopes):
             self._snapshot = self._read()
 
     def _hold(self, shape: TensorShape, scope: str) -> Tensor:
-        """The op that holds the value."""
+        """Return the output of the op that holds the value."""
         return raw_ops.VariableV2(
             dtype=self._initial_value.dtype.base_dtype,
             shape=shape if self._validate_shape else TensorShape.of(None),
@@ -167,16 +167,16 @@ class Variable(VariableInProto, metaclass=CreatedByScopes):
         return assignment.op
 
     def _take_along(self, ops: Sequence[Operation], scope: str) -> None:
-        """Puts the ops of an initializer, made before the variable was, beside it."""
+        """Colocate the initializer's ops, which were made before the variable, with it."""
         groups = self._variable.op.colocation_groups()
         for op in ops:
             if op.name.startswith(scope) and "_class" not in op._attrs:
                 op._attrs = {**op._attrs, "_class": groups}
 
     def _safe_initial_value(self) -> Tensor:
-        """The initial value, made of other variables' initial values where those have no value.
+        """Return the initial value, which replaces uninitialized variables by their initial values.
 
-        So one run may initialize all variables, in whatever order.
+        So one run may initialize all variables, in any order.
         """
         graph = self._graph
 
@@ -205,23 +205,23 @@ class Variable(VariableInProto, metaclass=CreatedByScopes):
         return self._variable
 
     def _ref(self) -> Tensor:
-        """The reference, for ops that change the variable."""
+        """Return the reference, for ops that change the variable."""
         return self._variable
 
     def value(self) -> Tensor:
-        """The value as of its reading in a run."""
+        """Return the value that the shared read op reads in a run."""
         return self._snapshot
 
     def read_value(self) -> Tensor:
-        """A reading of its own, placed by the control dependencies around."""
+        """Return a separate read, after the control dependencies in effect."""
         return raw_ops.Identity(self._variable, name="read")
 
     def sparse_read(self, indices: Any, name: str | None = None) -> Tensor:
-        """The rows at `indices`, as `tf.gather`."""
+        """Return the rows at `indices`, as `tf.gather`."""
         return gather(self.value(), indices, name=name)
 
     def gather_nd(self, indices: Any, name: str | None = None) -> Tensor:
-        """The slices at `indices`, as `tf.gather_nd`."""
+        """Return the slices at `indices`, as `tf.gather_nd`."""
         return gather_nd(self.value(), indices, name=name)
 
     @property
@@ -230,7 +230,7 @@ class Variable(VariableInProto, metaclass=CreatedByScopes):
         return self._initial_value
 
     def initialized_value(self) -> Tensor:
-        """The value, or the initial value as long as nothing was assigned: for initializers."""
+        """Return the value, or the initial value if nothing was assigned yet: for initializers."""
         with self._graph.control_dependencies(None):
             return convert_to_tensor(
                 cond(self._is_initialized(), self.read_value, lambda: self._guarded_initial_value)
@@ -262,7 +262,7 @@ class Variable(VariableInProto, metaclass=CreatedByScopes):
         return self._variable.shape
 
     def get_shape(self) -> TensorShape:
-        """The static shape, as `shape`."""
+        """Return the static shape, as `shape`."""
         return self._variable.shape
 
     @property
@@ -279,7 +279,7 @@ class Variable(VariableInProto, metaclass=CreatedByScopes):
     def _shared_name(self) -> str:
         return self.op.name
 
-    # -- changing
+    # -- changes
 
     def assign(
         self,
@@ -288,7 +288,7 @@ class Variable(VariableInProto, metaclass=CreatedByScopes):
         name: str | None = None,
         read_value: bool = True,
     ) -> Any:
-        """`self = value`; gives the reference, or the operation without `read_value`."""
+        """Assign `value`; return the reference, or the operation without `read_value`."""
         return self._changed_by(
             "Assign",
             value,
@@ -301,12 +301,12 @@ class Variable(VariableInProto, metaclass=CreatedByScopes):
     assign_add = by_difference(
         "assign_add",
         "AssignAdd",
-        "`self += delta`; gives the reference, or the operation without `read_value`.",
+        "Add `delta`; return the reference, or the operation without `read_value`.",
     )
     assign_sub = by_difference(
         "assign_sub",
         "AssignSub",
-        "`self -= delta`; gives the reference, or the operation without `read_value`.",
+        "Subtract `delta`; return the reference, or the operation without `read_value`.",
     )
 
     def _changed_by(self, op_type: str, value: Any, read_value: bool, **attrs: Any) -> Any:
@@ -317,34 +317,34 @@ class Variable(VariableInProto, metaclass=CreatedByScopes):
         return raw_ops.IsVariableInitialized(self._variable)
 
     count_up_to = count_up_to
-    scatter_update = by_rows("scatter_update", "Writes the rows of IndexedSlices")
-    scatter_add = by_rows("scatter_add", "Adds IndexedSlices")
-    scatter_sub = by_rows("scatter_sub", "Subtracts IndexedSlices")
-    scatter_mul = by_rows("scatter_mul", "Multiplies the rows that IndexedSlices name")
-    scatter_div = by_rows("scatter_div", "Divides the rows that IndexedSlices name")
-    scatter_min = by_rows("scatter_min", "Takes the minimum of rows and of IndexedSlices")
-    scatter_max = by_rows("scatter_max", "Takes the maximum of rows and of IndexedSlices")
-    batch_scatter_update = by_rows("batch_scatter_update", "Writes rows, batch entry by entry")
-    scatter_nd_update = by_coordinates("scatter_nd_update", "As `tf.scatter_nd_update`.")
-    scatter_nd_add = by_coordinates("scatter_nd_add", "As `tf.scatter_nd_add`.")
-    scatter_nd_sub = by_coordinates("scatter_nd_sub", "As `tf.scatter_nd_sub`.")
+    scatter_update = by_rows("scatter_update", "Write the rows of IndexedSlices")
+    scatter_add = by_rows("scatter_add", "Add IndexedSlices")
+    scatter_sub = by_rows("scatter_sub", "Subtract IndexedSlices")
+    scatter_mul = by_rows("scatter_mul", "Multiply rows by those of IndexedSlices")
+    scatter_div = by_rows("scatter_div", "Divide rows by those of IndexedSlices")
+    scatter_min = by_rows("scatter_min", "Take the minimum of rows and IndexedSlices")
+    scatter_max = by_rows("scatter_max", "Take the maximum of rows and IndexedSlices")
+    batch_scatter_update = by_rows("batch_scatter_update", "Write rows, batch entry by batch entry")
+    scatter_nd_update = by_coordinates("scatter_nd_update", "Do as `tf.scatter_nd_update`.")
+    scatter_nd_add = by_coordinates("scatter_nd_add", "Do as `tf.scatter_nd_add`.")
+    scatter_nd_sub = by_coordinates("scatter_nd_sub", "Do as `tf.scatter_nd_sub`.")
 
     def load(self, value: Any, session: Any = None) -> None:
-        """Assigns a value at once in `session`, or in the default session."""
+        """Assign a value at once in `session`, or in the default session."""
         chosen = session if session is not None else session_for(self._graph, None, "load a value")
         chosen.run(self._initializer, {self._initializer.inputs[1]: value})
 
     def eval(self, session: Any = None) -> Any:
-        """The value in `session`, or in the default session."""
+        """Return the value in `session`, or in the default session."""
         return self._as_graph_element().eval(session=session)
 
     def set_shape(self, shape: Any) -> None:
-        """Refines the static shape; ValueError where the two contradict each other."""
+        """Refine the static shape; ValueError if the two contradict each other."""
         self._variable.set_shape(shape)
         self._snapshot.set_shape(shape)
 
     def experimental_ref(self) -> Reference:
-        """A hashable object that is equal for this one only; `deref()` gives it back."""
+        """Return a hashable stand-in that compares by identity; `deref()` returns the variable."""
         return Reference(self)
 
     def __repr__(self) -> str:
@@ -367,7 +367,7 @@ class Variable(VariableInProto, metaclass=CreatedByScopes):
 
 
 KINDS: dict[bool, type[Variable]] = {False: Variable}
-"""The classes of variables: by whether they are resources."""
+"""Maps whether a variable is a resource to its class."""
 
 Variable.__array_priority__ = 100  # type: ignore[attr-defined]
 

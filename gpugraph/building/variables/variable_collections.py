@@ -1,4 +1,4 @@
-"""What a graph knows of its variables: lists by collection, and ops that initialize them."""
+"""The variables of a graph: lists by collection, and ops that initialize them."""
 
 from __future__ import annotations
 
@@ -21,37 +21,37 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 
 
 def global_variables(scope: str | None = None) -> list[Any]:
-    """The variables of collection GLOBAL_VARIABLES, of names that match `scope` if given."""
+    """Return the variables of collection GLOBAL_VARIABLES, or those whose names match `scope`."""
     return get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES, scope)
 
 
 def all_variables() -> list[Any]:
-    """The variables of collection GLOBAL_VARIABLES, by their older name."""
+    """Return the variables of collection GLOBAL_VARIABLES: an older name of `global_variables`."""
     return global_variables()
 
 
 def local_variables(scope: str | None = None) -> list[Any]:
-    """The variables of collection LOCAL_VARIABLES."""
+    """Return the variables of collection LOCAL_VARIABLES."""
     return get_default_graph().get_collection(GraphKeys.LOCAL_VARIABLES, scope)
 
 
 def trainable_variables(scope: str | None = None) -> list[Any]:
-    """The variables of collection TRAINABLE_VARIABLES."""
+    """Return the variables of collection TRAINABLE_VARIABLES."""
     return get_default_graph().get_collection(GraphKeys.TRAINABLE_VARIABLES, scope)
 
 
 def model_variables(scope: str | None = None) -> list[Any]:
-    """The variables of collection MODEL_VARIABLES: those of a model's layers."""
+    """Return the variables of collection MODEL_VARIABLES: those of a model's layers."""
     return get_default_graph().get_collection(GraphKeys.MODEL_VARIABLES, scope)
 
 
 def moving_average_variables(scope: str | None = None) -> list[Any]:
-    """The variables of collection MOVING_AVERAGE_VARIABLES: those that averages are kept of."""
+    """Return the variables of collection MOVING_AVERAGE_VARIABLES, which have moving averages."""
     return get_default_graph().get_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, scope)
 
 
 def _variables(var_list: Any) -> list[Any]:
-    """The variables in a sequence; TypeError for anything else."""
+    """Return the variables in a sequence; TypeError for anything else."""
     try:
         variables = list(var_list)
     except TypeError:
@@ -63,32 +63,32 @@ def _variables(var_list: Any) -> list[Any]:
 
 
 def variables_initializer(var_list: Sequence[Any], name: str = "init") -> Operation:
-    """An operation that initializes these variables."""
+    """Return an operation that initializes these variables."""
     return group(*[variable.initializer for variable in _variables(var_list)], name=name)
 
 
 def global_variables_initializer() -> Operation:
-    """An operation that initializes all global variables made so far."""
+    """Return an operation that initializes all global variables that exist now."""
     return variables_initializer(global_variables())
 
 
 def local_variables_initializer() -> Operation:
-    """An operation that initializes all local variables made so far."""
+    """Return an operation that initializes all local variables that exist now."""
     return variables_initializer(local_variables())
 
 
 def tables_initializer(name: str = "init_all_tables") -> Operation:
-    """An operation that runs what collection TABLE_INITIALIZERS has; a NoOp where that is empty."""
+    """Return an operation that runs collection TABLE_INITIALIZERS; a NoOp if that is empty."""
     return group(*get_default_graph().get_collection(GraphKeys.TABLE_INITIALIZERS), name=name)
 
 
 def is_tensor(x: Any) -> bool:
-    """Whether `x` is a Tensor, SparseTensor, IndexedSlices or Variable."""
+    """Return whether `x` is a Tensor, SparseTensor, IndexedSlices or Variable."""
     return isinstance(x, (Tensor, SparseTensor, IndexedSlices, Variable))
 
 
 def is_variable_initialized(variable: Any) -> Tensor:
-    """A bool scalar: whether the variable has a value in the session.
+    """Return a bool scalar: whether the variable has a value in the session.
 
     variable: a Variable, the reference tensor of one, or a resource handle. TypeError for others.
     """
@@ -103,7 +103,7 @@ def is_variable_initialized(variable: Any) -> Tensor:
 def report_uninitialized_variables(
     var_list: Sequence[Any] | None = None, name: str = "report_uninitialized_variables"
 ) -> Tensor:
-    """A 1-D string tensor: the names of the variables that have no value yet."""
+    """Return a 1-D string tensor: the names of the variables that have no value yet."""
     chosen = global_variables() + local_variables() if var_list is None else list(var_list)
     graph = get_default_graph()
     with graph.name_scope(name):
@@ -117,16 +117,16 @@ def report_uninitialized_variables(
 
 
 def assert_variables_initialized(var_list: Sequence[Any] | None = None) -> Tensor | None:
-    """What fails in a run, with FailedPreconditionError, unless the variables have values.
+    """Return a tensor whose run raises FailedPreconditionError if a variable has no value.
 
-    An older form of `report_uninitialized_variables`; None where there are no variables.
+    An older form of `report_uninitialized_variables`; None if there are no variables.
     """
     chosen = global_variables() + local_variables() if var_list is None else _variables(var_list)
     graph = get_default_graph()
     ranks = []
     for variable in chosen:
         with graph.colocate_with(variable.op):
-            # a rank is known beforehand: what fails is the reading it waits for
+            # ranks are folded to constants: the read, as a control input, fails in the run
             with graph.control_dependencies([variable.read_value()]):
                 ranks.append(raw_ops.Rank(variable))
     uninitialized: Tensor | None = None

@@ -1,6 +1,6 @@
-"""Who makes a variable: the innermost `variable_creator_scope`, then the next, then the class.
+"""Creation of variables: by the innermost `variable_creator_scope`, then the next, then the class.
 
-`tf.Variable(...)` asks the creators of its graph and thread, and returns what they return.
+`tf.Variable(...)` calls the creators of its graph and thread, and returns their result.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from gpugraph.graph.client.default_graph_functions import get_default_graph
 
 
 class CreatedByScopes(type):
-    """The type of classes whose instances are made by the creators around, if there are any.
+    """The metaclass of classes whose instances are created by the active creators, if any.
 
-    A subclass's are made by itself: the creators' last answer is an instance of the class.
+    Subclasses are instantiated directly: the creators' last result is an instance of the class.
     """
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
@@ -35,7 +35,7 @@ class CreatedByScopes(type):
         return make(**bound.arguments)
 
     def _make(cls, *args: Any, **kwargs: Any) -> Any:
-        """An instance of the class, or of the subclass that its `_kind` chooses."""
+        """Return an instance of the class, or of the subclass that its `_kind` chooses."""
         arguments = cls.__signature__.bind(*args, **kwargs).arguments
         message = arguments.get("variable_def")
         use_resource = getattr(message, "is_resource", arguments.get("use_resource"))
@@ -44,19 +44,20 @@ class CreatedByScopes(type):
 
     @property
     def __signature__(cls) -> inspect.Signature:
-        """What the class is called with: what its `__init__` takes."""
+        """The signature of the class: that of its `__init__`."""
         signature = inspect.signature(vars(cls)["__init__"])
         return signature.replace(parameters=list(signature.parameters.values())[1:])
 
 
 def variable_creator_scope(variable_creator: Callable[..., Any]) -> AbstractContextManager[None]:
-    """Inside, variables of the default graph are made by `variable_creator`, in this thread.
+    """Have `variable_creator` create the default graph's variables in the block, in this thread.
 
-    variable_creator: `creator(next_creator, **arguments)`, given all arguments of `tf.Variable`
-      by name; it returns what `next_creator(**arguments)` returns, or something in its place.
-      The innermost scope's creator is asked first. `tf.get_variable` makes variables so, too.
+    variable_creator: `creator(next_creator, **arguments)`, called with all arguments of
+    `tf.Variable` by name; it returns the result of `next_creator(**arguments)`, or a replacement.
+    The innermost scope's creator is called first. `tf.get_variable` also creates variables this
+    way.
 
-    RuntimeError when scopes are not left in the opposite order of entering.
+    RuntimeError if scopes are not left in the opposite order of entering.
     """
     graph = get_default_graph()
     return graph._variable_creator_scope(variable_creator)

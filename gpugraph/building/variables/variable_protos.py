@@ -1,4 +1,4 @@
-"""Variables as VariableDef messages, and the variables of a graph that was imported."""
+"""Variables as VariableDef messages, and the variables of an imported graph."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from gpugraph.graph.client.scoped_names import (
 )
 
 VARIABLE_VALUE = "VARIABLE_VALUE"
-"""The name of a variable's value in checkpoints of objects."""
+"""The name of a variable's value in object-based checkpoints."""
 
 
 class VariableInProto(PrivateVariableState, ReplicatedState, Trackable):
-    """A variable that is written as a message, and made of one instead of an initial value."""
+    """A variable that is convertible to a message, and constructible from one."""
 
     _caching_device: Any = None
     _constraint: Any = None
@@ -36,7 +36,7 @@ class VariableInProto(PrivateVariableState, ReplicatedState, Trackable):
         return {VARIABLE_VALUE: self}
 
     def _set_save_slice_info(self, save_slice_info: SaveSliceInfo) -> None:
-        """Says which part of which variable this is, for what saves it."""
+        """Record the part of the variable that this is, for savers."""
         self._save_slice_info = save_slice_info
 
     def _get_save_slice_info(self) -> SaveSliceInfo | None:
@@ -44,14 +44,14 @@ class VariableInProto(PrivateVariableState, ReplicatedState, Trackable):
 
     @classmethod
     def from_proto(cls, variable_def: Any, import_scope: str | None = None) -> Any:
-        """The variable of a VariableDef, in the default graph; KeyError for names it has not."""
+        """Return the default graph's variable for a VariableDef; KeyError for unknown names."""
         kind: Any = cls._kind(bool(variable_def.is_resource))  # type: ignore[attr-defined]
         return type.__call__(kind, variable_def=variable_def, import_scope=import_scope)
 
     def to_proto(self, export_scope: str | None = None) -> Any:
-        """A VariableDef; None for a variable that is not in the scope.
+        """Return a VariableDef, or None for a variable outside of the scope.
 
-        export_scope: the name scope that is taken off the names.
+        export_scope: the name scope that is removed from the names.
         """
         handle = self._variable
         if not is_in_scope(handle.name, export_scope):
@@ -73,7 +73,7 @@ class VariableInProto(PrivateVariableState, ReplicatedState, Trackable):
         return message
 
     def _init_from_proto(self, message: Any, import_scope: str | None) -> None:
-        """The variable that a VariableDef names, of operations of the default graph."""
+        """Initialize the variable from a VariableDef, with operations of the default graph."""
         descriptor = getattr(type(message), "DESCRIPTOR", None)
         if getattr(descriptor, "full_name", "") != "tensorflow.VariableDef":
             raise TypeError(f"variable_def must be a VariableDef proto, but it is {message!r}")
@@ -99,7 +99,7 @@ class VariableInProto(PrivateVariableState, ReplicatedState, Trackable):
 
 
 def register_variable_protos(from_proto: Any) -> None:
-    """Registers how the variables of a graph's collections are written and read again."""
+    """Register the conversion of variables in a graph's collections to messages and back."""
     for key in (
         GraphKeys.GLOBAL_VARIABLES,
         GraphKeys.TRAINABLE_VARIABLES,

@@ -1,1 +1,1 @@
-"""What calls between processes are made of: proofs, answers, and who may stay connected."""
+"""Parts of calls between processes: proofs, answers, and the supervision of connections."""

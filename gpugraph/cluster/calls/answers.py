@@ -1,6 +1,6 @@
 """Answers of a server: messages, and errors that the caller raises as TensorFlow's.
 
-An answer is one byte and a message: 0 and what the method answers, or 1 and a Failure.
+An answer is one byte and a message: 0 and the method's response, or 1 and a Failure.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from gpugraph.runtime.step_failure import same_kind
 
 
 def message_of(name: str, **fields: Any) -> Any:
-    """A new message of the service."""
+    """Return a new message of the service."""
     return messages_pb2.SERVICE_MESSAGES[name](**fields)
 
 
 def node_of(error: OpError) -> str:
-    """The name of the node that failed, or the empty text."""
+    """Return the name of the node that failed, or the empty string."""
     return getattr(error, "node_name", None) or getattr(error._node_def, "name", None) or ""
 
 
 def write_failure(failure: Any, error: OpError) -> None:
-    """Fills a Failure from an error."""
+    """Fill a Failure from an error."""
     failure.code = error.error_code
     failure.message = error.message
     failure.node = node_of(error)
 
 
 def error_of(failure: Any) -> OpError:
-    """The error that a Failure tells of."""
+    """Return the error that a Failure describes."""
     plain = OpError(None, None, failure.message, failure.code)
     error = same_kind(plain, None, None, failure.message)
     if failure.node:
@@ -44,17 +44,17 @@ def error_of(failure: Any) -> OpError:
 
 
 def status_codes() -> dict[str, int]:
-    """gRPC's names of statuses with their codes, which are those of TensorFlow's errors."""
+    """Return gRPC's names of statuses with their codes, which are those of TensorFlow's errors."""
     return {status.name: status.value[0] for status in grpc().StatusCode}
 
 
 def success(content: bytes) -> bytes:
-    """The answer that holds this."""
+    """Return the answer with this content."""
     return b"\0" + content
 
 
 def failed(error: OpError) -> bytes:
-    """The answer that tells of an error."""
+    """Return the answer that describes an error."""
     failure = message_of("Failure")
     write_failure(failure, error)
     content: bytes = failure.SerializeToString()
@@ -62,7 +62,7 @@ def failed(error: OpError) -> bytes:
 
 
 def content_of(answer: memoryview | bytes) -> bytes:
-    """What an answer holds; raises the error that it tells of."""
+    """Return the content of an answer, or raise the error that it describes."""
     content = bytes(answer[1:])
     if answer[:1] == b"\1":
         raise error_of(messages_pb2.SERVICE_MESSAGES["Failure"].FromString(content))
@@ -70,14 +70,14 @@ def content_of(answer: memoryview | bytes) -> bytes:
 
 
 def answered(method: str, answer: memoryview | bytes) -> Any:
-    """The message that an answer holds; raises the error that it tells of."""
+    """Return the message in an answer, or raise the error that it describes."""
     return messages_pb2.SERVICE_MESSAGES[METHODS[method][1]].FromString(content_of(answer))
 
 
 class PendingCall:
-    """A call that is on its way. Calling it waits for the answer.
+    """A call in progress. Calling it waits for the answer.
 
-    proofs: of its messages. as_op_error: what makes an error of one of gRPC's.
+    proofs: of its messages. as_op_error: converts one of gRPC's errors.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class PendingCall:
         self._lock = new_lock()
 
     def __call__(self) -> Any:
-        """The answer; raises as `Peer.call`."""
+        """Wait for the answer and return it; raises as `Peer.call`."""
         try:
             with self._lock:
                 if self._answer is None:
@@ -105,11 +105,11 @@ class PendingCall:
         return answered(self._method, self._answer)
 
     def when_done(self, function: Callable[[], Any]) -> None:
-        """Calls the function, in some thread, when the call is over."""
+        """Call the function, in some thread, when the call has ended."""
         self._future.add_done_callback(lambda _: function())
 
     def when_lost(self, function: Callable[[OpError], Any]) -> None:
-        """Calls the function, in some thread, with the error of a call that has failed."""
+        """Call the function, in some thread, with the error if the call fails."""
 
         def tell() -> None:
             try:
@@ -120,5 +120,5 @@ class PendingCall:
         self.when_done(tell)
 
     def cancel(self) -> None:
-        """Gives the call up."""
+        """Cancel the call."""
         self._future.cancel()

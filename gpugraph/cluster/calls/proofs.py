@@ -1,12 +1,12 @@
-"""Proofs of both sides of a call that they have the cluster's key.
+"""Proofs by both sides of a call that they have the cluster's key.
 
-The caller shows in the metadata of a call, before any message: the time, a random name of its
-process, the number of the call among those of the process, the incarnation of the server that it
-calls, and a code of these and the method. From the same and the key both sides derive a key for
-this call. By that each proves its messages, those of a
-stream as well: behind a message stands its code, HMAC-SHA-256 cut to 16 bytes, over the direction,
-the number of the message, and all of its bytes. So nothing can be changed, left out, repeated, sent
-back, or taken for the answer to another call. The key hides nothing; TLS does.
+Before any message, the caller sends in the metadata of a call: the time, a random name of its
+process, the number of the call within that process, the incarnation of the server that it
+calls, and a code of these and the method. From the same data and the key both sides derive a key
+for this call, with which each authenticates its messages, including those of a
+stream: a message is followed by its code, HMAC-SHA-256 truncated to 16 bytes, over the direction,
+the number of the message, and all of its bytes. So nothing can be changed, omitted, repeated, sent
+back, or taken for the answer to another call. The key does not encrypt; TLS does.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ WRONG_KEY = (
     "processes of the cluster"
 )
 GREETING = "GetStatus"
-"""The method by which a caller learns the incarnation of a server, so that it needs none."""
+"""The method that returns the incarnation of a server, and therefore requires none."""
 
 SERVICE = "gpugraph.cluster.Cluster"
 NO_INCARNATION = 0
 _VALID_S = 300
 _MAX_CALLERS = 1 << 16
 _WINDOW = 1 << 15
-"""A call that is this many numbers behind its caller's newest one is refused as a repetition."""
+"""A call that is this many numbers behind its caller's newest one is rejected as a repetition."""
 _CODE_BYTES = 16
 _SHA = "sha256"
 
 
 class MessageProofs:
-    """Proves the messages of one call or stream, and checks those of the other side.
+    """Authenticates the messages of one call or stream, and checks those of the other side.
 
-    key: of this call; empty where nothing is proven. is_server: which side this is.
+    key: of this call; empty without authentication. is_server: which side this is.
     """
 
     def __init__(self, key: bytes, is_server: bool = False) -> None:
@@ -53,14 +53,14 @@ class MessageProofs:
             self._sending, self._receiving = reversed(codes) if is_server else codes
 
     def attach(self, *parts: Any) -> bytes:
-        """The next message that is sent, of these parts, with its code."""
+        """Return the next message to send, consisting of these parts, with its code."""
         if not self._has_key:
             return b"".join(parts)
         self._num_sent += 1
         return b"".join((*parts, _code(self._sending, self._num_sent, parts)))
 
     def detach(self, content: bytes) -> memoryview | bytes:
-        """The next message that came, without its code; UnauthenticatedError for a wrong one."""
+        """Return the next received message without its code; UnauthenticatedError if wrong."""
         if not self._has_key:
             return content
         self._num_came += 1
@@ -88,7 +88,7 @@ class _OwnCalls:
         self.renew()
 
     def renew(self) -> None:
-        """Take another name, as a forked child must."""
+        """Choose another name, as a forked child must."""
         self.name, self.numbers = os.urandom(12).hex(), count(1)
 
 
@@ -98,7 +98,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def open_call(key: bytes, method: str, incarnation: int) -> tuple[str, MessageProofs]:
-    """What a caller shows, empty without a key, and what proves the messages of the call."""
+    """Return a caller's proof, empty without a key, and the object to authenticate messages."""
     if not key:
         return "", MessageProofs(key)
     caller, number = _OWN_CALLS.name, next(_OWN_CALLS.numbers)
@@ -108,26 +108,26 @@ def open_call(key: bytes, method: str, incarnation: int) -> tuple[str, MessagePr
 
 
 def service_of(key: bytes) -> str:
-    """The name of the service as callers with the key ask for it.
+    """Return the name of the service for callers with the key.
 
-    gRPC has a queue for each method that it knows by name, and one for all others. So the calls of
-    who does not know the names do not stand in the way of those who do.
+    gRPC has a queue for each registered method name, and one for all others. So calls from
+    those without the key do not delay calls from those with it.
     """
     name = hmac.digest(key, b"gpugraph service", _SHA).hex()[:32] if key else ""
     return f"{SERVICE}.{name}" if name else SERVICE
 
 
 def _derived(key: bytes, method: str, head: str) -> tuple[bytes, str]:
-    """The key of a call, and the code that shows that the caller has it."""
+    """Return the key of a call, and the code that proves that the caller has it."""
     own_key = hmac.digest(key, f"gpugraph|{method}|{head}".encode(), _SHA)
     return own_key, hmac.digest(own_key, b"opening", _SHA).hex()
 
 
 class CallerProofs:
-    """Checks what callers of one server show, and that nobody shows the same twice.
+    """Checks the proofs of callers of one server, and rejects repeated ones.
 
-    incarnation: a number of this server, drawn when it is made: what is shown to one server does
-    not hold at another, nor at one that is started later.
+    incarnation: a random number of this server object: a proof for one server is not valid
+    for another, nor for one that is started later.
     """
 
     def __init__(self, key: bytes) -> None:
@@ -137,11 +137,11 @@ class CallerProofs:
         self._lock = new_lock()
 
     def check(self, shown: str, method: str) -> MessageProofs:
-        """What proves the messages of a call whose caller shows this.
+        """Check a caller's proof; return the object that authenticates the messages of its call.
 
-        UnauthenticatedError for a proof that is wrong, old or repeated, or not asked for;
+        UnauthenticatedError for a proof that is wrong, old, repeated, or unexpected;
         UnavailableError for one that was meant for another incarnation of the server;
-        ResourceExhaustedError where too many processes called within ten minutes.
+        ResourceExhaustedError if too many processes called within ten minutes.
         """
         if not self._key and not shown:
             return MessageProofs(b"")
@@ -151,7 +151,7 @@ class CallerProofs:
             raise UnauthenticatedError.of_no_node(WRONG_KEY)
         seconds, caller, number, incarnation = head.split(".")
         if method != GREETING and int(incarnation) != self.incarnation:
-            raise UnavailableError.of_no_node("The server has been started anew")
+            raise UnavailableError.of_no_node("The server was restarted")
         self._note(int(seconds), caller, int(number))
         return MessageProofs(own_key, is_server=True)
 
@@ -170,7 +170,7 @@ class CallerProofs:
                 raise UnauthenticatedError.of_no_node("This call was made before")
 
     def _make_room(self, now: int) -> None:
-        """Forget callers all of whose calls are too old to be shown again, once there are many."""
+        """Drop callers whose calls are all too old to be repeated, once there are many."""
         if len(self._callers) < _MAX_CALLERS:
             return
         callers = self._callers.items()
@@ -182,7 +182,7 @@ class CallerProofs:
 
 
 class _CallerWindow:
-    """The numbers of the calls of one caller that have come; the latest time of them in seconds."""
+    """The numbers of one caller's received calls, and their latest time in seconds."""
 
     __slots__ = ("_newest", "_seen", "seconds")
 
@@ -190,7 +190,7 @@ class _CallerWindow:
         self._newest = self._seen = self.seconds = 0
 
     def add(self, number: int, seconds: int) -> bool:
-        """Note a call and return True; False if it has come, or may have and is too far behind."""
+        """Record a call and return True; False if it was received, or is too far behind to tell."""
         ahead = number - self._newest
         if ahead > 0:
             self._seen = 1 if ahead >= _WINDOW else (self._seen << ahead | 1) & ((1 << _WINDOW) - 1)

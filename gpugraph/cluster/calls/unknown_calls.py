@@ -1,11 +1,11 @@
-"""Lets gRPC hand over few calls a second of those whose method the server has not registered.
+"""Limits the rate at which gRPC delivers calls of methods that the server has not registered.
 
-Callers with the key ask for methods by names that others do not know (`proofs.service_of`), so that
-those are strangers' calls, but for who has a wrong key and is to hear of that. grpcio asks its core
-for the next call as soon as it has got one; with ten thousand that wait it would do little else.
-Those that are not asked for stay in the core, which takes a few thousand and drops the others.
-This uses what grpcio's server is built on, which is no public interface; where a release has
-another inside, such calls are handed over as they come.
+Callers with the key use method names that others can't derive (`proofs.service_of`), so
+unregistered calls come from strangers, or from callers with a wrong key, which must get an error.
+grpcio requests the next call from its core as soon as it has received one; with ten thousand
+pending it would do little else. Calls that are not requested stay in the core, which holds a few
+thousand and drops the others. This uses internals of grpcio's server, which are no public
+interface; if a release has different ones, such calls are delivered without a limit.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _PAUSE_S = 0.01
 
 
 class SlowServer:
-    """The core's server as grpcio's uses it, which asks for an unregistered call at times."""
+    """Wraps the core's server, as used by grpcio, to limit the rate of unregistered calls."""
 
     def __init__(self, server: Any) -> None:
         self._server = server
-        self._asked: tuple[Any, ...] | None = None
+        self._pending: tuple[Any, ...] | None = None
         self._last_s = 0.0
         self._lock = new_lock()
 
@@ -32,10 +32,10 @@ class SlowServer:
         return getattr(self._server, name)
 
     def request_call(self, *arguments: Any) -> None:
-        """Asks for a call, now or when the last one was some time ago."""
+        """Request a call, now or after a pause since the last one."""
         with self._lock:
             wait_s = self._last_s + _PAUSE_S - time.monotonic()
-            self._asked = arguments
+            self._pending = arguments
             if wait_s <= 0:
                 self._ask()
                 return
@@ -48,20 +48,20 @@ class SlowServer:
             self._ask()
 
     def _ask(self) -> None:
-        if self._asked is not None:
-            arguments, self._asked = self._asked, None
+        if self._pending is not None:
+            arguments, self._pending = self._pending, None
             self._last_s = time.monotonic()
             self._server.request_call(*arguments)
 
     def shutdown(self, *arguments: Any) -> None:
-        """Ends the server, which waits for the end of what it was asked to ask for."""
+        """End the server; issue the pending request first, since the server waits for its end."""
         with self._lock:
             self._ask()
             self._server.shutdown(*arguments)
 
 
 def slow_down(server: Any) -> None:
-    """Lets a server of grpcio that has not started get few unregistered calls a second."""
+    """Limit the rate of unregistered calls of a grpcio server that has not started yet."""
     state: Any = getattr(server, "_state", None)
     if all(hasattr(getattr(state, "server", None), name) for name in ("request_call", "shutdown")):
         state.server = SlowServer(state.server)

@@ -1,1 +1,1 @@
-"""The client's side: sessions on servers, and the masters that these call."""
+"""The client's side: sessions on servers, and links to their masters."""

@@ -1,7 +1,7 @@
-"""GrpcSession: a session whose runs a server does.
+"""GrpcSession: a session whose runs are done by a server.
 
-The server has a copy of the graph, which grows before a run where the client's has grown. A run
-sends names and fed values, and gets values. A server of the same process is called directly.
+The server has a copy of the graph, which is extended before a run if the client's has grown. A run
+sends names and fed values, and receives values. A server of the same process is called directly.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ _PLACE = re.compile(r"\[\[node (\S+) \((?:defined at .*?|made by the runtime)\)(
 class _KeptOnServer(KeptTensors):
     """The tensors that a session keeps on the devices of its cluster.
 
-    What is discarded goes with the session's next call: a program drops handles at any time.
+    Discarded tensors are deleted with the session's next call, since a program may drop handles
+    at any time.
     """
 
     def __init__(self, session: GrpcSession) -> None:
@@ -47,22 +48,22 @@ class _KeptOnServer(KeptTensors):
         self._discarded: list[str] = []
 
     def keep(self, handle: NewHandle) -> None:
-        """Nothing: the worker keeps it."""
+        """Do nothing: the worker keeps it."""
 
     def read(self, handle: str) -> Any:
-        """The value; InvalidArgumentError for a handle that is deleted or of another session."""
+        """Return the value; InvalidArgumentError for a deleted handle or one of another session."""
         return self._session.master.read_kept(self._session.handle(), handle)
 
     def delete(self, handle: str) -> None:
-        """Gives the memory back; InvalidArgumentError as of `read`."""
+        """Free the memory; InvalidArgumentError as in `read`."""
         self._session.master.delete_kept(self._session.handle(), [handle], True)
 
     def discard(self, handle: str) -> None:
-        """As `delete`, later; nothing where there is no such tensor."""
+        """Do as `delete`, later; ignore missing tensors."""
         self._discarded.append(handle)
 
     def flush(self, handle: str) -> None:
-        """Deletes what was discarded, of the session of this handle."""
+        """Delete the discarded tensors of the session of this handle."""
         discarded, self._discarded = self._discarded, []
         if discarded:
             self._session.master.delete_kept(handle, discarded, False)
@@ -84,7 +85,7 @@ class GrpcSession(SessionBackend):
         self._slots = itertools.count()
 
     def create(self, graph: Graph) -> None:
-        """Takes the graph; AlreadyExistsError when it has one."""
+        """Set the graph; AlreadyExistsError if there is one."""
         if self._graph is not None:
             raise AlreadyExistsError.of_no_node(
                 "A Graph has already been created for this session."
@@ -92,9 +93,9 @@ class GrpcSession(SessionBackend):
         self._graph = graph
 
     def handle(self) -> str:
-        """The session's handle on the server, where it is made with its first use.
+        """Return the session's handle on the server, where it is created on first use.
 
-        CancelledError when closed, UnavailableError where the server does not answer.
+        CancelledError if closed, UnavailableError if the server does not answer.
         """
         if self._is_closed:
             raise CancelledError.of_no_node("Session has been closed.")
@@ -104,7 +105,7 @@ class GrpcSession(SessionBackend):
             return self._handle
 
     def extend(self) -> str:
-        """The handle, once the server's copy of the graph is as this one."""
+        """Bring the server's copy of the graph up to date; return the handle."""
         handle, graph = self.handle(), self._graph
         assert graph is not None
         if graph.version != self._version:
@@ -125,7 +126,7 @@ class GrpcSession(SessionBackend):
         connections: Mapping[Tensor, Tensor] = NO_CONNECTIONS,
         done: Sequence[Operation] = (),
     ) -> GrpcRunner:
-        """What runs these."""
+        """Return the runner for these feeds, fetches and targets."""
         if self._is_closed:
             raise CancelledError.of_no_node("Session has been closed.")
         names = StepNames(
@@ -145,12 +146,12 @@ class GrpcSession(SessionBackend):
     def run(
         self, slot: int, names: StepNames, values: Sequence[Any], options: StepOptions
     ) -> list[Any]:
-        """The values of the fetches, as a run of a DirectSession gives them."""
+        """Return the values of the fetches, as a run of a DirectSession does."""
         try:
             handle = self.extend()
             self._kept.flush(handle)
             results = self.master.run(handle, slot, names, values, options)
-        except (OpError, ValueError) as error:  # gRPC's for a connection that is closed
+        except (OpError, ValueError) as error:  # ValueError: gRPC's for a closed connection
             if self._is_closed and not isinstance(error, CancelledError):
                 raise CancelledError.of_no_node("Session has been closed.") from None
             if not isinstance(error, OpError):
@@ -159,14 +160,14 @@ class GrpcSession(SessionBackend):
         return [x[()] if isinstance(x, np.ndarray) and x.ndim == 0 else x for x in results]
 
     def explain(self, names: StepNames) -> ClusterExplanation:
-        """How a run is spread over the tasks; errors as of `run`."""
+        """Return how a run is distributed over the tasks; errors as in `run`."""
         try:
             return ClusterExplanation(self.master.explain(self.extend(), names))
         except OpError as error:
             raise self._with_op(error) from error.__cause__
 
     def _with_op(self, error: OpError) -> OpError:
-        """The error with the client's operation, and with the lines of the client's program."""
+        """Return the error with the client's operation and the lines of the client's program."""
         graph = self._graph
         assert graph is not None
 
@@ -179,7 +180,7 @@ class GrpcSession(SessionBackend):
         return same_kind(error, None if op is None else op._record, op, message)
 
     def list_devices(self) -> list[DeviceAttributes]:
-        """The devices of the cluster, but for those that `device_filters` leave out."""
+        """Return the devices of the cluster, except those that `device_filters` exclude."""
         return list(self.master.list_devices(self.handle()))
 
     @property
@@ -188,25 +189,25 @@ class GrpcSession(SessionBackend):
         return self._kept
 
     def memory_stats(self) -> dict[str, MemoryUse]:
-        """The counters and owners of each device of the cluster, by full device name.
+        """Return the counters and owners of each device of the cluster, by full device name.
 
-        They are of all sessions on these devices. UnavailableError where a task does not answer.
+        They cover all sessions on these devices. UnavailableError if a task does not answer.
         """
         handle = self.handle()
         self._kept.flush(handle)
         return self.master.memory_use(handle)
 
     def release_memory(self) -> int:
-        """Gives up the session's idle plans on all tasks; the bytes given back to the systems."""
+        """Release the session's idle plans on all tasks; return the number of freed bytes."""
         handle = self.handle()
         self._kept.flush(handle)
         return self.master.release_memory(handle)
 
     def reset(self, containers: Sequence[str]) -> None:
-        """Nothing: the factory's `reset` has cleared the containers of the server."""
+        """Do nothing: the factory's `reset` has cleared the containers of the server."""
 
     def close(self) -> None:
-        """Closes the session on the server, where it can be reached."""
+        """Close the session on the server, if it can be reached."""
         if self._is_closed:
             return
         self._is_closed = True
@@ -223,7 +224,7 @@ class GrpcSession(SessionBackend):
 class GrpcRunner(Runner):
     """One set of feeds, fetches and targets of a GrpcSession.
 
-    handles: which fetches are handles of tensors that the session keeps.
+    handles: the positions of fetches that are handles of tensors that the session keeps.
     """
 
     handles: Sequence[int] = ()
@@ -235,7 +236,7 @@ class GrpcRunner(Runner):
         self._slot = slot
 
     def run(self, values: Sequence[Any]) -> list[Any]:
-        """The fetches' values. ValueError for a value whose shape does not fit."""
+        """Return the fetches' values. ValueError for a value whose shape does not fit."""
         return self._run(values, StepOptions())
 
     def _run(self, values: Sequence[Any], options: StepOptions) -> list[Any]:
@@ -249,7 +250,7 @@ class GrpcRunner(Runner):
     def run_with(
         self, values: Sequence[Any], options: RunOptions | None, metadata: RunMetadata | None
     ) -> list[Any]:
-        """As `run`, with a time limit; the statistics and graphs of all tasks into `metadata`."""
+        """Run with a time limit; store the statistics and graphs of all tasks in `metadata`."""
         chosen = options if options is not None else RunOptions()
         if metadata is None:
             return self._run(values, StepOptions(chosen.timeout_in_ms))
@@ -265,13 +266,13 @@ class GrpcRunner(Runner):
         return results
 
     def explain(self, values: Sequence[Any]) -> ClusterExplanation:
-        """Which task does what; print it."""
+        """Return the distribution of the run over tasks; print it."""
         del values
         return self._session.explain(self._names)
 
 
 def _joined(parts: Sequence[bytes]) -> Any:
-    """The StepStats of a step, by device, of those of its stages."""
+    """Return the StepStats of a step, by device, merged from those of its stages."""
     joined = messages_pb2.StepStats()
     by_device: dict[str, Any] = {}
     for part in parts:
@@ -285,7 +286,7 @@ def _joined(parts: Sequence[bytes]) -> Any:
 
 
 def _graphs_of_devices(parts: Sequence[bytes]) -> list[Any]:
-    """The GraphDef of each device, of those of the stages."""
+    """Return the GraphDef of each device, merged from those of the stages."""
     by_device: dict[str, Any] = {}
     for part in parts:
         graph = messages_pb2.GraphDef.FromString(part)
@@ -299,20 +300,20 @@ class GrpcSessionFactory:
     """Accepts targets that begin with `grpc://`."""
 
     def accepts_options(self, options: SessionOptions) -> bool:
-        """Whether the target names a server."""
+        """Return whether the target names a server."""
         return options.target.startswith(SCHEME)
 
     def new_session(self, options: SessionOptions) -> GrpcSession:
-        """A session on that server. InvalidArgumentError for an address that is none."""
+        """Return a session on that server. InvalidArgumentError for a malformed address."""
         host, _, port = options.target.removeprefix(SCHEME).rpartition(":")
         if not host or not port.isdecimal():
             raise invalid_argument(
-                f'The target "{options.target}" is no address of a server: "grpc://host:port"'
+                f'The target "{options.target}" is not the address of a server: "grpc://host:port"'
             )
         return GrpcSession(options)
 
     def reset(self, options: SessionOptions, containers: Sequence[str]) -> None:
-        """Clears containers (all, if none are named) of a cluster, and closes its sessions."""
+        """Clear containers (all, if none are named) of a cluster, and close its sessions."""
         master = master_of(options.target)
         try:
             master.reset(containers, options.config.device_filters)

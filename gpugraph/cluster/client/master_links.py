@@ -1,4 +1,4 @@
-"""Masters as a client sees them: the one of its own process, and those behind connections."""
+"""A client's links to masters: to the one of its own process, and to those behind connections."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _CLOSING_S = 5.0
 
 
 class LocalMaster:
-    """The master of a server of this process.
+    """The link to the master of a server of this process.
 
-    timeout_ms: how long a run of a session may take that says nothing of that; 0 for no limit.
+    timeout_ms: the time limit of runs of sessions that set none; 0 for no limit.
     """
 
     def __init__(self, master: Master, timeout_ms: int) -> None:
@@ -38,39 +38,39 @@ class LocalMaster:
         self.read_kept, self.delete_kept = master.read_kept, master.delete_kept
 
     def create_session(self, config: ConfigProto) -> str:
-        """The handle of a new session."""
+        """Create a session and return its handle."""
         limited = ConfigProto()
         limited.CopyFrom(config)
         limited.operation_timeout_in_ms = config.operation_timeout_in_ms or self._timeout_ms
         return self._master.create_session(limited)
 
     def extend(self, handle: str, content: bytes, old_version: int, new_version: int) -> None:
-        """Adds a GraphDef to a session's graph."""
+        """Add a GraphDef to a session's graph."""
         self._master.session(handle).graph.extend(content, old_version, new_version)
 
     def run(
         self, handle: str, slot: int, names: StepNames, values: Sequence[Any], options: StepOptions
     ) -> Sequence[Any]:
-        """The values of the fetches in one step."""
+        """Return the values of the fetches in one step."""
         session = self._master.session(handle)
         run = session.in_slot(slot, None) or session.in_slot(slot, names)
         assert run is not None
         return session.do(run, values, options)
 
     def explain(self, handle: str, names: StepNames) -> str:
-        """Which task does what in a run."""
+        """Return the distribution of a run over tasks."""
         return self._master.session(handle).explain(names)
 
     def close(self) -> None:
-        """There is no connection."""
+        """Do nothing: there is no connection."""
 
 
 class RemoteMaster(SessionMemory):
-    """The master of a server behind a connection."""
+    """The link to the master of a server behind a connection."""
 
     def __init__(self, target: str) -> None:
         self._peer = Peer(target.removeprefix(SCHEME), access_of_environment())
-        self._known: set[int] = set()  # runs whose names the server has got
+        self._known: set[int] = set()  # runs whose names the server has received
         self._is_near = False
         self._segments = SegmentPool()
 
@@ -80,7 +80,7 @@ class RemoteMaster(SessionMemory):
         return self._peer
 
     def create_session(self, config: ConfigProto) -> str:
-        """The handle of a new session."""
+        """Create a session and return its handle."""
         wait_s = config.operation_timeout_in_ms / 1000 or seconds("GPUGRAPH_CLUSTER_WAIT")
         status = self._peer.call("GetStatus", message_of("Nothing"), wait_s=wait_s)
         self._is_near = mapped(read_segment(status.segment)) is not None
@@ -88,7 +88,7 @@ class RemoteMaster(SessionMemory):
         return str(self._peer.call("CreateSession", message).handle)
 
     def extend(self, handle: str, content: bytes, old_version: int, new_version: int) -> None:
-        """Adds a GraphDef to a session's graph."""
+        """Add a GraphDef to a session's graph."""
         message = message_of(
             "ExtendSession",
             handle=handle,
@@ -101,7 +101,7 @@ class RemoteMaster(SessionMemory):
     def run(
         self, handle: str, slot: int, names: StepNames, values: Sequence[Any], options: StepOptions
     ) -> Sequence[Any]:
-        """The values of the fetches in one step. The names go along until the server has them."""
+        """Return the values of the fetches. Names are sent until the server has them."""
         for has_names in (True,) if slot not in self._known else (False, True):
             message = message_of("RunStep", handle=handle, slot=slot)
             message.timeout_ms, message.trace = options.timeout_ms, options.trace is not None
@@ -121,38 +121,38 @@ class RemoteMaster(SessionMemory):
         raise AbortedError.of_no_node(f"The server at {self._peer.address} keeps no runs")
 
     def explain(self, handle: str, names: StepNames) -> str:
-        """Which task does what in a run."""
+        """Return the distribution of a run over tasks."""
         message = message_of("ExplainStep", handle=handle)
         write_names(message.names, names)
         return str(self._peer.call("ExplainStep", message).text)
 
     def list_devices(self, handle: str) -> Sequence[DeviceAttributes]:
-        """The devices of the session's cluster."""
+        """Return the devices of the session's cluster."""
         return devices_of(
             self._peer.call("ListDevices", message_of("ListDevices", handle=handle)).device
         )
 
     def close_session(self, handle: str) -> None:
-        """Closes a session."""
+        """Close a session."""
         message = message_of("SessionHandle", handle=handle)
         self._peer.call("CloseSession", message, limit_s=_CLOSING_S)
 
     def reset(self, containers: Sequence[str], filters: Sequence[str]) -> None:
-        """Closes all sessions of the server and clears containers."""
+        """Close all sessions of the server and clear containers."""
         message = message_of("Containers", container=containers, filter=filters)
         self._peer.call("Reset", message)
 
     def close(self) -> None:
-        """Ends the connection."""
+        """End the connection."""
         self._peer.close()
 
 
 MasterLink = LocalMaster | RemoteMaster
-"""A master as a client sees it."""
+"""A client's link to a master."""
 
 
 def master_of(target: str) -> MasterLink:
-    """The master of a target, of this process or behind a connection."""
+    """Return the link to a target's master, in this process or behind a connection."""
     server = SERVERS.get(target)
     if server is None:
         return RemoteMaster(target)

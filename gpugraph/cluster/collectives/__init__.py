@@ -1,1 +1,1 @@
-"""Collectives over processes: who meets, what they send each other, what runs beside the stages."""
+"""Collectives over processes: meetings and exchange of members, in parallel to the stages."""

@@ -1,13 +1,13 @@
-"""Which collectives of a run go over processes, and which of them are done at once.
+"""The choice of collectives that go over processes, and of those that are done together.
 
 A group whose members are all in one run and on one task is joined when that task compiles its part
 (`compile/lowering/collectives_joined.py`). All others are done between stages: the stage that
-computes the input gives it away at once, and the output is fed to later stages.
+computes the input hands it over at once, and the output is fed to later stages.
 
-With `RewriterConfig.scoped_allocator_optimization` reductions of one group and kind that begin in
-one stage are one bucket, up to `GPUGRAPH_COLLECTIVE_BUCKET` bytes: they are reduced together, as
-soon as the last input is there. What is in a bucket follows from the graph alone, so that sessions
-with equal graphs have equal buckets; where they differ, the members get an error.
+With `RewriterConfig.scoped_allocator_optimization`, reductions of one group and kind that start in
+one stage form a bucket, up to `GPUGRAPH_COLLECTIVE_BUCKET` bytes: they are reduced together, as
+soon as the last input exists. The contents of a bucket follow from the graph alone, so sessions
+with equal graphs have equal buckets; if they differ, the members get an error.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from gpugraph.graph.nodes.node_and_edge import NodeClass, class_of_type
 
 
 class CollectiveSpec(NamedTuple):
-    """Collectives that are done at once, by the names of a task's members.
+    """Collectives that are done together, by the names of a task's members.
 
-    operations: for each instance the members, in the order of their devices; num_local of each.
+    operations: for each instance the members, in the order of their devices, `num_local` of each.
     leader: the task where members meet. is_whole: whether all members are in one run. is_inside:
     whether it is in a branch or a loop, whose plan waits for the result.
     """
@@ -53,14 +53,14 @@ class CollectiveGroup(NamedTuple):
 
 
 def is_collective(op: Operation) -> bool:
-    """Whether the operation is a member of a collective."""
+    """Return whether the operation is a member of a collective."""
     return class_of_type(op.type) is NodeClass.COLLECTIVE
 
 
 def collective_groups(
     operations: Iterable[Operation], task_of: Callable[[Operation], str]
 ) -> dict[Operation, CollectiveGroup]:
-    """The group of each member among these operations. InvalidArgumentError for too many."""
+    """Return the group of each member among the operations. InvalidArgumentError for too many."""
     by_keys: dict[tuple[int, int], list[Operation]] = {}
     for op in operations:
         if is_collective(op):
@@ -91,7 +91,7 @@ def collective_specs(
     config: ConfigProto,
     leader: str,
 ) -> list[CollectiveSpec]:
-    """The collectives over processes that begin in a stage of one task, in buckets."""
+    """Return the collectives over processes that start in a stage of one task, in buckets."""
     instances: dict[int, list[Operation]] = {}
     for op in stage:
         if op in groups and groups[op].is_spread:
@@ -117,7 +117,7 @@ def collective_specs(
 
 
 def _leader(config: ConfigProto, default: str) -> str:
-    """The task that `ConfigProto.experimental.collective_group_leader` names, or the default."""
+    """Return the task in `ConfigProto.experimental.collective_group_leader`, or the default."""
     named = config.experimental.collective_group_leader
     if not named:
         return default
@@ -128,7 +128,7 @@ def _leader(config: ConfigProto, default: str) -> str:
 def _bucket_kind(
     members: Sequence[Operation], groups: Mapping[Operation, CollectiveGroup], config: ConfigProto
 ) -> object:
-    """What collectives of one bucket agree in."""
+    """Return the key that collectives of one bucket have in common."""
     rewrites = config.graph_options.rewrite_options
     is_on = rewrites.scoped_allocator_optimization in (RewriterConfig.ON, RewriterConfig.AGGRESSIVE)
     first = members[0]
@@ -144,7 +144,7 @@ def _bucket_kind(
 
 
 def _size(op: Operation) -> int | None:
-    """The bytes of a reduction, where its shape is known."""
+    """Return the size of a reduction in bytes; None if its shape is not known."""
     sizes = op._outputs[0].shape.sizes
     if sizes is None or None in sizes:
         return None
@@ -152,7 +152,7 @@ def _size(op: Operation) -> int | None:
 
 
 def _filled(instances: Sequence[list[Operation]]) -> list[list[list[Operation]]]:
-    """The buckets, each of as many as fit, in the order in which they were created."""
+    """Return the buckets, each filled up to the limit, in the order of creation."""
     limit = byte_count("GPUGRAPH_COLLECTIVE_BUCKET")
     buckets: list[list[list[Operation]]] = []
     left = -1

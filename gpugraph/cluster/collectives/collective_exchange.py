@@ -1,12 +1,12 @@
-"""What the members of a collective send each other, and in which order they reduce.
+"""The exchange between the members of a collective, and the order of reduction.
 
 Each element of a sum (or the like) is computed by one member, in an order that follows from the
-number of members and the element's place, and is sent to the others as it is. So all members have
+number of members and the element's index, and is sent to the others unchanged. So all members have
 the same bits, and equal inputs give equal results in each run. The order differs between the three
-ways, which are chosen by size:
+algorithms, which are chosen by size:
 
     halving and doubling  small: log2(n) exchanges of halves, there and back; few messages
-    ring                  large: n parts go round, each member sends and receives at all times
+    ring                  large: n parts circulate, each member sends and receives at all times
     shared memory         large, and all members on one machine (`shared_segments.py`)
 """
 
@@ -19,14 +19,14 @@ from typing import Any, Protocol
 import numpy as np
 
 SMALL_BYTES, PART_BYTES = 256 << 10, 64 << 10
-"""Up to this size by halving and doubling; so, too, where the parts of a ring would be so small."""
+"""The maximum size for halving and doubling, in total, or for each part of a ring."""
 
 PIECE_BYTES = 4 << 20
-"""What goes around a ring at a time: while one piece is reduced, others are on their way."""
+"""The unit that circulates in a ring: one piece is reduced while others are in transfer."""
 
 _BLOCK = 1 << 16  # elements that are reduced at a time over shared memory
 _NOTHING = np.zeros(0, np.bool_)
-_AHEAD = 4  # pieces that are asked for before they are needed
+_AHEAD = 4  # pieces that are requested before they are needed
 
 Merge = Callable[..., Any]
 """A function of two arrays, `merge(first, second, out)`."""
@@ -35,20 +35,20 @@ MERGES: dict[str, Merge] = {"Add": np.add, "Mul": np.multiply, "Max": np.maximum
 
 
 class Wire(Protocol):
-    """What carries arrays between the members of one collective, by names."""
+    """The transport of named arrays between the members of one collective."""
 
     rank: int
     size: int
 
     def send(self, rank: int, name: str, array: Any) -> None:
-        """Leaves an array for a member, without waiting; it must not change until it is taken."""
+        """Queue an array for a member, without waiting; it must not change until it is received."""
 
     def ask(self, rank: int, name: str) -> Callable[[], Any]:
-        """Asks a member for an array. What this gives waits for it."""
+        """Request an array from a member; return a function that waits for it."""
 
 
 def divide(part: Any, divisor: int) -> None:
-    """Divides a part of the result in place, integers toward zero, as the op Div does."""
+    """Divide a part of the result in place, integers toward zero, as the op Div does."""
     if divisor == 1:
         return
     if part.dtype.kind == "f":
@@ -58,20 +58,21 @@ def divide(part: Any, divisor: int) -> None:
 
 
 def bounds(count: int, parts: int) -> list[int]:
-    """Where each of so many parts of about the same size begins, and the end."""
+    """Return the start of each of `parts` parts of about the same size, and the end."""
     return [count * part // parts for part in range(parts + 1)]
 
 
 def all_reduce(wire: Wire, array: Any, merge: Merge, divisor: int) -> None:
-    """Reduces a flat array over all members, and divides it, in place."""
+    """Reduce a flat array over all members, and divide it, in place."""
     is_small = array.nbytes <= max(SMALL_BYTES, wire.size * PART_BYTES)
     (halving_doubling if is_small else ring)(wire, array, merge, divisor)
 
 
 def halving_doubling(wire: Wire, array: Any, merge: Merge, divisor: int) -> None:
-    """Reduces in log2(n) exchanges of halves, and gathers in as many.
+    """Reduce in log2(n) exchanges of halves, and gather in the same number.
 
-    Of n members that are no power of two, the last ones give theirs to the first before it.
+    If n is not a power of two, each of the last members contributes its array to a member of the
+    power of two below n.
     """
     rank, count = wire.rank, array.size
     paired = 1 << (wire.size.bit_length() - 1)
@@ -106,10 +107,10 @@ def halving_doubling(wire: Wire, array: Any, merge: Merge, divisor: int) -> None
 
 
 def ring(wire: Wire, array: Any, merge: Merge, divisor: int) -> None:
-    """Parts go round twice: merged on the way, then whole.
+    """Circulate the parts twice: first they are merged on the way, then they are complete.
 
-    A part begins with the member of its number and is whole at the one before that. It ends when
-    the neighbour has read all: the caller may write to the array again.
+    A part starts at the member of its number and is complete at the preceding one. The function
+    returns when the neighbour has read everything: the caller may write to the array again.
     """
     rank, size = wire.rank, wire.size
     ends = bounds(array.size, size)
@@ -139,12 +140,12 @@ def ring(wire: Wire, array: Any, merge: Merge, divisor: int) -> None:
             piece[...] = incoming
         if not name.startswith(last_whole):
             wire.send(right, name, piece)
-    wire.send(left, "read", _NOTHING)  # pieces are lent, and the array is written to in later steps
+    wire.send(left, "read", _NOTHING)  # pieces are lent, and later steps write to the array
     wire.ask(right, "read")()
 
 
 def _asked(wire: Wire, rank: int, wanted: Sequence[tuple[str, Any, bool]]) -> Iterator[Any]:
-    """The arrays of these names in their order; the next ones are asked for before."""
+    """Yield the arrays of these names in order; the next ones are requested in advance."""
     names = [name for name, _, _ in wanted]
     waiting = deque(wire.ask(rank, name) for name in names[:_AHEAD])
     for name in names[_AHEAD:]:
@@ -155,7 +156,7 @@ def _asked(wire: Wire, rank: int, wanted: Sequence[tuple[str, Any, bool]]) -> It
 
 
 def meet(wire: Wire, name: str, value: Any) -> list[Any]:
-    """Gives all others a small value, and waits for theirs: the values, in the order of ranks."""
+    """Send a small value to all others; return the values of all, in the order of ranks."""
     others = [rank for rank in range(wire.size) if rank != wire.rank]
     asked = {rank: wire.ask(rank, name) for rank in others}
     for rank in others:
@@ -164,10 +165,10 @@ def meet(wire: Wire, name: str, value: Any) -> list[Any]:
 
 
 def shared_all_reduce(wire: Wire, arrays: Sequence[Any], merge: Merge, divisor: int) -> None:
-    """Reduces over memory that all members see: `arrays` are those of all, in the order of ranks.
+    """Reduce over shared memory: `arrays` are those of all members, in the order of ranks.
 
-    Each member reduces one part, in the order of ranks, into its own array, and takes the other
-    parts from the others'. Nobody writes what another may still read.
+    Each member reduces one part, in the order of ranks, into its own array, and copies the other
+    parts from the other members' arrays. No member writes memory that another may still read.
     """
     target, rank = arrays[wire.rank], wire.rank
     ends = bounds(target.size, wire.size)

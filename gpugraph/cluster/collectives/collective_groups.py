@@ -1,11 +1,12 @@
-"""Where the members of a collective meet: one task of the cluster, the leader, keeps the lists.
+"""Meetings of the members of a collective: one task of the cluster, the leader, keeps the lists.
 
-A member joins with its keys, the group's size, a signature (what it does, on which dtype and shape)
-and its devices. When all have come, each gets the list and a number for what they send each other.
-Nobody waits in a call: the leader tells members when their wait is over, and they ask again from
-time to time, as it may have been started anew.
-Who does not fit fails all that wait with it. Members that wait for one that can't come any more, as
-its server is gone, fail too; and so does who has waited for `GPUGRAPH_COLLECTIVE_WAIT` seconds.
+A member joins with its keys, the group's size, a signature (operation, dtype and shape)
+and its devices. When all have joined, each gets the list and a number for their exchange.
+No call blocks: the leader notifies members when their wait is over, and they repeat the request
+periodically, as the leader may have been restarted.
+A member that does not fit fails all that wait with it. Members that wait for one that can't come
+any more, as its server is gone, fail too; so does one that has waited for
+`GPUGRAPH_COLLECTIVE_WAIT` seconds.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ from gpugraph.cluster.collectives.collective_meetings import (
 from gpugraph.cluster.collectives.collective_rounds import CollectiveHistory
 
 _SLICE_S = 0.5
-_PATIENCE_S = 1.0  # before a member that does not come is asked for
-_MOST_KNOWN = 4096
+_PATIENCE_S = 1.0  # before the server of a missing member is checked
+_MAX_KNOWN = 4096
 
 
 class _Waiting:
@@ -46,24 +47,24 @@ class _Waiting:
     def __init__(self, first: Joining) -> None:
         self.key, self.size, self.signature = first.key, first.size, first.signature
         self.first = first.member.devices[0]
-        self.members: dict[str, Member] = {}  # by a name of each wait
+        self.members: dict[str, Member] = {}  # by the name of the wait
         self.attempts: dict[str, Attempt] = {}
         self.devices: dict[str, str] = {}  # the waits of all devices
-        self.limits: dict[str, tuple[float, float]] = {}  # when each began, and may last
+        self.limits: dict[str, tuple[float, float]] = {}  # start and maximum duration
         self.asked = monotonic()
 
 
 class _Closing(NamedTuple):
-    """That a session is closed, and the sessions that have been told."""
+    """The closing of a session, and the sessions that have been notified of it."""
 
     error: OpError
     informed: set[str]
 
 
 class CollectiveGroups:
-    """The meetings that one task leads. Nothing waits here: who joins is told later.
+    """The meetings that one task leads. Nothing blocks here: members are notified later.
 
-    is_there: whether a task's server answers now. settle: tells a task how one of its waits ends.
+    is_there: returns whether a task's server answers. settle: notifies a task of a wait's outcome.
     """
 
     def __init__(
@@ -83,10 +84,10 @@ class CollectiveGroups:
         self._is_watched = False
 
     def join(self, joining: Joining) -> Meeting | None:
-        """The meeting, if all members are there now; else `settle` tells, once they are.
+        """Return the meeting if all members have joined now; otherwise `settle` reports it later.
 
         InvalidArgumentError for members that don't fit, UnavailableError for one whose server is
-        gone, AbortedError where one has failed or its session is closed, DeadlineExceededError
+        gone, AbortedError if one has failed or its session is closed, DeadlineExceededError
         after the limit.
         """
         key, wait = joining.key, joining.wait
@@ -110,13 +111,13 @@ class CollectiveGroups:
         return outcome
 
     def _enter(self, waiting: _Waiting, joining: Joining) -> list[tuple[str, str, Outcome]]:
-        """The waits that end with a new member."""
+        """Add a new member; return the waits that this ends."""
         size, wait, member = joining.size, joining.wait, joining.member
         old = {waiting.devices[name] for name in member.devices if name in waiting.devices}
         waiting.members[wait], waiting.attempts[wait] = member, joining.attempt
         waiting.devices.update(dict.fromkeys(member.devices, wait))
         ended = []
-        for other in old:  # it was started anew
+        for other in old:  # it was restarted
             error = AbortedError.of_no_node(
                 f"Another member joined the collective {waiting.key[1]} on {member.devices[0]}"
             )
@@ -153,7 +154,7 @@ class CollectiveGroups:
         return [self._end(waiting, wait, outcome) for wait in list(waiting.members)]
 
     def _end_late(self, waiting: _Waiting, attempt: Attempt) -> list[tuple[str, str, Outcome]]:
-        """Ends the waits of those who are still in a step that a member has left."""
+        """End the waits of members that are still in a step that another member has left."""
         history = self._history(waiting.key)
         late = {wait: history.lateness(other, attempt) for wait, other in waiting.attempts.items()}
         return [self._end(waiting, wait, error) for wait, error in late.items() if error]
@@ -173,7 +174,7 @@ class CollectiveGroups:
         return Meeting(int.from_bytes(os.urandom(8), "little") >> 2, members)
 
     def _history(self, key: MeetingKey) -> CollectiveHistory:
-        """The last meeting of members in several sessions, and what has failed since."""
+        """Return the last meeting of members in several sessions, and the failures since."""
         history = self._histories.pop(key[1], None)
         if history is None:
             last_of_group = self._met.setdefault(_group(key), {})
@@ -184,10 +185,10 @@ class CollectiveGroups:
         return history
 
     def _refusal(self, joining: Joining) -> OpError | None:
-        """That another member does not come to the step in which this one is.
+        """Return the error if another member does not come to the step of this one.
 
-        A closed session is told of once, so that it may then wait for the other to come anew. If
-        it failed in this step, that is told first.
+        A closed session is reported once, so that the member may then wait for the other to return.
+        A failure of the other in this step is reported first.
         """
         key, member, attempt = joining.key, joining.member, joining.attempt
         self._closed.pop(member.session, None)  # its client has come back
@@ -202,7 +203,7 @@ class CollectiveGroups:
         return error
 
     def _lost_partner(self, key: MeetingKey, member: Member) -> _Closing | None:
-        """That a session is closed of which a member met another, which has not been told."""
+        """Return the unreported closing of a session with which a member has met, or None."""
         waiting = self._waiting.get(key)
         present = () if waiting is None else waiting.devices
         for partner in self._known.get((_group(key), member.session, member.devices[0]), ()):
@@ -213,7 +214,7 @@ class CollectiveGroups:
         return None
 
     def _strangers(self, waiting: _Waiting) -> str:
-        """What is wrong where a session's member met others under this group's key before."""
+        """Return the error if a session's member met other members under the group's key."""
         group = _group(waiting.key)
         checked: Sequence[Member] | None = None
         for member in waiting.members.values() if not waiting.key[0] else ():
@@ -228,7 +229,7 @@ class CollectiveGroups:
         return ""
 
     def _watch(self) -> None:
-        """Looks after waits in a thread, as long as there are any."""
+        """Supervise waits in a thread, as long as there are any."""
         if self._waiting and not self._is_watched:
             self._is_watched = True
             threading.Thread(target=self._look, name="gpugraph-groups", daemon=True).start()
@@ -259,7 +260,7 @@ class CollectiveGroups:
         return ended
 
     def _ask_for(self, waiting: _Waiting) -> None:
-        """Fails members that wait for one whose server is gone."""
+        """Fail members that wait for one whose server is gone."""
         with self._lock:
             waiting.asked = monotonic()
             members = list(waiting.members.values())
@@ -283,10 +284,10 @@ class CollectiveGroups:
     def leave(
         self, key: MeetingKey, wait: str, error: OpError, attempt: Attempt, is_own: bool
     ) -> None:
-        """A member does not come in a step, or waits no more: who waits for it there fails.
+        """Record that a member won't come in a step, or no longer waits; fail those waiting for it.
 
-        wait: its name, where it has begun. is_own: whether its own step failed, and nobody else's
-        before.
+        wait: the name of its wait, if it has begun. is_own: whether its own step failed, and no
+        other member's before.
         """
         with self._lock:
             ended = self._left(key, error, attempt, is_own, wait)
@@ -309,9 +310,10 @@ class CollectiveGroups:
         return ended
 
     def close_session(self, session: str, error: OpError) -> None:
-        """The members of a session come no more: who met them before, and waits, fails.
+        """Record that a session's members are gone; fail waiting members that have met them.
 
-        Who comes later is told once, and may then wait for them to come in a new session.
+        Members that join later get the error once, and may then wait for the others to come in a
+        new session.
         """
         with self._lock:
             closed = self._closed[session] = _Closing(error.bare(), set())
@@ -327,7 +329,7 @@ class CollectiveGroups:
         self._announce(ended)
 
     def stop(self) -> None:
-        """Ends all waits."""
+        """End all waits."""
         error = AbortedError.of_no_node("The leader of the collectives has stopped")
         with self._lock:
             ended = [end for x in list(self._waiting.values()) for end in self._end_all(x, error)]
@@ -338,8 +340,8 @@ def _misfit(waiting: _Waiting, joining: Joining) -> str:
     size, signature, member = joining.size, joining.signature, joining.member
     if size != waiting.size:
         return (
-            f"{member.devices[0]} says that the group has {size} members, {waiting.first} that it "
-            f"has {waiting.size}"
+            f"{member.devices[0]} expects {size} members in the group, but {waiting.first} "
+            f"{waiting.size}"
         )
     for word, other in zip(signature, waiting.signature):
         if word != other:
@@ -350,12 +352,12 @@ def _misfit(waiting: _Waiting, joining: Joining) -> str:
 
 
 def _drop_oldest(known: OrderedDict[Any, Any]) -> None:
-    while len(known) > _MOST_KNOWN:
+    while len(known) > _MAX_KNOWN:
         known.popitem(last=False)
 
 
 def _group(key: MeetingKey) -> str:
-    """The group of a key."""
+    """Return the group of a key."""
     return key[1].partition(",")[0]
 
 
@@ -364,6 +366,6 @@ def _devices(members: Iterable[Member]) -> list[str]:
 
 
 def _task_order(task: str) -> tuple[str, int]:
-    """By job and number: task 10 comes after task 2."""
+    """Return the sort key by job and number: task 10 comes after task 2."""
     job, _, number = task.rpartition(":")
     return job, int(number)

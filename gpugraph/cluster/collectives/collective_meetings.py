@@ -1,4 +1,4 @@
-"""What members of collectives and their leader tell each other."""
+"""The data that members of collectives and their leader exchange."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from gpugraph.base.errors import OpError
 from gpugraph.cluster.shared_segments import SegmentName
 
 MeetingKey = tuple[int, str]
-"""The step of a session all of whose members are in one run, else 0; and the group's and instance's
-keys."""
+"""The step, or 0 if the members are in separate runs; and the keys of group and instance."""
 
 
 class Member(NamedTuple):
-    """What of a collective is on one task, of one session: devices, and memory to share."""
+    """The members of a collective on one task and in one session: devices, and memory to share."""
 
     task: str
     session: str
@@ -23,9 +22,9 @@ class Member(NamedTuple):
 
 
 class Round(NamedTuple):
-    """A step of a session, of those that have the collective.
+    """The position of a collective in a session: the count of steps that have it.
 
-    turn: how often the step has done it before. sequence: counts the steps of the session that have
+    turn: how often the step has done it before. sequence: the count of the session's steps with
     any collectives.
     """
 
@@ -35,11 +34,11 @@ class Round(NamedTuple):
 
 
 class Joining(NamedTuple):
-    """What a member joins a collective with, which has so many devices in all.
+    """A member's request to join a collective; `size` is the total number of devices.
 
-    signature: what all members have to agree in. wait: a name of this wait, by which it may join
-    again, and leave. limit_s: how long it may last; 0 for no limit. round: the step of its
-    session, if others are of other sessions.
+    signature: the properties that must be the same for all members. wait: a name of this wait, by
+    which the member may join again, and leave. limit_s: its maximum duration; 0 for no limit.
+    round: the step of its session, if others are of other sessions.
     """
 
     key: MeetingKey
@@ -52,12 +51,12 @@ class Joining(NamedTuple):
 
     @property
     def attempt(self) -> Attempt:
-        """What is known of it once it does not wait any more."""
+        """The record of it that remains once it no longer waits."""
         return Attempt(self.member.devices[0], self.member.session, self.round)
 
 
 class Meeting(NamedTuple):
-    """Members that have met, in the order of their tasks, and their number of a step."""
+    """Members that have met, in the order of their tasks, and the number of their exchange."""
 
     step: int
     members: Sequence[Member]
@@ -72,4 +71,4 @@ class Attempt(NamedTuple):
 
 
 Outcome = Meeting | OpError
-"""How a wait ends."""
+"""The outcome of a wait."""

@@ -1,7 +1,8 @@
-"""How the members of a collective reach each other: who leads, what they send, who has gone.
+"""Communication of a collective's members with each other and with its leader.
 
-What members send each other waits in the mailbox of a step of their own, as tensors between stages
-do, and is asked for over the same connections. Who waits for long asks whether the other is there.
+Arrays that members send each other wait in the mailbox of a separate step, like tensors between
+stages, and are requested over the same connections. A member that waits for long checks whether the
+other is still there.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _AGAIN_S = 5.0
 
 
 class _Ending:
-    """How a wait of this task ends."""
+    """The outcome of a wait of this task."""
 
     def __init__(self) -> None:
         self.is_over = threading.Event()
@@ -47,7 +48,7 @@ class _Ending:
 class CollectivePeers:
     """The collectives of one task's server.
 
-    peer: gives the connection to another task. others: what sends tensors of a step to them.
+    peer: returns the connection to another task. others: sends tensors of a step to them.
     """
 
     def __init__(
@@ -64,11 +65,11 @@ class CollectivePeers:
         self._endings: dict[str, _Ending] = {}  # of waits of this task, by their names
         self._reached: set[str] = set()
         self._leaving: set[PendingCall] = set()
-        self._leaders: dict[str, set[str]] = {}  # where members of each session have met others
+        self._leaders: dict[str, set[str]] = {}  # by session: leaders of meetings with others
         self.threads = DaemonThreads("gpugraph-collectives")
 
     def is_there(self, task: str) -> bool:
-        """Whether a task's server answers."""
+        """Return whether a task's server answers."""
         if task == self.task:
             return True
         try:
@@ -78,7 +79,7 @@ class CollectivePeers:
         return True
 
     def join(self, leader: str, joining: Joining) -> Meeting:
-        """The meeting of a collective, once all members have come; errors as of the leader's."""
+        """Wait for all members; return the meeting of a collective, or raise the leader's error."""
         limited = joining._replace(limit_s=seconds("GPUGRAPH_COLLECTIVE_WAIT"))
         if not joining.key[0]:
             self._leaders.setdefault(joining.member.session, set()).add(leader)
@@ -92,7 +93,7 @@ class CollectivePeers:
                     meeting = self._join_there(leader, limited)
                 if meeting is not None:
                     return meeting
-                ending.is_over.wait(_AGAIN_S)  # and then again, as the leader may be a new one
+                ending.is_over.wait(_AGAIN_S)  # then join again, as the leader may be a new one
         finally:
             del self._endings[joining.wait]
         if isinstance(ending.outcome, OpError):
@@ -107,7 +108,7 @@ class CollectivePeers:
         message.round, message.turn, message.sequence = round
         _write_member(message.member, member)
         peer = self.peer(leader)
-        if leader not in self._reached:  # it may not be there yet
+        if leader not in self._reached:  # it may not have started yet
             wait_s = seconds("GPUGRAPH_CLUSTER_WAIT")
             peer.call("GetStatus", message_of("Nothing"), wait_s=wait_s)
             self._reached.add(leader)
@@ -119,7 +120,7 @@ class CollectivePeers:
         return _read_meeting(answer) if answer.member else None
 
     def settle(self, task: str, wait: str, outcome: Outcome) -> None:
-        """Tells a task how one of its waits has ended."""
+        """Notify a task of the outcome of one of its waits."""
         if task == self.task:
             ending = self._endings.get(wait)
             if ending is not None:
@@ -142,9 +143,9 @@ class CollectivePeers:
         attempt: Attempt,
         is_own: bool,
     ) -> None:
-        """Tells the leader that a member does not come in a step, or waits no more.
+        """Notify the leader that a member does not come in a step, or no longer waits.
 
-        It knows before the member joins in another step, or its session is closed.
+        The leader receives this before the member joins in another step, or its session is closed.
         """
         if leader == self.task:
             self.groups.leave(key, wait, error, attempt, is_own)
@@ -157,13 +158,13 @@ class CollectivePeers:
         leaving.when_done(lambda: self._leaving.discard(leaving))
 
     def _finish_leaving(self) -> None:
-        """Returns when leaders know what members of this task have left, or do not answer."""
+        """Wait until leaders have received all leave messages of this task, or do not answer."""
         for leaving in list(self._leaving):
             with contextlib.suppress(OpError):
                 leaving()
 
     def close_session(self, session: str, reason: str) -> None:
-        """Tells who has met members of a session that these come no more."""
+        """Notify the members that a session's members have met that these come no more."""
         error = AbortedError.of_no_node(
             f"{self.task} has left the collectives of a session: {reason}"
         )
@@ -179,7 +180,7 @@ class CollectivePeers:
             self.peer(leader).tell("LeaveCollective", message, limit_s=_TELL_S)
 
     def abort(self, meeting: Meeting, error: OpError) -> None:
-        """Ends a collective on all of its tasks."""
+        """End a collective on all of its tasks."""
         self.mailboxes.abort(meeting.step, error)
         for task in {member.task for member in meeting.members} - {self.task}:
             message = message_of("AbortStep", step=meeting.step)
@@ -187,17 +188,17 @@ class CollectivePeers:
             self.peer(task).tell("AbortStep", message, limit_s=_TELL_S)
 
     def wire(self, meeting: Meeting, rank: int) -> PeerWire:
-        """What one member sends to the others by."""
+        """Return the transport from one member to the others."""
         return PeerWire(self, meeting, rank)
 
     def answer_join(self, message: Any) -> Any:
-        """Answers a member of another task: the meeting, or nothing yet.
+        """Answer a member of another task: with the meeting, or an empty message if it must wait.
 
-        InvalidArgumentError where it has no task of the cluster, or no device, or one twice.
+        InvalidArgumentError if its task is not in the cluster, or it has no device, or one twice.
         """
         member = _read_member(message.member)
         if member.task not in self._tasks:
-            raise invalid_argument(f"{member.task[:80]!r}, of a collective's member, is no task")
+            raise invalid_argument(f"{member.task[:80]!r}, of a collective's member, is not a task")
         if not member.devices or len(set(member.devices)) < len(member.devices):
             count = "a device twice" if member.devices else "no device"
             raise invalid_argument(f"A collective's member on {member.task} joins with {count}")
@@ -217,13 +218,13 @@ class CollectivePeers:
         return answer
 
     def answer_settle(self, message: Any) -> None:
-        """Takes what the leader says of a wait of this task."""
+        """Handle the leader's notification of a wait's outcome."""
         is_failure = message.HasField("failure")
         outcome = error_of(message.failure) if is_failure else _read_meeting(message.meeting)
         self.settle(self.task, message.wait, outcome)
 
     def answer_leave(self, message: Any) -> None:
-        """Answers a member of another task that does not come, or a session that is closed."""
+        """Handle a member of another task that does not come, or a session that is closed."""
         if not message.key:
             self.groups.close_session(message.session, error_of(message.failure))
             return
@@ -233,13 +234,13 @@ class CollectivePeers:
         self.groups.leave(key, message.wait, error_of(message.failure), attempt, message.is_own)
 
     def stop(self) -> None:
-        """Ends all waits."""
+        """End all waits."""
         self.groups.stop()
         self.threads.shutdown()
 
 
 class PeerWire:
-    """Arrays between the members of one collective, through mailboxes and connections."""
+    """Transport of arrays between the members of a collective, by mailboxes and connections."""
 
     def __init__(self, peers: CollectivePeers, meeting: Meeting, rank: int) -> None:
         self._peers, self._meeting, self.rank = peers, meeting, rank
@@ -248,15 +249,15 @@ class PeerWire:
         self._mailbox.is_running = True
 
     def send(self, rank: int, name: str, array: Any) -> None:
-        """Sends an array to a member."""
+        """Send an array to a member."""
         task = self._meeting.members[rank].task
         key = f"{name}:{self.rank}>{rank}"
         self._peers.others.send_tensors(task, self._meeting.step, [key], [array])
 
     def ask(self, rank: int, name: str) -> Callable[[], Any]:
-        """What waits for an array of a member.
+        """Return a function that waits for an array of a member.
 
-        UnavailableError where the member's server is gone.
+        UnavailableError if the member's server is gone.
         """
         task = self._meeting.members[rank].task
         others, step = self._peers.others, self._meeting.step
@@ -281,7 +282,7 @@ class PeerWire:
             raise self._mailbox.failure.bare()
 
     def finish(self) -> None:
-        """All is sent and taken that this member sends and takes."""
+        """Record that this member has sent and received everything."""
         self._peers.mailboxes.end(self._meeting.step)
 
 

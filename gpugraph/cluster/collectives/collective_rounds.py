@@ -1,16 +1,16 @@
-"""Which steps of the members of a collective belong together, where each has its own session.
+"""Matching of the steps of a collective's members if each has a separate session.
 
 A master counts the steps of its session that have the collective; in a branch or a loop a worker
-counts how often the step has done it before. When members meet, their counts are noted side by
-side. From there on a member's **place** is how far it is past the meeting, and members meet at
-equal places only. A step that fails before it meets uses up its place, for all: who is still there,
-or comes there later, fails too, and who is past it is not concerned. So members whose steps fail
-together stay in step, however late each hears of the other.
+counts how often the step has done it before. When members meet, their counts are recorded side by
+side. From then on a member's **place** is its count since the meeting, and members meet at
+equal places only. A step that fails before it meets uses up its place for all: a member that is
+still there, or comes there later, fails too, and one that is past it is not affected. So members
+whose steps fail together stay in step, however late each learns of the other's failure.
 
-In a collective where they have not met yet, members meet whoever waits. What concerns them of what
-fails there is counted from the last meeting in another collective of the group, in steps that have
-any. Members that have not met at all in their sessions hear of a failure that is a few seconds old,
-once.
+In a collective in which they have not met yet, members meet at any place. Failures there are
+matched by the count since the last meeting in another collective of the group, of steps with
+any collectives. Members whose sessions have not met at all get the error of a failure that is a few
+seconds old, once.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _FRESH_S = 10.0
 
 
 class _Failure:
-    """That a member has left a step, and which devices have heard of it."""
+    """The departure of a member from a step, and the devices that have been notified of it."""
 
     def __init__(self, attempt: Attempt, error: OpError, is_own: bool, informed: set[str]) -> None:
         self.attempt, self.error, self.informed = attempt, error.bare(), informed
@@ -44,9 +44,9 @@ class CollectiveHistory:
         self._failures: dict[tuple[str, str], _Failure] = {}  # by device and session
 
     def _order(self, attempt: Attempt, other: Attempt) -> tuple[int, int] | None:
-        """By how many steps an attempt is past another one, and by how many turns.
+        """Return by how many steps an attempt is past another one, and by how many turns.
 
-        None where their sessions have not met in this collective.
+        None if their sessions have not met in this collective.
         """
         met = _are_in(self._met, attempt, other)
         if met is None:
@@ -56,10 +56,10 @@ class CollectiveHistory:
         return past, attempt.round.turn - other.round.turn
 
     def _is_past(self, attempt: Attempt, failed: Attempt) -> bool | None:
-        """Whether an attempt is past a step that another member has left.
+        """Return whether an attempt is past a step that another member has left.
 
-        In a collective in which they have not met yet, by their last meeting in another one. None
-        where they have not met at all.
+        If they have not met in this collective yet, the last meeting in another one decides. None
+        if they have not met at all.
         """
         order = self._order(attempt, failed)
         if order is not None:
@@ -71,14 +71,14 @@ class CollectiveHistory:
         return attempt.round.sequence - first > failed.round.sequence - second
 
     def meet(self, attempts: Iterable[Attempt]) -> None:
-        """Notes a meeting: what was before is over."""
+        """Record a meeting, and drop the failures before it."""
         self._met = {attempt.device: attempt for attempt in attempts}
         self._last_of_group.clear()
         self._last_of_group.update(self._met)
         self._failures.clear()
 
     def failure_for(self, attempt: Attempt) -> OpError | None:
-        """The error of a member that does not come to this attempt any more, if there is one."""
+        """Return the error of a member that no longer comes to this attempt, or None."""
         self._forget_older(attempt)
         for failure in self._failures.values():
             is_past = self._is_past(attempt, failure.attempt)
@@ -92,7 +92,7 @@ class CollectiveHistory:
         return None
 
     def _forget_older(self, attempt: Attempt) -> None:
-        """Forgets what failed in sessions of a member that met nobody, once it has a new one."""
+        """Drop failures in a member's sessions that met no other, once it has a new session."""
         for failure in list(self._failures.values()):
             device, session, _ = failure.attempt
             is_other = device == attempt.device and session != attempt.session
@@ -104,7 +104,7 @@ class CollectiveHistory:
         return met is not None and met.session == attempt.session
 
     def _is_news(self, failure: _Failure, attempt: Attempt) -> bool:
-        """Whether a member that has not met another one hears of its failure in an earlier step."""
+        """Return whether to notify a member of an unmet member's failure in an earlier step."""
         failed = failure.attempt
         if self._has_met(failed) or not failure.is_own:
             return False
@@ -113,9 +113,10 @@ class CollectiveHistory:
         return is_recent and not is_later and attempt.device not in failure.informed
 
     def concerns(self, failed: Attempt, attempt: Attempt) -> bool:
-        """Whether a member that waits does so in vain for one that has left a step.
+        """Return whether a member waits in vain for another one that has left a step.
 
-        A new session does not for who met another session before: these may meet whoever waits.
+        A member in a new session does not if the other has met another session: these meet at any
+        place.
         """
         if attempt.device == failed.device:
             return False
@@ -123,7 +124,7 @@ class CollectiveHistory:
         return not (self._has_met(failed) if is_past is None else is_past)
 
     def lateness(self, attempt: Attempt, other: Attempt) -> OpError | None:
-        """The error of an attempt at a step that another member has left, if it has."""
+        """Return the error of an attempt at a step that another member has left, or None."""
         if (self._order(attempt, other) or (0, 0)) >= (0, 0):
             return None
         return AbortedError.of_no_node(
@@ -134,7 +135,11 @@ class CollectiveHistory:
     def leave(
         self, attempt: Attempt, error: OpError, is_own: bool, informed: Iterable[str] = ()
     ) -> None:
-        """Notes that a member has left a step, by a failure of its own or not, and who knows."""
+        """Record that a member has left a step.
+
+        is_own: whether its own failure is the reason. informed: the devices that have been
+        notified.
+        """
         self._forget_older(attempt)
         heard = set(informed)
         for (device, session), failure in self._failures.items():
@@ -151,7 +156,7 @@ class CollectiveHistory:
 def _are_in(
     met: Mapping[str, Attempt], attempt: Attempt, other: Attempt
 ) -> tuple[Round, Round] | None:
-    """The rounds in which two members were in a meeting, if both were there in their sessions."""
+    """Return the rounds in which two members met, if both were there in their current sessions."""
     first, second = met.get(attempt.device), met.get(other.device)
     if first is None or second is None:
         return None

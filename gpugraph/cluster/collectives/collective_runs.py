@@ -1,16 +1,16 @@
-"""Collectives over processes, as one task does them beside the stages of a run.
+"""Collectives over processes: their execution on one task beside the stages of a run.
 
-    plan of a stage    gives each input as soon as it is computed  (`_CollectiveInput`)
-         |
-    CollectiveStep     copies it; when the last of a bucket has come, a thread
-         |                  meets the other members   (`collective_groups.py`)
-         |                  reduces with them         (`collective_exchange.py`)
-    later stages       are fed what comes of it
+    plan of a stage    hands over each input as soon as it is computed  (`_CollectiveInput`)
+       |
+    CollectiveStep     copies it; when the last of a bucket has arrived, a thread
+       |                  meets the other members   (`collective_groups.py`)
+       |                  reduces with them         (`collective_exchange.py`)
+    later stages       are fed the results
 
-In a branch or a loop the plan waits itself (`_CollectiveExchange`), as for a queue.
-So the plan goes on computing while its first gradients are reduced. No stage waits for a collective
-of its own level, so that a run does not wait for itself. A collective whose other members are of
-other sessions waits for them as a queue would: until they come, or can't come any more.
+In a branch or a loop the plan itself waits (`_CollectiveExchange`), as for a queue.
+So the plan continues to compute while its first gradients are reduced. No stage waits for a
+collective of its own level, so a run does not wait for itself. A collective whose other members are
+in other sessions waits for them as a queue would: until they come, or can't come any more.
 """
 
 from __future__ import annotations
@@ -60,10 +60,7 @@ _SLICE_S = 0.2
 
 
 class BucketRun:
-    """Collectives that are done at once, in one run of one task.
-
-    Reductions lie one after the other in one array, which others may see (`segment`).
-    """
+    """Collectives done together, in one run of one task: reductions in one, maybe shared, array."""
 
     def __init__(
         self, spec: CollectiveSpec, operations: Sequence[Operation], pool: SegmentPool, round: Round
@@ -89,14 +86,14 @@ class BucketRun:
         self.is_over = threading.Event()
 
     def key(self, step: int) -> MeetingKey:
-        """Where its members meet."""
+        """Return the key under which its members meet."""
         attrs = self.operations[0].attrs
         text = f"group {attrs['group_key']}, instance {attrs['instance_key']}"
         return (step if self.spec.is_whole else 0), text
 
     @property
     def signature(self) -> list[str]:
-        """What all members have to agree in."""
+        """The properties that must be the same for all members."""
         texts = [f"{self.kind} of {self.dtype.name}"]
         ops = ("merge_op", self.merge_op), ("final_op", self.final_op)
         texts += [f"{name} {value}" for name, value in ops if value]
@@ -107,7 +104,7 @@ class BucketRun:
         return texts
 
     def take(self, name: str, value: Any) -> bool:
-        """Copies an input; whether it was the last."""
+        """Copy an input; return whether it was the last."""
         if self.merge_op and self.spec.num_local == 1:
             self._put(name, value)
         else:
@@ -116,7 +113,7 @@ class BucketRun:
         return not self.missing
 
     def _put(self, name: str, value: Any) -> None:
-        """Copies an input, or what the devices of this task make of it, to its place."""
+        """Copy an input, or the merged input of this task's devices, into the array."""
         start, size = self._places(value)[name]
         if value.size != size:
             raise invalid_argument(f"'{name}' has {value.size} elements, not {size}")
@@ -125,7 +122,7 @@ class BucketRun:
         self.inputs[name] = self.results[name] = part
 
     def _places(self, value: Any) -> dict[str, tuple[int, int]]:
-        """Where each instance lies in the array, and its size. `value` is of the first to come."""
+        """Return each instance's offset and size in the array that the first `value` allocates."""
         places, start = {}, 0
         for op in self.instances:
             is_alone = len(self.instances) == 1
@@ -141,7 +138,7 @@ class BucketRun:
         return places
 
     def join_devices(self) -> None:
-        """Merges the inputs of this task's devices, in their order."""
+        """Merge the inputs of this task's devices, in their order."""
         num_local = self.spec.num_local
         for index, first in enumerate(self.instances if num_local > 1 else ()):
             names = [op.name for op in self.operations[index * num_local :][:num_local]]
@@ -157,14 +154,14 @@ class BucketRun:
 
     @property
     def divisor(self) -> int:
-        """What the sum is divided by."""
+        """The divisor of the sum."""
         return self.group_size if self.final_op == "Div" else 1
 
 
 class CollectiveStep:
     """The collectives of one run of a task's part.
 
-    inside: by the member's name, what makes one of a branch or a loop, each time it is run.
+    inside: by the member's name, creates a collective of a branch or a loop, for each execution.
     """
 
     def __init__(
@@ -184,7 +181,7 @@ class CollectiveStep:
         self._lock = new_lock()
 
     def take(self, name: str, value: Any) -> Any:
-        """Takes an input from a plan that runs; in a branch or a loop, the result."""
+        """Receive an input from a running plan; return the result in a branch or a loop."""
         if name in self._inside:
             return self._exchanged(self._inside[name](), name, value)
         bucket = self._bucket_of[name]
@@ -193,7 +190,7 @@ class CollectiveStep:
         return None
 
     def _exchanged(self, bucket: BucketRun, name: str, value: Any) -> Any:
-        """The result of a collective for which its plan waits."""
+        """Return the result of a collective for which its plan waits."""
         with self._lock:
             self._buckets.append(bucket)
             bucket.round = bucket.round._replace(turn=self._turns[name])
@@ -215,7 +212,7 @@ class CollectiveStep:
         return result
 
     def begin(self, specs: Iterable[CollectiveSpec]) -> None:
-        """Begins those that need no input."""
+        """Start the collectives that need no input."""
         for spec in (spec for spec in specs if not spec.is_inside):
             bucket = self._bucket_of[spec.operations[0]]
             if not bucket.missing:
@@ -227,7 +224,7 @@ class CollectiveStep:
             self._peers.threads.submit(self._run, bucket)
 
     def results(self, names: Iterable[str], limit: StepLimit) -> dict[str, Any]:
-        """The outputs of these members by tensor; waits for them.
+        """Wait for the outputs of these members; return them by tensor.
 
         They may be memory that the next run writes to.
         """
@@ -236,7 +233,7 @@ class CollectiveStep:
             bucket = self._bucket_of[name]
             while not bucket.is_over.wait(_SLICE_S):
                 limit.check("while a collective waited")
-                self._raise_failure()  # of another bucket, of which the members may be told first
+                self._raise_failure()  # of another bucket, whose members may be notified first
             if bucket.error is not None:
                 limit.check("while a collective waited")
                 raise bucket.error
@@ -249,16 +246,17 @@ class CollectiveStep:
                 raise bucket.error
 
     def wait_for_all(self, limit: StepLimit) -> None:
-        """Waits until all that has begun is done."""
+        """Wait until everything that was started is done."""
         self.results([bucket.operations[0].name for bucket in self._buckets], limit)
 
     def close(self, error: OpError | None) -> None:
-        """Ends what goes on, with an error if there was one; memory is free for other runs."""
+        """End the work in progress, with an error if not None; free the memory for other runs."""
         if error is not None:
             with self._lock:
                 self._failure = error
             has_waited = isinstance(error, (DeadlineExceededError, CancelledError))
-            # Seen before the first is left, which gives the bucket of a meeting an error here.
+            # Computed before the first bucket is left, which sets the error of a bucket that has
+            # met.
             is_own = not has_waited and all(bucket.error is None for bucket in self._buckets)
             for bucket in [*self._buckets, *self._not_begun()]:
                 if not bucket.is_over.is_set():
@@ -271,12 +269,12 @@ class CollectiveStep:
                 self._pool.give_back(bucket.segment)
 
     def _not_begun(self) -> list[BucketRun]:
-        """Collectives of branches and loops that others may wait for, or come to later."""
+        """Return collectives of branches and loops that others may wait for, or come to later."""
         begun = {bucket.operations[0].name for bucket in self._buckets}
         return [make() for name, make in self._inside.items() if name not in begun]
 
     def _leave(self, bucket: BucketRun, error: OpError, is_own: bool) -> None:
-        """Tells the others of a bucket that this member does not go on; who comes later, too."""
+        """Notify the others of a bucket, and late ones, that this member does not continue."""
         message = error
         if not isinstance(error, (AbortedError, UnavailableError)):
             message = AbortedError.of_no_node(
@@ -291,7 +289,7 @@ class CollectiveStep:
             self._peers.leave(leader, key, wait, message, attempt, is_own)
 
     def _devices(self, bucket: BucketRun) -> tuple[str, ...]:
-        """The devices of this task's members, by full names."""
+        """Return the devices of this task's members, by full names."""
         members = bucket.operations[: bucket.spec.num_local]
         return tuple(f"{self._peers.task}{_local(op._device)}" for op in members)
 
@@ -311,7 +309,7 @@ class CollectiveStep:
             self._drop(bucket)
 
     def _drop(self, bucket: BucketRun) -> None:
-        """Lets the memory of a bucket go whose step has failed, once nothing here works on it."""
+        """Release the memory of a bucket of a failed step, once no thread here uses it."""
         with self._lock:
             if self._failure is None or (bucket.is_begun and not bucket.is_over.is_set()):
                 return
@@ -320,7 +318,7 @@ class CollectiveStep:
             meeting, is_done = bucket.meeting, bucket.is_begun and bucket.error is None
         if segment is not None and is_done:  # all have read it
             self._pool.give_back(segment)
-        elif meeting is not None:  # some may yet read it, so that no other run may have it
+        elif meeting is not None:  # some may still read it, so no other run may use it
             self._pool.forget(member.segment for member in meeting.members)
 
     def _exchange(self, bucket: BucketRun) -> None:
@@ -354,7 +352,7 @@ class CollectiveStep:
         bucket.results = {op.name: value for op in bucket.operations}
 
     def _broadcast(self, bucket: BucketRun, wire: PeerWire) -> None:
-        """The sender is on one task; which, all see from what they are told first."""
+        """Broadcast from the only sending task, which all tasks find by exchanging counts first."""
         sent = list(bucket.inputs.values())
         counts = meet(wire, "senders", np.array(len(sent)))
         if sum(map(int, counts)) != 1:
@@ -380,7 +378,7 @@ class CollectiveStep:
             shared_all_reduce(wire, arrays, merge, bucket.divisor)
 
     def _shared(self, bucket: BucketRun, meeting: Meeting, wire: PeerWire) -> Sequence[Any] | None:
-        """The arrays of all members, where each sees the memory of all others."""
+        """Return the arrays of all members if each can access the others' memory, else None."""
         flat = bucket.flat
         if any(member.segment.size != flat.nbytes for member in meeting.members) or not flat.size:
             return None
@@ -395,6 +393,6 @@ class CollectiveStep:
 
 
 def _local(device: str) -> str:
-    """What a device's name says of the device itself."""
+    """Return the part of a device's name without the task."""
     spec = DeviceSpec.from_string(device)
     return f"/device:{(spec.device_type or 'CPU').upper()}:{spec.device_index or 0}"

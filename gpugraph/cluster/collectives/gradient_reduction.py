@@ -15,14 +15,14 @@ def all_reduce_gradients(
     group_key: int = 1,
     first_instance_key: int = 0,
 ) -> list[tuple[Any, Any]]:
-    """The means of the gradients of all workers, for `Optimizer.apply_gradients`.
+    """Return the means of the gradients of all workers, for `Optimizer.apply_gradients`.
 
-    grads_and_vars: what `Optimizer.compute_gradients` gives; a gradient of None stays, slices
-    become dense. group_size: how many workers there are, each of which builds the same graph.
+    grads_and_vars: the result of `Optimizer.compute_gradients`; a gradient of None stays, slices
+    become dense. group_size: the number of workers, each of which builds the same graph.
     group_key: that of their group. first_instance_key: of the first gradient; the next ones follow.
 
-    Each is a reduction of its own, that begins as soon as its gradient is there; with
-    `RewriterConfig.scoped_allocator_optimization` small ones are done at once (`docs/cluster.md`).
+    Each gradient is a separate reduction that starts as soon as it is available; with
+    `RewriterConfig.scoped_allocator_optimization` small ones are done together (`docs/cluster.md`).
     ValueError for fewer than two workers, and for gradients without a device.
     """
     means: list[tuple[Any, Any]] = []

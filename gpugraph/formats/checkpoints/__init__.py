@@ -2,10 +2,10 @@
 
 wire                fields of small messages
 sorted_table        the index: sorted keys and values in blocks with checksums
-bundle_entries      what the index says of a tensor
-snappy              what is compressed in blocks of tables
+bundle_entries      the index entries of tensors
+snappy              decompression of table blocks
 tensor_reader       tensors by their names, whole or in part
-slice_tables        V1 checkpoints; which reader a path needs
+slice_tables        V1 checkpoints; the choice of the reader for a path
 slices              parts of tensors: their texts, keys and overlaps
 bundle_writer       writes tensors one by one, merges shards
 bundle_reader       reads them, whole or in part

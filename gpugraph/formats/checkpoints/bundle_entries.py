@@ -1,4 +1,4 @@
-"""What the index of a checkpoint says: a header, and of each tensor where its bytes lie."""
+"""Contents of a checkpoint's index: a header, and for each tensor the location of its bytes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HEADER_KEY = b""
 _LARGEST = (1 << 63) - 1
 _PRODUCER = 1
 _USUAL = 100
-"""Shapes of so many bytes are remembered."""
+"""Messages of shapes up to this size in bytes are cached."""
 STORED = frozenset(
     {
         *(dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64),
@@ -37,9 +37,9 @@ STORED = frozenset(
 
 @dataclass
 class Entry:
-    """A tensor: its dtype and shape, the place of its bytes, and their masked checksum.
+    """A tensor: its dtype and shape, the location of its bytes, and their masked checksum.
 
-    slices: the parts that hold the values instead, each under a key of its own.
+    slices: the parts that hold the values instead, each under a separate key.
     """
 
     dtype: DType
@@ -51,7 +51,7 @@ class Entry:
     slices: list[Slice] = dataclass_field(default_factory=list)
 
     def message(self) -> bytes:
-        """The bytes of a BundleEntryProto."""
+        """Return the bytes of a BundleEntryProto."""
         message = _kind_message(self.dtype.as_datatype_enum, self.shape)
         message += field(3, self.shard) + field(4, self.offset) + field(5, self.size)
         message += fixed32(6, self.crc)
@@ -59,30 +59,30 @@ class Entry:
 
     @property
     def elements(self) -> int:
-        """How many elements the tensor has."""
+        """The number of elements of the tensor."""
         return prod(self.shape)
 
 
 @functools.lru_cache(256)
 def _kind_message(type_number: int, shape: tuple[int, ...]) -> bytes:
-    """The fields of a dtype and a shape, which many variables have in common."""
+    """Return the fields of a dtype and a shape, which many variables share."""
     return field(1, type_number) + field(2, shape_message(shape))
 
 
 def shape_message(shape: tuple[int, ...]) -> bytes:
-    """The bytes of a TensorShapeProto."""
+    """Return the bytes of a TensorShapeProto."""
     return b"".join(field(2, field(1, size)) for size in shape)
 
 
 def header_message(num_shards: int) -> bytes:
-    """The bytes of a BundleHeaderProto."""
+    """Return the bytes of a BundleHeaderProto."""
     return field(1, num_shards) + field(3, field(1, _PRODUCER))
 
 
 def read_header(message: bytes) -> tuple[int, int]:
-    """The number of shards and the byte order (0 little, 1 big) of a header.
+    """Return the number of shards and the byte order (0 little, 1 big) in a header.
 
-    MalformedError for what is none, and for a version that only later readers read.
+    MalformedError for other bytes, and for a version that requires a later reader.
     """
     num_shards = endianness = 0
     for number, value in fields(message):
@@ -98,12 +98,12 @@ def read_header(message: bytes) -> tuple[int, int]:
                         f"it needs a reader of version {consumer}, this one has {_PRODUCER}"
                     )
     if not 0 < num_shards <= 99999:
-        raise MalformedError(f"it says that there are {num_shards} shards")
+        raise MalformedError(f"its number of shards is {num_shards}")
     return num_shards, endianness
 
 
 def read_entry(message: bytes) -> Entry:
-    """The entry of a tensor; MalformedError for another message and for sizes out of bounds."""
+    """Return the entry of a tensor; MalformedError for other messages and out-of-range sizes."""
     dtype: DType | None = None
     entry = Entry(dtypes.float32, ())
     for number, value in fields(message):
@@ -130,7 +130,7 @@ def read_entry(message: bytes) -> Entry:
 
 
 def read_dtype(number: int) -> DType:
-    """The dtype of this number; MalformedError for another one."""
+    """Return the dtype of this number; MalformedError for an unknown one."""
     try:
         return DType(number)
     except TypeError as error:
@@ -138,13 +138,13 @@ def read_dtype(number: int) -> DType:
 
 
 def read_shape(message: bytes) -> tuple[int, ...]:
-    """The sizes of a TensorShapeProto; MalformedError for sizes out of bounds."""
+    """Return the sizes of a TensorShapeProto; MalformedError for out-of-range sizes."""
     return _usual_shape(message) if len(message) <= _USUAL else _any_shape(message)
 
 
 @functools.lru_cache(256)
 def _usual_shape(message: bytes) -> tuple[int, ...]:
-    """A shape of few dimensions, which many variables have in common."""
+    """Return a shape of few dimensions, cached since many variables share it."""
     return _any_shape(message)
 
 

@@ -1,6 +1,6 @@
-"""Reads checkpoints: the index at once, tensors when they are asked for.
+"""Reads checkpoints: the index at once, tensors on request.
 
-Nothing in a file is trusted: offsets and sizes are compared with the files before memory is taken,
+Files are not trusted: offsets and sizes are compared with the files before memory is allocated,
 and all bytes with their checksums.
 """
 
@@ -34,20 +34,20 @@ _BLOCK = 1 << 20
 
 
 def index_name(prefix: str) -> str:
-    """The path of the index of a checkpoint."""
+    """Return the path of the index of a checkpoint."""
     return f"{prefix}.index"
 
 
 def data_name(prefix: str, shard: int, num_shards: int) -> str:
-    """The path of one of the data files of a checkpoint."""
+    """Return the path of one of the data files of a checkpoint."""
     return f"{prefix}.data-{shard:05d}-of-{num_shards:05d}"
 
 
 def read_index(prefix: str) -> tuple[int, dict[bytes, bytes]]:
-    """The number of shards and the messages of all entries, by key.
+    """Return the number of shards, and the messages of all entries by key.
 
-    NotFoundError where there is no such checkpoint, InvalidArgumentError for one of another
-    format, DataLossError for a file that is none.
+    NotFoundError if there is no such checkpoint, InvalidArgumentError for one of another
+    format, DataLossError for a malformed file.
     """
     name = index_name(prefix)
     if not os.path.exists(name):
@@ -71,9 +71,9 @@ def read_index(prefix: str) -> tuple[int, dict[bytes, bytes]]:
 
 
 class BundleReader(TensorReader):
-    """A checkpoint of V2 that is there. Its data files are opened when they are first needed.
+    """An existing V2 checkpoint. Its data files are opened on first use.
 
-    entries: of each tensor, by name, without those of parts.
+    entries: the entry of each tensor, by name, without those of parts.
     """
 
     def __init__(self, prefix: str) -> None:
@@ -90,7 +90,7 @@ class BundleReader(TensorReader):
         self._refuse_shared_bytes()
 
     def close(self) -> None:
-        """Closes the data files."""
+        """Close the data files."""
         for file, _, _ in self._files.values():
             file.close()
         self._files.clear()
@@ -118,7 +118,7 @@ class BundleReader(TensorReader):
         return index_name(self.prefix)
 
     def _refuse_shared_bytes(self) -> None:
-        """DataLossError where entries overlap: tensors would be larger than the files, in sum."""
+        """Raise DataLossError if entries overlap: the tensors could be larger than the files."""
         places = [
             (entry.shard, entry.offset, entry.size, name)
             for entries in (self.entries, self._parts)
@@ -154,9 +154,9 @@ class BundleReader(TensorReader):
         return entry
 
     def stored(self, name: str, spec: tuple[Sequence[int], Slice] | None) -> Entry | None:
-        """The entry whose bytes are a whole tensor, or the part that `spec` names.
+        """Return the entry whose bytes are a whole tensor, or the part that `spec` names.
 
-        None where the values are strings or are not stored in one piece. Errors as of `read`.
+        None if the values are strings or are not stored in one piece. Errors as in `read`.
         """
         entry = self.entry(name)
         if spec is not None and spec[1] in entry.slices and tuple(spec[0]) == entry.shape:
@@ -169,7 +169,7 @@ class BundleReader(TensorReader):
         return entry
 
     def _placed(self, entry: Entry, name: str) -> tuple[BinaryIO, str]:
-        """The file in which an entry's bytes are, as many as its shape has, and its path."""
+        """Return the file with an entry's bytes, and its path; check their number and range."""
         if entry.dtype not in STORED:
             raise DataLossError(
                 None, None, f"{self._index}: {name} has the dtype {entry.dtype.name}, not a value's"
@@ -191,11 +191,11 @@ class BundleReader(TensorReader):
         return content.view(np.dtype(entry.dtype.as_numpy_dtype)).reshape(entry.shape)
 
     def _filled(self, file: BinaryIO, path: str, entry: Entry, name: str, target: Any) -> int:
-        """Reads an entry's bytes into `target`; their masked checksum."""
+        """Read an entry's bytes into `target`; return their masked checksum."""
         view, position, crc = memoryview(target), 0, 0
         with system_errors(path):
             file.seek(entry.offset)
-            while position < entry.size:  # the checksum is taken while bytes are in the cache
+            while position < entry.size:  # the checksum is computed while the bytes are cached
                 block = view[position : position + _BLOCK]
                 count = file.readinto(block)  # type: ignore[attr-defined]
                 if not count:
@@ -233,7 +233,7 @@ class BundleReader(TensorReader):
         return result.reshape(entry.shape)
 
     def data(self, shard: int) -> tuple[BinaryIO, int, str]:
-        """A data file, open for reading without a buffer, its length and its path."""
+        """Return a data file, open for unbuffered reading, its length and its path."""
         if shard not in self._files:
             path = data_name(self.prefix, shard, self._num_shards)
             with system_errors(path):
@@ -243,7 +243,7 @@ class BundleReader(TensorReader):
         return self._files[shard]
 
     def loss(self, entry: Entry, name: str, what: str) -> DataLossError:
-        """The error for an entry whose bytes are damaged."""
+        """Return the error for an entry whose bytes are damaged."""
         path = data_name(self.prefix, entry.shard, self._num_shards)
         where = f"at offset {entry.offset}{pointer_text_of_file(path)}"
         return DataLossError(None, None, f"{path}: {name}: {what}, {where}")

@@ -1,7 +1,7 @@
-"""Writes checkpoints: tensors one by one into a data file, then the index that names them.
+"""Writes checkpoints: tensors one by one into a data file, then the index that refers to them.
 
-Everything is written under temporary names, synced and renamed; the index comes last. Where a
-checkpoint of the same name is replaced, the old index names its data until the new one is there:
+Everything is written under temporary names, synced and renamed; the index comes last. If a
+checkpoint of the same name is replaced, the old index refers to its data until the new one exists:
 the new data gets other names first, and the usual ones after that.
 """
 
@@ -45,20 +45,20 @@ from gpugraph.formats.checkpoints.wire import varint
 from gpugraph.formats.crc32c import crc32c, mask_crc
 
 _BLOCK = 1 << 20
-"""Bytes that have their checksum taken and are written while they are in the cache."""
+"""The number of bytes that are checksummed and written at a time, while they are cached."""
 _PIECE = 16 << 20
-"""So many bytes of an array are copied at once where they don't lie in one piece."""
+"""The number of bytes of a non-contiguous array that are copied at once."""
 
 
 _SUFFIXES = (".index", ".data-?????-of-?????")
-"""What the files of a checkpoint have after its prefix, as patterns."""
+"""The suffixes of a checkpoint's files after its prefix, as patterns."""
 
 
 class BundleWriter:
-    """A checkpoint that is being written. `finish` makes it visible, `abandon` removes it.
+    """A checkpoint under construction. `finish` makes it visible, `abandon` removes it.
 
-    prefix: the path that its files begin with; its folder is made where only that is missing.
-    tf.errors.OpError of what the file system refuses.
+    prefix: the common prefix of its files' paths; its folder is created if only that is missing.
+    tf.errors.OpError for errors of the file system.
     """
 
     def __init__(self, prefix: str) -> None:
@@ -81,9 +81,9 @@ class BundleWriter:
             self.abandon()
 
     def add(self, name: bytes, array: Any, dtype: DType | None = None) -> None:
-        """Writes a tensor. InvalidArgumentError for a name that is empty or already there.
+        """Write a tensor. InvalidArgumentError for a name that is empty or already present.
 
-        The array is not to change before `finish`: it is written from where it is.
+        The array must not change before `finish`: it is written without a copy.
         """
         if not name:
             raise invalid_argument(f"The name of a tensor in {self._prefix} is empty")
@@ -92,10 +92,10 @@ class BundleWriter:
     def add_slice(
         self, name: bytes, shape: Sequence[int], part: Slice, array: Any, dtype: DType | None = None
     ) -> None:
-        """Writes a part of a tensor of the full `shape`.
+        """Write a part of a tensor of the full `shape`.
 
-        InvalidArgumentError where it is not inside, has another shape, dtype or full shape than
-        other parts, or is already there.
+        InvalidArgumentError if it is not inside, has another shape, dtype or full shape than
+        other parts, or is already present.
         """
         check_slice(shape, part, os.fsdecode(name))
         dtype = dtype or as_dtype(array.dtype)
@@ -140,7 +140,7 @@ class BundleWriter:
         self._entries[key] = entry
 
     def _write_bytes(self, array: Any, crc: int = 0) -> int:
-        """Writes an array that is one piece of memory; the checksum up to there."""
+        """Write a contiguous array; return the checksum up to its end."""
         if array.nbytes <= _BLOCK:
             if array.nbytes:
                 content = array.reshape(-1).view(np.uint8)
@@ -157,7 +157,7 @@ class BundleWriter:
         self._offset += len(content)
 
     def _write_strings(self, array: Any) -> int:
-        """Lengths, the checksum of these, and the bytes."""
+        """Write the lengths, the checksum of these, and the bytes; return the entry's checksum."""
         strings = [_as_bytes(item) for item in array.reshape(-1)]
         crc = 0
         for block in _blocks(strings):
@@ -173,13 +173,13 @@ class BundleWriter:
         return crc
 
     def abandon(self) -> None:
-        """Removes what was written."""
+        """Remove the written data."""
         self._file.abandon()
         with contextlib.suppress(OSError):
             os.unlink(self._temporary)
 
     def finish(self) -> None:
-        """Makes the checkpoint visible, as a whole; a failure leaves the old one."""
+        """Make the checkpoint visible, as a whole; a failure leaves the old one."""
         try:
             index = functools.cache(functools.partial(_index_bytes, self._entries))
             index(1)  # while threads write and sync
@@ -194,11 +194,11 @@ class BundleWriter:
 
 @uninterrupted
 def publish(prefix: str, data_files: Sequence[str], index_of: Callable[[int], bytes]) -> None:
-    """Makes a checkpoint of data files, one per shard, under other names, and of its index.
+    """Make a checkpoint from data files, one per shard, under other names, and its index.
 
-    index_of: the bytes of the index that names so many shards.
+    index_of: returns the bytes of the index for a number of shards in the files' names.
 
-    At every moment the index, the old or the new, names data files that are whole.
+    At every moment the index, the old or the new, refers to complete data files.
     """
     count = len(data_files)
     usual = [data_name(prefix, shard, count) for shard in range(count)]
@@ -230,7 +230,7 @@ def _rename(sources: Sequence[str], targets: Sequence[str]) -> None:
 
 
 def _link(sources: Sequence[str], targets: Sequence[str]) -> bool:
-    """Gives files their second names; False where the file system has no such thing."""
+    """Create hard links to files; return False if the file system does not support them."""
     for source, target in zip(sources, targets):
         temporary = temporary_name(target)
         try:
@@ -243,7 +243,7 @@ def _link(sources: Sequence[str], targets: Sequence[str]) -> bool:
 
 
 def _remove_others(prefix: str, kept: Sequence[str]) -> None:
-    """Removes the data files that a former checkpoint of this name has left."""
+    """Remove the data files of a former checkpoint of this name."""
     folder, base = os.path.split(f"{prefix}.data-")
     names = {os.path.basename(path) for path in kept}
     for name in os.listdir(folder or "."):
@@ -261,7 +261,7 @@ def _index_bytes(entries: dict[bytes, Entry], num_shards: int) -> bytes:
 
 
 def merge_bundles(prefixes: Sequence[str], destination: str) -> None:
-    """Makes one checkpoint of several, whose data files become its shards.
+    """Merge several checkpoints into one, whose shards are their data files.
 
     InvalidArgumentError for a tensor that is in two of them, or whose slices disagree.
     """
@@ -303,7 +303,7 @@ def _merge_entry(entries: dict[bytes, Entry], key: bytes, entry: Entry, destinat
 
 
 def _pieces(array: Any) -> Iterator[Any]:
-    """An array in C order, piece by piece, without a copy of all of it."""
+    """Yield an array in C order, piece by piece, without a copy of all of it."""
     if array.flags.c_contiguous:
         yield array
     elif array.nbytes <= _PIECE:
@@ -318,7 +318,7 @@ def _pieces(array: Any) -> Iterator[Any]:
 
 
 def _blocks(strings: list[bytes]) -> Iterator[list[bytes]]:
-    """Strings in runs of about a megabyte, each at most 4096."""
+    """Yield strings in blocks of about a megabyte and at most 4096 strings."""
     block: list[bytes] = []
     size = 0
     for text in strings:

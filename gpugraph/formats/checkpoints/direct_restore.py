@@ -1,7 +1,7 @@
-"""Restores tensors where they are to be: no copies, no other memory than a block.
+"""Restores tensors in place: without copies, and without memory other than a block.
 
 All bytes are read twice: first for their checksums, into a block that stays in the cache, then into
-place. So nothing is changed unless all of it is right, as if it were copied at the end.
+place. So nothing changes unless all of it is valid, as if it were copied at the end.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from gpugraph.formats.checkpoints.tensor_reader import TensorReader
 from gpugraph.formats.crc32c import crc32c, mask_crc
 
 _BLOCK = 512 << 10
-_MOST_BUFFERS = 512
-"""So many arrays are read by one call of the system, at most 1024 on Linux."""
-_MOST_BYTES = 32 << 20
-"""From so many bytes on a run is one of its own, which a thread can read."""
-_MOST_THREADS = 4
+_MAX_BUFFERS = 512
+"""The number of arrays that one system call reads, at most 1024 on Linux."""
+_MAX_BYTES = 32 << 20
+"""The number of bytes after which a new run starts, which another thread can read."""
+_MAX_THREADS = 4
 
 
 class Target(NamedTuple):
-    """A tensor of a checkpoint, or the part that `spec` names, and where it is to be.
+    """A tensor of a checkpoint, or the part that `spec` names, and its destination.
 
     array: C-ordered, of the tensor's dtype.
     """
@@ -44,7 +44,7 @@ class Target(NamedTuple):
 
 
 class _Piece(NamedTuple):
-    """A target whose bytes are stored as they are to be."""
+    """A target whose bytes are stored in their final form."""
 
     entry: Entry
     name: str
@@ -52,11 +52,11 @@ class _Piece(NamedTuple):
 
 
 def restore_into(reader: TensorReader, targets: Sequence[Target], threads: int = 1) -> None:
-    """Sets arrays to tensors of a checkpoint: all of them, or after an error none.
+    """Set arrays to tensors of a checkpoint: all of them, or after an error none.
 
-    threads: how many may read at the same time.
+    threads: the maximum number of concurrent readers.
 
-    NotFoundError, InvalidArgumentError, DataLossError as of `BundleReader.read`; ValueError for an
+    NotFoundError, InvalidArgumentError, DataLossError as in `BundleReader.read`; ValueError for an
     array of another shape. DataLossError also for a file that changes meanwhile: then arrays may
     have been set.
     """
@@ -77,7 +77,7 @@ def restore_into(reader: TensorReader, targets: Sequence[Target], threads: int =
 
 
 def _read_pieces(reader: BundleReader, pieces: Sequence[_Piece], threads: int) -> None:
-    """Set arrays to bytes of files, all of which are compared with their checksums before."""
+    """Set arrays to bytes of files, after all of these have been verified by their checksums."""
     runs = list(_runs(pieces))
     before = [_state(reader, run) for run in runs]
     for work in (partial(_verify, reader), partial(_read, reader)):
@@ -87,12 +87,12 @@ def _read_pieces(reader: BundleReader, pieces: Sequence[_Piece], threads: int) -
 
 
 def _for_all(work: Callable[[list[_Piece]], None], runs: list[list[_Piece]], threads: int) -> None:
-    """Does the work of each run; the error of the first that has one."""
+    """Call `work` for each run; raise the error of the first run that has one."""
     if threads > 1 and len(runs) > 1:
-        # RuntimeError: there are too many threads, or the program is about to end
+        # RuntimeError: there are too many threads, or the program is about to exit
         with (
             contextlib.suppress(RuntimeError),
-            ThreadPoolExecutor(min(threads, len(runs), _MOST_THREADS)) as pool,
+            ThreadPoolExecutor(min(threads, len(runs), _MAX_THREADS)) as pool,
         ):
             for _ in pool.map(work, runs):
                 pass
@@ -107,13 +107,13 @@ def _check_shape(stored: Sequence[int], name: str, array: Any) -> None:
 
 
 def _runs(pieces: Sequence[_Piece]) -> Iterator[list[_Piece]]:
-    """The pieces that have bytes, in runs that follow each other in a file without a gap."""
+    """Yield the nonempty pieces in runs that are contiguous in a file."""
     places = [(p.entry.shard, p.entry.offset, p) for p in pieces]
     run: list[_Piece] = []
     end = (-1, -1)
     for shard, offset, piece in sorted(places, key=itemgetter(0, 1)):
-        is_long = len(run) == _MOST_BUFFERS or (
-            bool(run) and offset - run[0].entry.offset >= _MOST_BYTES
+        is_long = len(run) == _MAX_BUFFERS or (
+            bool(run) and offset - run[0].entry.offset >= _MAX_BYTES
         )
         if run and ((shard, offset) != end or is_long):
             yield run
@@ -130,13 +130,13 @@ def _file(reader: BundleReader, run: Sequence[_Piece]) -> tuple[BinaryIO, str]:
 
 
 def _state(reader: BundleReader, run: Sequence[_Piece]) -> tuple[int, int]:
-    """What changes when a file does."""
+    """Return the properties of a file that change with its content."""
     status = os.fstat(_file(reader, run)[0].fileno())
     return status.st_size, status.st_mtime_ns
 
 
 def _verify(reader: BundleReader, run: Sequence[_Piece]) -> None:
-    """Compares all bytes of a run with their checksums."""
+    """Compare all bytes of a run with their checksums."""
     file, path = _file(reader, run)
     block = memoryview(bytearray(_BLOCK))
     offset, left = run[0].entry.offset, sum(piece.entry.size for piece in run)
@@ -159,7 +159,7 @@ def _verify(reader: BundleReader, run: Sequence[_Piece]) -> None:
 
 
 def _read_at(handle: int, views: list[memoryview], offset: int) -> int:
-    """Reads bytes from an offset into buffers, of which it may fill a part; how many."""
+    """Read bytes from an offset into buffers, possibly not filling them; return the number."""
     if hasattr(os, "preadv"):
         return os.preadv(handle, views, offset)
     content = os.pread(handle, min(len(views[0]), _BLOCK), offset)
@@ -168,7 +168,7 @@ def _read_at(handle: int, views: list[memoryview], offset: int) -> int:
 
 
 def _read(reader: BundleReader, run: Sequence[_Piece]) -> None:
-    """Reads a run into the arrays."""
+    """Read a run into the arrays."""
     file, path = _file(reader, run)
     offset = run[0].entry.offset
     views = [memoryview(p.array.reshape(-1).view(np.uint8)) for p in run if p.entry.size]

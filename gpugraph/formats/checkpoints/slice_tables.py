@@ -1,9 +1,9 @@
-"""V1 checkpoints, of before TensorFlow 0.12: each file is one sorted table with all its tensors.
+"""V1 checkpoints, from before TensorFlow 0.12: each file is one sorted table with all its tensors.
 
     ""                        SavedTensorSlices.meta: name, shape, dtype and slices of each tensor
     slice_key(name, slice)    SavedTensorSlices.data: name, slice, TensorProto of the values
 
-Several files, the shards, have names of one pattern, which is the checkpoint's path.
+If there are several files, the shards, the checkpoint's path is a pattern of their names.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _STORED = frozenset(
 
 
 def open_checkpoint(prefix: str) -> TensorReader:
-    """Open a checkpoint of V2, or of V1 where there is none of V2; NotFoundError without either."""
+    """Open a V2 checkpoint, or a V1 one if there is no V2; NotFoundError without either."""
     prefix = local_path(prefix)
     if not os.path.exists(index_name(prefix)):
         paths = [path for path in sorted(glob.glob(prefix)) if os.path.isfile(path)]
@@ -58,7 +58,7 @@ def open_checkpoint(prefix: str) -> TensorReader:
 
 
 class SliceTableReader(TensorReader):
-    """A checkpoint of V1, all of whose bytes are read at once. DataLossError for damaged files."""
+    """A V1 checkpoint, all of whose bytes are read at once. DataLossError for damaged files."""
 
     def __init__(self, prefix: str, paths: Sequence[str]) -> None:
         self.prefix = prefix
@@ -92,7 +92,7 @@ class SliceTableReader(TensorReader):
         known.slices += entry.slices
 
     def close(self) -> None:
-        """Close nothing: the files have been read."""
+        """Do nothing: the files have been read."""
 
     def _value(self, entry: Entry, name: str) -> Any:
         raise self._loss(name, self.prefix, "it has no values")
@@ -130,7 +130,7 @@ class SliceTableReader(TensorReader):
 
 
 def _only(message: bytes, wanted: int) -> bytes:
-    """Return the last field of a number, as bytes; MalformedError where there is none."""
+    """Return the last field of a number, as bytes; MalformedError if there is none."""
     content: bytes | None = None
     for number, value in fields(message):
         if number == wanted:
@@ -141,7 +141,7 @@ def _only(message: bytes, wanted: int) -> bytes:
 
 
 def _read_meta_of_tensor(message: bytes) -> tuple[str, Entry]:
-    """The name and entry of a SavedSliceMeta."""
+    """Return the name and entry in a SavedSliceMeta."""
     name, entry = "", Entry(dtypes.float32, ())
     for number, value in fields(message):
         if number == 1:
@@ -160,7 +160,7 @@ def write_slice_table(
 ) -> None:
     """Write a V1 checkpoint of one file.
 
-    items: of each tensor or part its name, the whole's shape and the slice (None: all), values and
+    items: for each tensor or part its name, the whole's shape and the slice (None: all), values and
     dtype. InvalidArgumentError for a part that does not fit, UnimplementedError for other dtypes.
     """
     entries: dict[bytes, Entry] = {}

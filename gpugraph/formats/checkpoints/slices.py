@@ -1,4 +1,4 @@
-"""Parts of tensors: the texts by which ops name them, their keys in an index, their overlaps.
+"""Parts of tensors: their textual form in ops, their keys in an index, their overlaps.
 
 A slice is a start and a length per dimension; the length -1 means the whole dimension.
 """
@@ -18,9 +18,9 @@ _WHOLE = (0, -1)
 
 
 def parse_slice_spec(spec: str) -> tuple[tuple[int, ...], Slice] | None:
-    """The whole's shape and the slice of a text such as "4 2 0,2:-"; None for the empty text.
+    """Parse the whole's shape and the slice from "4 2 0,2:-"; return None for the empty string.
 
-    InvalidArgumentError for another text, and for a slice that is not inside the shape.
+    InvalidArgumentError for other strings, and for a slice that is not inside the shape.
     """
     if not spec:
         return None
@@ -46,13 +46,13 @@ def _extent(text: str) -> tuple[int, int]:
     if text == "-":
         return _WHOLE
     start, length = text.split(",")
-    if int(length) < 1:  # TensorFlow's parser refuses empty extents as well
+    if int(length) < 1:  # TensorFlow's parser rejects empty extents as well
         raise ValueError(text)
     return int(start), int(length)
 
 
 def check_slice(shape: Sequence[int], part: Slice, where: str) -> None:
-    """InvalidArgumentError unless a slice lies inside a shape."""
+    """Raise InvalidArgumentError unless a slice lies inside a shape."""
     if len(shape) != len(part):
         raise invalid_argument(f"A slice of {len(part)} dimensions in shape {list(shape)}: {where}")
     for size, (start, length) in zip(shape, part):
@@ -65,7 +65,7 @@ def check_slice(shape: Sequence[int], part: Slice, where: str) -> None:
 
 
 def bounds(shape: Sequence[int], part: Slice) -> tuple[slice, ...]:
-    """A slice as Python's, one per dimension."""
+    """Return a slice as Python slices, one per dimension."""
     return tuple(
         slice(0, size) if length == -1 else slice(start, start + length)
         for size, (start, length) in zip(shape, part)
@@ -73,18 +73,18 @@ def bounds(shape: Sequence[int], part: Slice) -> tuple[slice, ...]:
 
 
 def shape_of_slice(shape: Sequence[int], part: Slice) -> tuple[int, ...]:
-    """The shape that a slice has."""
+    """Return the shape of a slice."""
     return tuple(size if length == -1 else length for size, (_, length) in zip(shape, part))
 
 
 def overlap(first: Sequence[slice], second: Sequence[slice]) -> tuple[slice, ...] | None:
-    """What two bounds have in common; None where that is nothing."""
+    """Return the intersection of two bounds, or None if it is empty."""
     both = tuple(slice(max(a.start, b.start), min(a.stop, b.stop)) for a, b in zip(first, second))
     return None if any(part.start >= part.stop for part in both) else both
 
 
 def within(inner: Sequence[slice], outer: Sequence[slice]) -> tuple[slice, ...]:
-    """Bounds inside of others, counted from the start of these."""
+    """Return inner bounds relative to the start of the outer ones."""
     return tuple(slice(a.start - b.start, a.stop - b.start) for a, b in zip(inner, outer))
 
 
@@ -92,7 +92,7 @@ def within(inner: Sequence[slice], outer: Sequence[slice]) -> tuple[slice, ...]:
 
 
 def slice_message(part: Slice) -> bytes:
-    """A slice as a TensorSliceProto; a whole dimension has an empty extent."""
+    """Return a slice as a TensorSliceProto; a whole dimension has an empty extent."""
     extents = []
     for start, length in part:
         extent = b"" if length == -1 else field(1, start) + field(2, length, always=True)
@@ -101,7 +101,7 @@ def slice_message(part: Slice) -> bytes:
 
 
 def read_slice_message(message: bytes) -> Slice:
-    """The slice of a TensorSliceProto; MalformedError for another message."""
+    """Return the slice of a TensorSliceProto; MalformedError for another message."""
     extents = []
     for number, value in fields(message):
         if number != 1:
@@ -119,12 +119,12 @@ def read_slice_message(message: bytes) -> Slice:
 
 
 def slice_key(name: bytes, part: Slice) -> bytes:
-    """The key of a slice's entry, in a code whose order is that of name, rank and extents.
+    """Return the key of a slice's entry, in a code that sorts by name, rank and extents.
 
     Its first byte is 0, so that it sorts before all names.
     """
     escaped = name.replace(b"\xff", b"\xff\x00").replace(b"\x00", b"\x00\xff")
-    if b"\xff" in name:  # the zeros of escaped \xff are not to be escaped
+    if b"\xff" in name:  # the zeros of an escaped \xff must not be escaped
         escaped = b"".join(_ESCAPES.get(byte, bytes((byte,))) for byte in name)
     key = _unsigned(0) + escaped + b"\x00\x01" + _unsigned(len(part))
     return key + b"".join(_signed(start) + _signed(length) for start, length in part)

@@ -1,6 +1,6 @@
-"""Snappy: what is compressed in blocks of tables. Follows the format description of google/snappy.
+"""Decompression of Snappy blocks in tables. Follows the format description of google/snappy.
 
-length of the content (varint), then elements: bytes as they are, or copies of earlier content
+length of the content (varint), then elements: literal bytes, or copies of earlier content
 """
 
 from __future__ import annotations
@@ -8,11 +8,11 @@ from __future__ import annotations
 from gpugraph.formats.checkpoints.wire import MalformedError, read_varint
 
 _LARGEST_RATE = 32
-"""No element is shorter than 2 bytes or gives more than 64."""
+"""The maximum expansion: every element has at least 2 bytes and yields at most 64."""
 
 
 def uncompressed(data: bytes) -> bytes:
-    """Return the content of a Snappy block; MalformedError for bytes that are none."""
+    """Return the content of a Snappy block; MalformedError for other bytes."""
     size, position = read_varint(data, 0, min(5, len(data)))
     if size > _LARGEST_RATE * len(data):
         raise MalformedError(f"{len(data)} bytes can't hold {size}")
@@ -44,7 +44,7 @@ def uncompressed(data: bytes) -> bytes:
 
 
 def _extra_bytes(tag: int) -> int:
-    """Return how many bytes of length or offset follow a tag."""
+    """Return the number of bytes of length or offset after a tag."""
     kind = tag & 3
     if kind == 0:
         return max((tag >> 2) - 59, 0)
@@ -52,7 +52,7 @@ def _extra_bytes(tag: int) -> int:
 
 
 def _copy(content: bytearray, offset: int, length: int) -> None:
-    """Append `length` bytes that begin `offset` before the end; they may run into themselves."""
+    """Append `length` bytes that begin `offset` before the end; the ranges may overlap."""
     start = len(content) - offset
     if offset == 0 or start < 0:
         raise MalformedError("a copy begins before the content")

@@ -1,7 +1,8 @@
-"""The index of a checkpoint: a table of sorted keys and values, as LevelDB's files are.
+"""The index of a checkpoint: a table of sorted keys and values in LevelDB's file format.
 
-Blocks of entries, each with a type byte and a masked checksum; a block that names the blocks; a
-footer of 48 bytes. A key is stored as what differs from the key before, but for every 16th.
+It consists of blocks of entries, each with a type byte and a masked checksum; a block that locates
+the blocks; and a footer of 48 bytes. A key is stored as its difference from the preceding key,
+except for every 16th.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ _BLOCK_SIZE = 256 << 10
 _NUMBER, _FOOT = struct.Struct("<I"), struct.Struct("<Q")
 _PLAIN, _SNAPPY = 0, 1
 _LARGEST_GROWTH = 64
-"""Keys are at most so many times as large as the file, which stores what they share once."""
+"""The maximum ratio of the size of all keys to that of the file, which shares prefixes."""
 
 
 class _Block:
-    """A block that is being written."""
+    """A block under construction."""
 
     def __init__(self, restart_interval: int) -> None:
         self.content = bytearray()
@@ -35,7 +36,7 @@ class _Block:
         self._last = b""
 
     def add(self, key: bytes, value: bytes) -> None:
-        """Appends an entry whose key comes after the last one."""
+        """Append an entry whose key comes after the last one."""
         shared = 0
         if self._since_restart < self._interval:
             shared = _shared(self._last, key)
@@ -48,11 +49,11 @@ class _Block:
         self._since_restart += 1
 
     def size(self) -> int:
-        """How many bytes the block would have now."""
+        """Return the current size of the block in bytes."""
         return len(self.content) + 4 * len(self._restarts) + 4
 
     def whole(self) -> bytes:
-        """The block with its trailer."""
+        """Return the block with its trailer."""
         restarts = b"".join(map(_NUMBER.pack, [*self._restarts, len(self._restarts)]))
         content = bytes(self.content) + restarts + bytes((_PLAIN,))
         return content + _NUMBER.pack(masked_crc32c(content))
@@ -69,7 +70,7 @@ def _shared(first: bytes, second: bytes) -> int:
 
 
 def _separator(key: bytes, following: bytes) -> bytes:
-    """A short key that is not before `key` and before `following`."""
+    """Return a short key that is not before `key`, but before `following`."""
     shared = _shared(key, following)
     if shared < min(len(key), len(following)):
         byte = key[shared]
@@ -79,7 +80,7 @@ def _separator(key: bytes, following: bytes) -> bytes:
 
 
 def _successor(key: bytes) -> bytes:
-    """A short key that is not before `key`."""
+    """Return a short key that is not before `key`."""
     for index, byte in enumerate(key):
         if byte != 0xFF:
             return key[:index] + bytes((byte + 1,))
@@ -87,7 +88,7 @@ def _successor(key: bytes) -> bytes:
 
 
 def table_bytes(items: Iterable[tuple[bytes, bytes]]) -> Iterator[bytes]:
-    """The bytes of a table, block by block. items: pairs whose keys are sorted, none twice."""
+    """Yield the bytes of a table, block by block. items: pairs with unique, sorted keys."""
     index, block = _Block(1), _Block(_RESTARTS)
     offset, handle = 0, b""
     last: bytes | None = None
@@ -126,11 +127,11 @@ def _handle(offset: int, block: bytes) -> bytes:
 
 
 def read_table(data: bytes, name: str) -> dict[bytes, bytes]:
-    """All keys and values of a table, in order.
+    """Return all keys and values of a table, in order.
 
     data: the bytes of the file; name: its path, for errors.
 
-    DataLossError, with an offset, for wrong checksums and bytes that are no table.
+    DataLossError, with an offset, for wrong checksums and bytes that are not a table.
     """
     start = len(data) - _FOOTER
     if data.startswith(BEGINNING):
@@ -177,7 +178,7 @@ def _read_handle(value: bytes, offset: int, name: str) -> tuple[int, int]:
 def _entries(
     data: bytes, offset: int, size: int, name: str, limit: int
 ) -> Iterator[tuple[bytes, bytes]]:
-    """The entries of the block at an offset, once its checksum is right."""
+    """Yield the entries of the block at an offset, after checking its checksum."""
     end = offset + size
     if end + _TRAILER > limit or size < 4:
         raise _loss(name, offset, f"a block of {size} bytes does not fit into the file")

@@ -24,7 +24,7 @@ R = TypeVar("R", bound="TensorReader")
 
 
 def no_checkpoint(prefix: str) -> NotFoundError:
-    """Return the error where there is no checkpoint."""
+    """Return the error for a missing checkpoint."""
     text = "Unsuccessful TensorSliceReader constructor: Failed to find any matching files for"
     return NotFoundError(None, None, f"{text} {prefix}")
 
@@ -32,7 +32,7 @@ def no_checkpoint(prefix: str) -> NotFoundError:
 class TensorReader(ABC):
     """A checkpoint, a context manager.
 
-    entries: of each tensor, by name: its dtype, its shape and the parts it is stored in, if it is.
+    entries: for each tensor, by name: its dtype, its shape and the parts it is stored in, if any.
     """
 
     prefix: str
@@ -49,14 +49,14 @@ class TensorReader(ABC):
         """Close the files."""
 
     def entry(self, name: str) -> Entry:
-        """The entry of a tensor; NotFoundError for one that is not there."""
+        """Return the entry of a tensor; NotFoundError if there is none."""
         found = self.entries.get(name)
         if found is None:
             raise NotFoundError(None, None, f"Key {name} not found in checkpoint {self.prefix}")
         return found
 
     def read(self, name: str) -> Any:
-        """A tensor as an array. NotFoundError, DataLossError."""
+        """Return a tensor as an array. NotFoundError, DataLossError."""
         entry = self.entry(name)
         if not entry.slices:
             return self._value(entry, name)
@@ -67,9 +67,9 @@ class TensorReader(ABC):
         """Return a tensor that is stored as a whole."""
 
     def read_slice(self, name: str, shape: Sequence[int], part: Slice) -> Any:
-        """A part of a tensor of a full shape, whatever parts it is stored in.
+        """Return a part of a tensor of a full shape, in whatever parts it is stored.
 
-        InvalidArgumentError where the tensor has another shape or no values there.
+        InvalidArgumentError if the tensor has another shape or no values there.
         """
         entry = self.entry(name)
         if tuple(shape) != entry.shape:
@@ -90,7 +90,7 @@ class TensorReader(ABC):
         """Return a part of a tensor that is stored as such."""
 
     def _joined(self, name: str, entry: Entry, part: Slice, wanted: tuple[slice, ...]) -> Any:
-        """A part of the tensor, of all the stored parts that it overlaps."""
+        """Return a part of the tensor, joined from the stored parts that it overlaps."""
         shared = []
         missing = prod(shape := shape_of_slice(entry.shape, part))
         for stored in entry.slices:
@@ -100,7 +100,7 @@ class TensorReader(ABC):
                 self._check_part(name, entry, stored)
                 missing -= prod(size.stop - size.start for size in both)
                 shared.append((stored, both))
-        if missing > 0:  # nothing larger than the stored parts is made room for
+        if missing > 0:  # no memory is allocated for more than the stored parts
             raise self._incomplete(name, part)
         result = np.empty(shape, entry.dtype.as_numpy_dtype)
         is_there = np.zeros(shape, bool)
@@ -116,7 +116,7 @@ class TensorReader(ABC):
 
     @abstractmethod
     def _check_part(self, name: str, entry: Entry, part: Slice) -> None:
-        """Raise DataLossError unless a part is there that takes as many bytes as its shape."""
+        """Raise DataLossError unless a part exists with the number of bytes of its shape."""
 
     def _incomplete(self, name: str, part: Slice) -> InvalidArgumentError:
         return invalid_argument(

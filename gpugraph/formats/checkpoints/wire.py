@@ -1,4 +1,4 @@
-"""Fields of protocol messages, read from bytes and written: enough for the messages of an index."""
+"""Fields of protocol messages as bytes, read and written: enough for the messages of an index."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _SINGLE = [bytes((number,)) for number in range(0x80)]
 
 
 class MalformedError(ValueError):
-    """Bytes that are no message, or no part of a table; the caller names the file."""
+    """Bytes that are not a valid message or part of a table; the caller adds the file's name."""
 
 
 def varint(value: int) -> bytes:
-    """An unsigned number in groups of 7 bits; a negative one as its 64 bits."""
+    """Encode an unsigned number in groups of 7 bits; a negative one as its 64 bits."""
     if 0 <= value < 0x80:
         return _SINGLE[value]
     value &= _BITS
@@ -29,7 +29,7 @@ def varint(value: int) -> bytes:
 
 
 def read_varint(data: bytes, position: int, end: int) -> tuple[int, int]:
-    """The number at a position, and the position after it; MalformedError where there is none."""
+    """Return the number at a position, and the position after it; MalformedError if truncated."""
     value = shift = 0
     while position < end and shift < 70:
         byte = data[position]
@@ -42,24 +42,24 @@ def read_varint(data: bytes, position: int, end: int) -> tuple[int, int]:
 
 
 def signed(value: int) -> int:
-    """The 64 bits of a number as an int64."""
+    """Return the 64 bits of a number as an int64."""
     return value - (1 << 64) if value >> 63 else value
 
 
 def field(number: int, value: int | bytes, always: bool = False) -> bytes:
-    """A field: a number, or bytes with their length; nothing for zero unless `always`."""
+    """Encode a field: a number, or bytes with their length; nothing for zero unless `always`."""
     if isinstance(value, int):
         return varint(number << 3) + varint(value) if value or always else b""
     return varint(number << 3 | _BYTES) + varint(len(value)) + value
 
 
 def fixed32(number: int, value: int) -> bytes:
-    """A field of four bytes; nothing for zero."""
+    """Encode a field of four bytes; nothing for zero."""
     return varint(number << 3 | _FIXED32) + value.to_bytes(4, "little") if value else b""
 
 
 def fields(data: bytes) -> Iterator[tuple[int, Value]]:
-    """The fields of a message by number, unknown ones too; MalformedError for what is none."""
+    """Yield a message's fields by number, including unknown ones; MalformedError on failure."""
     position, end = 0, len(data)
     while position < end:
         tag = data[position]
@@ -87,14 +87,14 @@ def fields(data: bytes) -> Iterator[tuple[int, Value]]:
 
 
 def as_number(value: Value) -> int:
-    """A field's value that must be a number, as an int64."""
+    """Return a field's value, which must be a number, as an int64."""
     if isinstance(value, bytes):
         raise MalformedError("a number is given as bytes")
     return signed(value)
 
 
 def as_bytes(value: Value) -> bytes:
-    """A field's value that must be bytes or a message."""
+    """Return a field's value, which must be bytes or a message."""
     if not isinstance(value, bytes):
         raise MalformedError("bytes are given as a number")
     return value

@@ -1,1 +1,1 @@
-"""TensorFlow's protocol messages: what they are made of, and how protobuf's classes come of it."""
+"""TensorFlow's protocol messages: their declarations, and protobuf's classes built from them."""

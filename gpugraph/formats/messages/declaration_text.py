@@ -5,8 +5,9 @@
     enum SaverDef.CheckpointFormatVersion: LEGACY 0, V1 1, V2 2
 
 A field is its number, name and type. `*type` is repeated, `key:type` a map, and `|name` puts the
-field into the oneof of that name. A type is a scalar of protobuf's, or a message or enumeration,
-looked for in the message itself, then in those around it. A line that is indented goes on.
+field into the oneof of that name. A type is a protobuf scalar, or a message or enumeration, which
+is looked up in the message itself, then in the enclosing ones. An indented line continues the
+preceding one.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import NamedTuple
 
 
 class FieldDeclaration(NamedTuple):
-    """A field; `key_type` is that of a map's keys, or empty, as `oneof` is."""
+    """A field; `key_type` is the type of a map's keys, or empty, and so may `oneof` be."""
 
     number: int
     name: str
@@ -45,7 +46,7 @@ _FIELD = re.compile(r"(\d+) (\w+) (\*)?(?:(\w+):)?([\w.]+)(?: \|(\w+))?")
 
 
 def read_declarations(text: str) -> Iterator[MessageDeclaration | EnumDeclaration]:
-    """The declarations of a table, in their order; ValueError for a text that is none."""
+    """Yield the declarations of a table, in their order; ValueError for malformed text."""
     for line in filter(None, re.sub(r"\n +", " ", text).splitlines()):
         head, _, body = line.partition(":")
         items = [item.strip() for item in body.split(",") if item.strip()]
@@ -60,6 +61,6 @@ def read_declarations(text: str) -> Iterator[MessageDeclaration | EnumDeclaratio
 def _read_field(path: str, text: str) -> FieldDeclaration:
     match = _FIELD.fullmatch(text)
     if match is None:
-        raise ValueError(f"{path}: {text!r} is no field: number, name, type")
+        raise ValueError(f"{path}: {text!r} is not a field: number, name, type")
     number, name, repeated, key_type, kind, oneof = match.groups()
     return FieldDeclaration(int(number), name, kind, bool(repeated), key_type or "", oneof or "")

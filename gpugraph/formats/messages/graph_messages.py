@@ -1,8 +1,8 @@
 """Messages of graphs: tensors, attributes, nodes, ops, functions, control flow, variables.
 
-The form of the tables is that of `declaration_text`; names and numbers are TensorFlow 1.15's.
-`experimental_type` is later: a GraphDef that a later version wrote as text is read with it, and it
-changes nothing.
+The tables have the form of `declaration_text`; names and numbers are TensorFlow 1.15's.
+`experimental_type` is later: it is declared so that the text of a GraphDef of a later version can
+be read, and has no effect.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""protobuf's classes of the declared messages, in a descriptor pool of their own.
+"""protobuf's classes of the declared messages, in a separate descriptor pool.
 
-A TensorFlow in the same process keeps its messages: the pool is private, so that two descriptions
-of `tensorflow.GraphDef` do not meet. This is the only module that knows protobuf; it is imported
-when the first message is asked for.
+A TensorFlow in the same process keeps its messages: the pool is private, so that two descriptors
+of `tensorflow.GraphDef` do not conflict. This is the only module that uses protobuf; it is imported
+when the first message is needed.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ _TABLES = (
 
 
 class _FileBuilder:
-    """Turns declarations of one package into protobuf's description of a file."""
+    """Converts declarations of one package to protobuf's descriptor of a file."""
 
     def __init__(self, name: str, package: str, known_enums: frozenset[str] = frozenset()) -> None:
         self.file: Any = descriptor_pb2.FileDescriptorProto(name=name, package=package)
@@ -114,7 +114,7 @@ class _FileBuilder:
             field.oneof_index = names.index(declared.oneof)
 
     def _add_map_entry(self, path: str, declared: FieldDeclaration) -> str:
-        """The message of a map's pairs, as protobuf's compiler names it."""
+        """Add the message of a map's pairs, with the name that protobuf's compiler gives it."""
         name = "".join(word[:1].upper() + word[1:] for word in declared.name.split("_")) + "Entry"
         entry = self._messages[path].nested_type.add(name=name)
         entry.options.map_entry = True
@@ -172,7 +172,7 @@ if _make_class is None:  # protobuf 4.21
     _make_class = message_factory.MessageFactory(_pool).GetPrototype
 
 _classes: list[Any] = []
-"""All of them: protobuf forgets a class that nobody holds, with what it says."""
+"""All classes: protobuf drops an unreferenced class together with its attributes."""
 
 
 _LOADED = frozenset(f"{_PACKAGE}.{name}" for name in ("GraphDef", "MetaGraphDef", "SavedModel"))
@@ -180,7 +180,7 @@ _LOADED = frozenset(f"{_PACKAGE}.{name}" for name in ("GraphDef", "MetaGraphDef"
 
 
 def _name_pointers(cls: Any) -> None:
-    """Have the error of a message class say so where bytes are a Git LFS pointer."""
+    """Make a message class report in its errors that bytes are a Git LFS pointer."""
     parse = cls.ParseFromString
 
     def parse_from_string(self: Any, serialized: Any) -> Any:
@@ -200,7 +200,7 @@ def _name_pointers(cls: Any) -> None:
 
 
 def _class_of(descriptor: Any) -> Any:
-    """The class of a message; it and those inside it say where they are found."""
+    """Return the class of a message; set the module of it and of nested ones."""
     cls = _make_class(descriptor)
     cls.__module__ = _MODULE
     _classes.append(cls)
@@ -232,7 +232,7 @@ SERVICE_MESSAGES: dict[str, Any] = {
 
 
 def parse_bytes(message_class: Any, content: bytes) -> Any:
-    """The message that the bytes are; ValueError where they are none."""
+    """Parse a message from bytes; ValueError if they are malformed."""
     try:
         return message_class.FromString(content)
     except DecodeError as error:
@@ -241,15 +241,15 @@ def parse_bytes(message_class: Any, content: bytes) -> Any:
 
 _NO_TEXT = (
     *(text_format.ParseError, UnicodeDecodeError, RecursionError),
-    DeprecationWarning,  # of an invalid escape, where warnings are errors
+    DeprecationWarning,  # for an invalid escape, if warnings are errors
 )
 
 
 def parse_text(message_class: Any, content: bytes, allow_unknown: bool = True) -> Any:
-    """Return the message of a text in UTF-8; ValueError where it is none.
+    """Parse a message from its text format in UTF-8; ValueError if it is malformed.
 
-    Unknown fields, as of later TensorFlows, are skipped as in bytes unless `allow_unknown` is
-    False.
+    Unknown fields, for example of later TensorFlows, are skipped as in bytes unless `allow_unknown`
+    is False.
     """
     try:
         text = content.decode("utf-8")
@@ -260,7 +260,7 @@ def parse_text(message_class: Any, content: bytes, allow_unknown: bool = True) -
 
 
 def parse_message(message_class: Any, content: bytes) -> Any:
-    """The message that the bytes are, or that their text is; ValueError where they are neither."""
+    """Parse a message from its bytes or its text format; ValueError if both fail."""
     if content.startswith(BEGINNING):
         raise ValueError(f"it is no {message_class.DESCRIPTOR.name}{pointer_text(content)}")
     try:
@@ -274,13 +274,13 @@ def parse_message(message_class: Any, content: bytes) -> Any:
 
 
 def json_of_message(value: Any) -> dict[str, Any]:
-    """The message as a dict that JSON has a form for, by protobuf's rules."""
+    """Return the message as a dict in JSON's form, by protobuf's rules."""
     result: dict[str, Any] = json_format.MessageToDict(value)
     return result
 
 
 def message_of_json(message_class: Any, value: Any) -> Any:
-    """The message of a dict by `json_of_message`; ValueError where it is none."""
+    """Return the message of a dict from `json_of_message`; ValueError if it is malformed."""
     try:
         return json_format.ParseDict(value, message_class(), ignore_unknown_fields=True)
     except (json_format.ParseError, RecursionError, AttributeError, TypeError) as error:
@@ -288,9 +288,9 @@ def message_of_json(message_class: Any, value: Any) -> Any:
 
 
 def file_content(value: Any, as_text: bool = False) -> bytes:
-    """A message as a file holds it: its bytes, or its text; the entries of maps are in order.
+    """Return the content of a message's file: its bytes, or its text; entries of maps are sorted.
 
-    ValueError where its bytes are more than 2 GiB, the limit of any message.
+    ValueError if its bytes are more than 2 GiB, the limit of any message.
     """
     if as_text:
         return text_format.MessageToString(value).encode()

@@ -1,7 +1,7 @@
 """Messages between the servers of a cluster, and between them and their clients.
 
-They are gpugraph's own; the form of the tables is that of `declaration_text`. GraphDefs and
-ConfigProtos are the bytes of these messages. `METHODS` is the service: what is sent and answered.
+They are gpugraph's own; the tables have the form of `declaration_text`. GraphDefs and
+ConfigProtos are included as bytes. `METHODS` is the service: its requests and responses.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ METHODS: dict[str, tuple[str, str]] = {
     "ReadKept": ("KeptTensors", "Values"),
     "DeleteKept": ("KeptTensors", "Nothing"),
 }
-"""Each method with the message that it takes and the one that it answers."""
+"""Each method with its request and its response message."""
 
 ONE_WAY = frozenset(("SendTensors", "FreeParcels", "SettleCollective"))
-"""Methods whose callers do not wait for an answer: in a stream there is none."""
+"""Methods whose callers do not wait for a response: in a stream there is none."""

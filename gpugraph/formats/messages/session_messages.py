@@ -1,6 +1,6 @@
-"""Messages of sessions: settings, what a run reports, clusters, devices.
+"""Messages of sessions: settings, reports of runs, clusters, devices.
 
-The form of the tables is that of `declaration_text`; names and numbers are TensorFlow 1.15's.
+The tables have the form of `declaration_text`; names and numbers are TensorFlow 1.15's.
 """
 
 from __future__ import annotations

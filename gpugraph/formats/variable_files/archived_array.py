@@ -1,4 +1,4 @@
-"""An array in a file of named arrays: its name, dtype, shape and place, and their checks."""
+"""An array in a file of named arrays: its name, dtype, shape and location, and their checks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _Opened = TypeVar("_Opened", bound="ArrayFile")
-_MOST_DIMENSIONS = 32
+_MAX_DIMENSIONS = 32
 _PIECE = 16 << 20
 
 
@@ -33,20 +33,20 @@ class ArchivedArray(NamedTuple):
 
     @property
     def has_fixed_size(self) -> bool:
-        """Whether its elements are of one size: all but strings are."""
+        """Whether its elements have a fixed size: all except strings do."""
         return self.dtype is not dtypes.string
 
     @property
     def num_bytes(self) -> int:
-        """How many bytes it has; of strings, those of the references."""
+        """The number of its bytes; for strings, that of the references."""
         return prod(self.shape) * np.dtype(self.dtype.as_numpy_dtype).itemsize
 
 
 class ArrayFile(abc.ABC):
-    """An open file of arrays: what is in it, and its arrays one by one. A context manager.
+    """An open file of arrays: its table of contents, and its arrays one by one. A context manager.
 
-    Raises OSError where the file can't be opened; DataLossError, with the file and the byte, where
-    it is not what the format asks for: then nothing of it is read.
+    Raises OSError if the file can't be opened; DataLossError, with the file and the byte, if it
+    violates the format: then nothing of it is read.
     """
 
     def __init__(self, path: str) -> None:
@@ -60,11 +60,11 @@ class ArrayFile(abc.ABC):
 
     @abc.abstractmethod
     def _read_headers(self) -> list[ArchivedArray]:
-        """What is in the file."""
+        """Return the descriptions of the file's arrays."""
 
     @abc.abstractmethod
     def read(self, name: str) -> NDArray[Any]:
-        """The array of that name, in memory of its own. KeyError where there is none."""
+        """Return the array of that name as a new array. KeyError if there is none."""
 
     def __enter__(self: _Opened) -> _Opened:
         return self
@@ -74,10 +74,10 @@ class ArrayFile(abc.ABC):
 
 
 def checked_shape(sizes: Any, path: str, offset: int, name: str) -> tuple[int, ...]:
-    """A shape that a file says; DataLossError for what is none, or has too many dimensions."""
+    """Return a shape from a file; DataLossError if it is malformed, or has too many dimensions."""
     if not isinstance(sizes, (list, tuple)):
-        raise damaged(path, offset, f"the shape of {name!r:.100} is no list, but {sizes!r:.100}")
-    if len(sizes) > _MOST_DIMENSIONS:
+        raise damaged(path, offset, f"the shape of {name!r:.100} is not a list, but {sizes!r:.100}")
+    if len(sizes) > _MAX_DIMENSIONS:
         raise damaged(path, offset, f"{name!r:.100} has {len(sizes)} dimensions")
     if not all(type(size) is int and 0 <= size < 1 << 63 for size in sizes):
         raise damaged(path, offset, f"the shape of {name!r:.100} is {sizes!r:.100}")
@@ -87,23 +87,23 @@ def checked_shape(sizes: Any, path: str, offset: int, name: str) -> tuple[int, .
 
 
 def damaged(path: str, offset: int, problem: str) -> DataLossError:
-    """The error for a file that is not what it says, at a byte of it."""
+    """Return the error for a damaged file, with the offset of the damage."""
     problem += pointer_text_of_file(path)
     return DataLossError(None, None, f"Unable to read file {path} at byte {offset}: {problem}")
 
 
 def not_stored(name: str, dtype: DType, file_format: str) -> InvalidArgumentError:
-    """The error for an array whose dtype a file format has not."""
+    """Return the error for an array whose dtype a file format does not support."""
     message = f"{file_format} files have no {dtype.name}, which is the dtype of '{name}'"
     return InvalidArgumentError(None, None, message)
 
 
 def array_of_bytes(content: bytes | bytearray, dtype: DType, shape: Sequence[int]) -> NDArray[Any]:
-    """A new array of little-endian bytes, which are as many as it has."""
+    """Return a new array from little-endian bytes of its exact size."""
     numpy_dtype = np.dtype(dtype.as_numpy_dtype)
     if numpy_dtype.kind == "b":
         return (np.frombuffer(content, np.uint8) != 0).reshape(tuple(shape))
-    if numpy_dtype.kind == "V":  # bfloat16 is a type of its own
+    if numpy_dtype.kind == "V":  # bfloat16 is a custom type
         values = np.frombuffer(content, "<u2").astype(np.uint16)
         return values.view(numpy_dtype).reshape(tuple(shape))
     values = np.frombuffer(content, numpy_dtype.newbyteorder("<")).astype(numpy_dtype)
@@ -111,7 +111,7 @@ def array_of_bytes(content: bytes | bytearray, dtype: DType, shape: Sequence[int
 
 
 def write_array(file: BinaryIO, array: NDArray[Any]) -> None:
-    """Writes the little-endian bytes of an array, a piece at a time."""
+    """Write the little-endian bytes of an array, a piece at a time."""
     flat = np.ascontiguousarray(array).reshape(-1)
     if flat.dtype.kind != "V":
         flat = flat.astype(flat.dtype.newbyteorder("<"), copy=False)
@@ -123,7 +123,7 @@ def write_array(file: BinaryIO, array: NDArray[Any]) -> None:
 def checked_arrays(
     arrays: Iterator[tuple[str, NDArray[Any]]], expected: Sequence[ArchivedArray]
 ) -> Iterator[tuple[ArchivedArray, NDArray[Any]]]:
-    """The arrays with what is expected of them; InvalidArgumentError for another shape or size."""
+    """Yield the arrays with their descriptions; InvalidArgumentError for another shape or size."""
     for wanted, (name, array) in zip(expected, arrays, strict=True):
         if name != wanted.name or array.shape != wanted.shape or array.nbytes != wanted.num_bytes:
             message = f"'{wanted.name}' is {wanted.shape}, but '{name}' with {array.shape} came"

@@ -1,7 +1,8 @@
-"""Variables of a checkpoint, a SavedModel, a safetensors or an `.npz` file, read one by one, and
-written as another of them.
+"""Conversion of variables between checkpoints, SavedModels, safetensors and `.npz` files.
 
-The ending of a path says what it is; all else is the prefix of a checkpoint.
+The variables are read and written one by one.
+
+The suffix of a path determines its format; without one it is the prefix of a checkpoint.
 """
 
 from __future__ import annotations
@@ -32,19 +33,19 @@ _READERS: dict[str, Any] = {".safetensors": SafetensorsReader, ".npz": NpzReader
 _WRITERS: dict[str, Callable[..., None]] = {".safetensors": write_safetensors, ".npz": write_npz}
 _INDEX = ".index"
 _OBJECT_GRAPHS = frozenset({"_CHECKPOINTABLE_OBJECT_GRAPH"})
-"""What object-based checkpoints hold beside variables."""
+"""The contents of object-based checkpoints other than variables."""
 
 
 class VariableFile:
-    """The variables of a file or checkpoint: `arrays` by name, and each read when asked for.
+    """The variables of a file or checkpoint: `arrays` by name, each of which is read on request.
 
-    A context manager. Raises tf.errors.NotFoundError and others of the system where it is not
-    there; DataLossError where it is damaged.
+    A context manager. Raises tf.errors.NotFoundError, or another error of the system, if it can't
+    be opened; DataLossError if it is damaged.
     """
 
     def __init__(self, path: str) -> None:
         self._closing = ExitStack()
-        reader = _READERS.get(_ending(path))
+        reader = _READERS.get(_suffix(path))
         if reader is not None:
             with system_errors(path):
                 opened = self._closing.enter_context(reader(path))
@@ -66,12 +67,12 @@ class VariableFile:
         self._closing.close()
 
 
-def _ending(path: str) -> str:
+def _suffix(path: str) -> str:
     return os.path.splitext(path)[1]
 
 
 def checkpoint_prefix(path: str) -> str:
-    """The prefix of a checkpoint: of its index's path, of a SavedModel's folder, or the path."""
+    """Return the prefix of a checkpoint from the path of its index, its SavedModel, or itself."""
     path = local_path(path)
     in_model = os.path.join(path, "variables", "variables")
     if os.path.isfile(in_model + _INDEX):
@@ -82,24 +83,24 @@ def checkpoint_prefix(path: str) -> str:
 
 
 def is_checkpoint(path: str) -> bool:
-    """Whether a checkpoint has this prefix, or this index, or is in this SavedModel."""
+    """Return whether a checkpoint has this prefix or index, or is in this SavedModel."""
     return os.path.isfile(checkpoint_prefix(path) + _INDEX)
 
 
 def convert_variables(source: str, target: str) -> list[ArchivedArray]:
-    """Writes the variables of `source` into `target`; what has been written.
+    """Write the variables of `source` to `target`; return their descriptions.
 
-    One array at a time is in memory. The target is there as a whole, or as it was before.
+    Only one array at a time is in memory. The target is replaced as a whole, or not at all.
 
     Raises:
-      tf.errors.InvalidArgumentError: a dtype that the target's format has not.
-      tf.errors.NotFoundError: the source is not there; and others of the system.
+      tf.errors.InvalidArgumentError: a dtype that the target's format does not support.
+      tf.errors.NotFoundError: the source does not exist; and other errors of the system.
       tf.errors.DataLossError: the source is damaged.
     """
     with VariableFile(source) as variables:
         arrays = list(variables.arrays.values())
         values = ((array.name, variables.read(array.name)) for array in arrays)
-        write = _WRITERS.get(_ending(target))
+        write = _WRITERS.get(_suffix(target))
         if write is None:
             _write_checkpoint(target, arrays, values)
         else:
@@ -133,7 +134,7 @@ def _write_checkpoint(
     prefix: str, arrays: list[ArchivedArray], values: Iterator[tuple[str, NDArray[Any]]]
 ) -> None:
     if not os.path.basename(prefix):
-        message = f"The prefix of a checkpoint is no folder: {prefix!r}"
+        message = f"The prefix of a checkpoint can't be a folder: {prefix!r}"
         raise InvalidArgumentError(None, None, message)
     with BundleWriter(prefix) as writer:
         for array, (name, value) in zip(arrays, values, strict=True):

@@ -1,6 +1,6 @@
 """NumPy's `.npz` files: a zip file that has a `.npy` file for each array.
 
-Nothing in them is unpickled, and no entry is believed to be larger than the file makes likely.
+Nothing in them is unpickled, and the size of an entry must be plausible for the file's size.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ _BROKEN = (
     *(SyntaxError, tokenize.TokenError, OverflowError, OSError, TypeError, KeyError),
     *(MemoryError, RecursionError, AttributeError, IndexError),
 )
-"""What zipfile and NumPy raise for files that are none."""
+"""The errors that zipfile and NumPy raise for malformed files."""
 
 
 class NpzReader(ArrayFile):
     """An open `.npz` file."""
 
     def read(self, name: str) -> NDArray[Any]:
-        """The array of that name, in memory of its own. KeyError where there is none."""
+        """Return the array of that name as a new array. KeyError if there is none."""
         array = self.arrays[name]
         try:
             return self._read(array)
@@ -102,7 +102,7 @@ class NpzReader(ArrayFile):
 
 
 def _header(entry: Any) -> tuple[Any, np.dtype[Any], bool]:
-    """Shape, dtype, and whether the first index changes fastest; ValueError for what is none."""
+    """Return shape, dtype, and whether the first index varies fastest; ValueError if malformed."""
     version = np.lib.format.read_magic(entry)
     if version == (1, 0):
         shape, is_transposed, dtype = np.lib.format.read_array_header_1_0(entry)
@@ -123,7 +123,7 @@ def _dtype(numpy_dtype: np.dtype[Any]) -> DType:
 
 
 def _leads_out(name: str) -> bool:
-    """Whether the path of an entry is absolute or goes up, here or on Windows, or ends early."""
+    """Return whether an entry's path is absolute or goes up, here or on Windows, or has a NUL."""
     parts = name.replace("\\", "/").split("/")
     return ".." in parts or not parts[0] or parts[0][1:] == ":" or "\0" in name
 
@@ -131,10 +131,10 @@ def _leads_out(name: str) -> bool:
 def write_npz(
     file: BinaryIO, arrays: Sequence[ArchivedArray], values: Iterable[tuple[str, NDArray[Any]]]
 ) -> None:
-    """Writes arrays, whose values come one by one, in the order of `arrays`.
+    """Write arrays, whose values come one by one, in the order of `arrays`.
 
-    InvalidArgumentError for a dtype that NumPy has not, for values that are not as said, and for a
-    name that is a path out of the folder where the archive is unpacked.
+    InvalidArgumentError for a dtype that NumPy lacks, for values that differ from their
+    description, and for a name whose path is outside of the folder where the archive is unpacked.
     """
     for array in arrays:
         if array.dtype not in _STORED:

@@ -1,6 +1,6 @@
-"""safetensors files: eight bytes of length, a header of JSON with dtypes, shapes and places, bytes.
+"""safetensors files: eight bytes of length, a JSON header with dtypes, shapes and offsets, bytes.
 
-The arrays lie one after another without gaps, and fill the file. The header is no larger than
+The arrays are contiguous and fill the file. The header is no larger than
 100 MB, as in the format's own library.
 """
 
@@ -53,7 +53,7 @@ class SafetensorsReader(ArrayFile):
     """An open safetensors file."""
 
     def read(self, name: str) -> NDArray[Any]:
-        """The array of that name, in memory of its own. KeyError where there is none."""
+        """Return the array of that name as a new array. KeyError if there is none."""
         array = self.arrays[name]
         self._file.seek(array.offset)
         content = self._file.read(array.num_bytes)
@@ -92,12 +92,12 @@ class SafetensorsReader(ArrayFile):
             reason = str(error) or type(error).__name__
             raise damaged(self._path, _LENGTH, f"the header is no JSON: {reason:.200}") from error
         if not isinstance(entries, dict):
-            raise damaged(self._path, _LENGTH, "the header is no object of JSON")
+            raise damaged(self._path, _LENGTH, "the header is not a JSON object")
         metadata = entries.pop(_METADATA, {})
         if not isinstance(metadata, dict) or not all(
             isinstance(value, str) for value in metadata.values()
         ):
-            raise damaged(self._path, _LENGTH, f"{_METADATA} is no object of texts")
+            raise damaged(self._path, _LENGTH, f"{_METADATA} is not an object of strings")
         return entries
 
     def _array(self, name: str, entry: Any, start: int) -> ArchivedArray:
@@ -138,9 +138,10 @@ def write_safetensors(
     values: Iterable[tuple[str, NDArray[Any]]],
     metadata: Mapping[str, str] | None = None,
 ) -> None:
-    """Writes arrays, whose values come one by one, in the order of `arrays`.
+    """Write arrays, whose values come one by one, in the order of `arrays`.
 
-    InvalidArgumentError for a dtype that the format has not, and for values that are not as said.
+    InvalidArgumentError for a dtype that the format lacks, and for values that differ from their
+    description.
     """
     header: dict[str, Any] = {_METADATA: dict(metadata)} if metadata else {}
     place = 0

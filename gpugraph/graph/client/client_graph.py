@@ -1,7 +1,7 @@
 """Graph: the client's graph of named operations.
 
-A graph only ever grows. Names are unique (case-insensitively, as in TensorFlow), operations keep
-the order in which they were made, and making one costs the same whatever the size of the graph.
+A graph only grows. Names are unique (case-insensitively, as in TensorFlow), operations keep
+their order of creation, and the cost of creating one does not depend on the size of the graph.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from gpugraph.graph.op_def import ArgDef, OpDef, VersionDef
 from gpugraph.graph.op_library import OP_DEFS, constant_value
 
 _VERSIONS = VersionDef(GRAPH_DEF_VERSION, GRAPH_DEF_VERSION_MIN_CONSUMER)
-"""What TensorFlow 1.15 writes into its graphs."""
+"""The versions that TensorFlow 1.15 writes into its graphs."""
 
-_MOST_OUTPUTS = 1 << 24
-"""Of one operation."""
+_MAX_OUTPUTS = 1 << 24
+"""The maximum for one operation."""
 
 
 class Graph(Scopes, Collections):
@@ -44,21 +44,21 @@ class Graph(Scopes, Collections):
         Collections.__init__(self)
         Scopes.__init__(self)
         self._origins: dict[tuple[int, ...], Origin] = {}
-        self._changed: list[Operation] = []  # since they were made, in this order
-        self._noted = 0  # how many of the operations their inputs know as consumers
+        self._changed: list[Operation] = []  # after their creation, in this order
+        self._noted = 0  # how many operations are recorded as consumers of their inputs
         self._unfeedable: set[Tensor] = set()
         self._unfetchable: set[Operation] = set()
-        self._barred = 0  # how often one of these two grew
+        self._barred = 0  # how often one of these two sets grew
         self._functions: dict[str, Any] = {}
         self._seed: int | None = None
         self._versions = _VERSIONS
-        self._value_counts: dict[Operation, int] = {}  # how many values filled a constant's shape
+        self._value_counts: dict[Operation, int] = {}  # number of values in a constant
 
     def as_default(self) -> AbstractContextManager[Graph]:
-        """Makes this the default graph of the thread inside a `with` block."""
+        """Make this the default graph of the thread inside a `with` block."""
         return graph_stack.using(self)
 
-    # -- growing
+    # -- growth
 
     def create_op(
         self,
@@ -72,12 +72,12 @@ class Graph(Scopes, Collections):
         compute_shapes: bool = True,
         compute_device: bool = True,
     ) -> Operation:
-        """Makes an operation of a declared op type (or of `op_def`) with these exact inputs.
+        """Create an operation of a declared op type (or of `op_def`) with exactly these inputs.
 
-        `dtypes` are those of the outputs; left out, they follow from the signature, as do the
-        attrs that the inputs determine. Raises TypeError for an input that is no tensor, ValueError
+        `dtypes` are those of the outputs; if None, they follow from the signature, as do the attrs
+        that the inputs determine. Raises TypeError for an input that is not a tensor; ValueError
         for an unknown op type, inputs or attrs that the signature does not allow, a tensor of
-        another graph, a name that is none, and shapes that the op refuses.
+        another graph, an invalid name, and shapes that the op rejects.
         """
         del input_types, compute_device
         op_def = op_def or OP_DEFS.get(op_type)
@@ -85,7 +85,7 @@ class Graph(Scopes, Collections):
             raise ValueError(f"No op type '{op_type}' is registered. Declare it by register_op.")
         for tensor in inputs:
             if not isinstance(tensor, Tensor):
-                raise TypeError(f"Input of '{name or op_type}' is no tensor: {tensor!r}")
+                raise TypeError(f"Input of '{name or op_type}' is not a tensor: {tensor!r}")
         values = complete_attrs(op_def, [tensor._dtype for tensor in inputs], attrs or {})
         if dtypes is None:
             dtypes = output_types(op_def, values)
@@ -100,7 +100,7 @@ class Graph(Scopes, Collections):
         name: str | None,
         compute_shapes: bool = True,
     ) -> Operation:
-        """The one way an operation comes into the graph: whole, or not at all."""
+        """Create an operation and add it to the graph, completely or not at all."""
         if self._finalized:
             self._check_not_finalized()
         if op_def.deprecation is not None:
@@ -126,7 +126,7 @@ class Graph(Scopes, Collections):
         return op
 
     def _foreign(self, tensor: Tensor, name: str, op_def: OpDef) -> ValueError:
-        """The error of an input from another graph."""
+        """Return the error for an input from another graph."""
         return ValueError(
             f"{tensor!r} must be from the same graph as the operation '{name.rstrip('/')}' "
             f"(op: '{op_def.name}') that takes it at {here(self._origins)}; it was made at "
@@ -134,7 +134,7 @@ class Graph(Scopes, Collections):
         )
 
     def _add(self, op: Operation, state: ScopeState) -> None:
-        """Appends an operation that is whole; ValueError where its name is in use."""
+        """Append a complete operation; ValueError if its name is in use."""
         with self._lock:
             if self._by_name.setdefault(op.name, op) is not op:
                 raise name_in_use(op.name)
@@ -144,7 +144,7 @@ class Graph(Scopes, Collections):
             block.seen.add(op)
 
     def _check_contexts(self, op: Operation, state: ScopeState) -> None:
-        """ValueError where an input is inside a loop that the op is not in."""
+        """Raise ValueError if an input is inside a loop that does not contain the op."""
         user = state.control_flow
         for tensor in op._inputs:
             context = tensor.op._control_flow_context
@@ -152,7 +152,7 @@ class Graph(Scopes, Collections):
                 context.check_use(tensor, op, user)
 
     def _note_consumers(self) -> None:
-        """Tells tensors of the operations that were made since somebody last asked."""
+        """Record the operations created since the last call as consumers of their inputs."""
         if self._noted == len(self._ops):
             return
         with self._lock:
@@ -164,11 +164,11 @@ class Graph(Scopes, Collections):
                 self._noted += 1
 
     def _replace_input(self, op: Operation, index: int, tensor: Tensor) -> None:
-        """Makes `tensor` the input of `op` at `index`, and `op` its consumer."""
+        """Make `tensor` the input of `op` at `index`, and `op` its consumer."""
         with self._lock:
             old = op._inputs[index]
             new = (*op._inputs[:index], tensor, *op._inputs[index + 1 :])
-            if op._id < 0:  # it is just being made, and noted later
+            if op._id < 0:  # still under construction; recorded later
                 op._inputs = new
                 return
             self._note_consumers()
@@ -185,7 +185,7 @@ class Graph(Scopes, Collections):
         inputs: tuple[Tensor, ...],
         control_inputs: tuple[Operation, ...],
     ) -> None:
-        """Give an operation another op type, whose outputs are of the same dtypes."""
+        """Give an operation another op type, whose outputs have the same dtypes."""
         with self._lock:
             self._note_consumers()
             for tensor in op._inputs:
@@ -197,7 +197,7 @@ class Graph(Scopes, Collections):
             self._changed.append(op)
 
     def _drop_last(self, first: int) -> None:
-        """Remove the operations from number `first` on, which nothing before them takes."""
+        """Remove the operations from index `first` on, which no earlier operation consumes."""
         with self._lock:
             self._note_consumers()
             for op in self._ops[first:]:
@@ -207,11 +207,11 @@ class Graph(Scopes, Collections):
             del self._ops[first:]
             self._noted = len(self._ops)
 
-    # -- looking
+    # -- queries
 
     @property
     def seed(self) -> int | None:
-        """The graph's seed of random numbers: `tf.set_random_seed` sets it."""
+        """The graph's random seed, set by `tf.set_random_seed`."""
         return self._seed
 
     @seed.setter
@@ -220,31 +220,31 @@ class Graph(Scopes, Collections):
 
     @property
     def version(self) -> int:
-        """Grows with each operation that is made."""
+        """The number of operations: it grows with each new one."""
         return len(self._ops)
 
     @property
     def graph_def_versions(self) -> Any:
-        """The versions of the graph's format, a VersionDef message."""
+        """The versions of the graph's format, as a VersionDef message."""
         return version_message(self._versions)
 
     @property
     def building_function(self) -> bool:
-        """False: this is no function's graph."""
+        """False: this is not the graph of a function."""
         return False
 
     def __iter__(self) -> Iterator[Operation]:
         return iter(self.get_operations())
 
     def _repr_html_(self) -> str:
-        """Its scopes and operations, which notebooks show."""
+        """Return HTML of its scopes and operations, for notebooks."""
         return graph_html([_html_row(op) for op in self._ops])
 
     def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> Any:
-        """The graph as a GraphDef message.
+        """Return the graph as a GraphDef message.
 
         Args:
-          from_version: changes nothing, as in TensorFlow 1.15.
+          from_version: has no effect, as in TensorFlow 1.15.
           add_shapes: whether nodes get the static shapes of their outputs, as `_output_shapes`.
 
         Raises:
@@ -254,38 +254,38 @@ class Graph(Scopes, Collections):
         with self._lock:
             return graph_def_of(self._ops, self._versions, add_shapes, self._functions)
 
-    # -- what a session may feed and fetch
+    # -- restrictions on feeds and fetches
 
     def prevent_feeding(self, tensor: Tensor) -> None:
-        """Makes it an error to feed this tensor."""
+        """Make it an error to feed this tensor."""
         if tensor not in self._unfeedable:
             self._unfeedable.add(tensor)
             self._barred += 1
 
     def prevent_fetching(self, op: Operation) -> None:
-        """Makes it an error to fetch this operation or its tensors."""
+        """Make it an error to fetch this operation or its tensors."""
         self._unfetchable.add(op)
         self._barred += 1
 
     def is_feedable(self, tensor: Tensor) -> bool:
-        """Whether a session may feed the tensor."""
+        """Return whether a session may feed the tensor."""
         return tensor not in self._unfeedable
 
     def is_fetchable(self, tensor_or_op: Tensor | Operation) -> bool:
-        """Whether a session may fetch the operation, or the operation of the tensor."""
+        """Return whether a session may fetch the operation, or the operation of the tensor."""
         op = tensor_or_op.op if isinstance(tensor_or_op, Tensor) else tensor_or_op
         return op not in self._unfetchable
 
 
 def output_types(op_def: OpDef, attrs: dict[str, Any]) -> list[DType]:
-    """The dtypes of an op's outputs, by its signature and attrs."""
+    """Return the dtypes of an op's outputs, from its signature and attrs."""
     return arg_types(op_def.outputs, attrs, op_def.name)
 
 
 def arg_types(
-    args: Sequence[ArgDef], attrs: Mapping[str, Any], op_type: str, most: int = _MOST_OUTPUTS
+    args: Sequence[ArgDef], attrs: Mapping[str, Any], op_type: str, limit: int = _MAX_OUTPUTS
 ) -> list[DType]:
-    """The dtypes of an op's inputs or outputs; ValueError for one of more than `most` tensors."""
+    """Return the dtypes of an op's inputs or outputs; ValueError for one above `limit` tensors."""
     types: list[DType] = []
     for arg in args:
         if arg.type_list_attr:
@@ -294,14 +294,14 @@ def arg_types(
         dtype: DType = arg.type if arg.type is not None else attrs[arg.type_attr]
         dtype = dtype._as_ref if arg.is_ref else dtype
         count = attrs[arg.number_attr] if arg.number_attr else 1
-        if count > most:
+        if count > limit:
             raise ValueError(f"{count} outputs are too many for '{op_type}' Op")
         types += [dtype] * count
     return types
 
 
 class _OpContext(InferContext):
-    """What inference may know of an operation that is being made."""
+    """The information on an operation under construction that shape inference may use."""
 
     __slots__ = ("_inputs",)
 
@@ -339,7 +339,7 @@ class _OpContext(InferContext):
 
 
 def _shapes_despite(misfit: Misfit, op: Operation) -> Sequence[TensorShape]:
-    """The shapes of an op whose inputs only a run refuses; raises `misfit` where there are none."""
+    """Return the shapes in a misfit that only a run rejects; raise `misfit` if it has none."""
     if misfit.shapes is None:
         raise misfit
     unknown = [TensorShape.of(None)] * len(op._outputs)
@@ -348,10 +348,10 @@ def _shapes_despite(misfit: Misfit, op: Operation) -> Sequence[TensorShape]:
 
 @uninterrupted
 def _infer_by_rule(op: Operation, infer: ShapeRule) -> bool:
-    """Sets the shapes of the outputs that have one rule; False where it refuses the inputs."""
+    """Set the shapes of outputs with a common rule; return False if it rejects the inputs."""
     try:
         shape = infer.rule([tensor._shape for tensor in op._inputs])
-    except Exception:  # infer_shapes finds out what it says
+    except Exception:  # infer_shapes reports the error
         return False
     for tensor in op._outputs:
         tensor._shape = shape
@@ -360,10 +360,10 @@ def _infer_by_rule(op: Operation, infer: ShapeRule) -> bool:
 
 @uninterrupted
 def infer_shapes(op: Operation, producer: int | None = None) -> None:
-    """Sets the outputs' shapes; an error naming op, inputs and line when they can't be.
+    """Set the outputs' shapes, or raise an error that names the op, its inputs and its line.
 
-    producer: the version of the graph, where it is not that of the op's graph.
-    It is a TypeError where inference raised one, else a ValueError.
+    producer: the version of the graph, if it differs from that of the op's graph.
+    The error is a TypeError if inference raised one, otherwise a ValueError.
     """
     context = _OpContext(op)
     context.producer = op.graph._versions.producer if producer is None else producer
@@ -376,8 +376,8 @@ def infer_shapes(op: Operation, producer: int | None = None) -> None:
             tensor._shape = shape
     except Exception as error:
         plain = isinstance(error, (TypeError, ValueError))
-        said = str(error) if plain else f"{type(error).__name__}: {error}"
-        refusal = misfit_of(error) if plain else Misfit(said)
+        text = str(error) if plain else f"{type(error).__name__}: {error}"
+        refusal = misfit_of(error) if plain else Misfit(text)
         shapes_text = ", ".join(map(shape_text, context.shapes))
         raise (TypeError if isinstance(error, TypeError) else ValueError)(
             f"{refusal.in_graph} for '{op.name}' (op: '{op.type}') with input shapes: {shapes_text}"

@@ -1,6 +1,6 @@
-"""How the items of collections become messages: `register_proto_function`.
+"""Conversion of collection items to messages: `register_proto_function`.
 
-A collection without an entry is written as it is, as names, texts or numbers.
+A collection without an entry is written as it is, as names, strings or numbers.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from gpugraph.formats import messages_pb2
 
 
 class CollectionProtos(NamedTuple):
-    """How the items of one collection are written and read.
+    """The conversion of the items of one collection.
 
     proto_type: the class of the messages, or its name in `messages_pb2`.
-    to_proto: `to_proto(item, export_scope)`, a message, or None for what is not in the scope.
-    from_proto: `from_proto(message, import_scope)`, the item in the default graph.
+    to_proto: `to_proto(item, export_scope)` returns a message, or None for an item outside of the
+      scope.
+    from_proto: `from_proto(message, import_scope)` returns the item in the default graph.
     """
 
     proto_type: Any = None
@@ -39,7 +40,7 @@ _OWNERS = {
     "savers": "gpugraph.library.train.savers.saver",
     "while_context": "gpugraph.building.control_flow.context_protos",
 }
-"""The modules that register ours, which may not be imported yet."""
+"""The modules that register our conversions, which may not be imported yet."""
 
 
 def register_proto_function(
@@ -48,9 +49,9 @@ def register_proto_function(
     to_proto: Callable[..., Any] | None = None,
     from_proto: Callable[..., Any] | None = None,
 ) -> None:
-    """Registers how items of a collection become messages of `proto_type`, and back.
+    """Register the conversion of a collection's items to messages of `proto_type`, and back.
 
-    Raises TypeError for functions that can't be called, KeyError for a collection that has some.
+    Raises TypeError for functions that are not callable, KeyError for a collection that has some.
     """
     if to_proto is not None and not callable(to_proto):
         raise TypeError("to_proto must be callable.")
@@ -62,7 +63,7 @@ def register_proto_function(
 
 
 def collection_protos(collection_name: str) -> CollectionProtos:
-    """What is registered for a collection; nothing for one without an entry."""
+    """Return the conversion registered for a collection, or an empty one."""
     if collection_name not in _REGISTERED and collection_name in _OWNERS:
         import_module(_OWNERS[collection_name])
     return _REGISTERED.get(collection_name, CollectionProtos())

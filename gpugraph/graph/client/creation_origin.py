@@ -1,9 +1,9 @@
-"""Where the user made an operation: the lines outside this package that called it.
+"""The origin of an operation: the user's lines, outside of this package, that created it.
 
-Every error that names a node also names these lines, so they are taken at every op. Taking them
-must be cheap (about a microsecond): a frame is kept as its code and the offset of the instruction
-it was at, and turned into a line of text when somebody reads it. Operations made at the same
-place share one `Origin`, which their graph keeps.
+Every error that names a node also names these lines, so they are recorded for every op. This must
+be cheap (about a microsecond): a frame is stored as its code and the offset of its current
+instruction, and converted to a line of text on access. Operations created at the same place share
+one `Origin`, which their graph keeps.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from pathlib import Path
 from types import CodeType, FrameType
 
 _PACKAGE = str(Path(__file__).resolve().parents[2]) + os.sep
-_MOST_FILES = 4096
+_MAX_FILES = 4096
 
 
 class _FilesOfPackage(dict[str, bool]):
-    """Whether a file of code is one of this package's; what was asked before is remembered."""
+    """Whether a file of code belongs to this package; answers are cached."""
 
     def __missing__(self, file: str) -> bool:
-        if len(self) >= _MOST_FILES:  # code of notebooks and strings has new names again and again
+        if len(self) >= _MAX_FILES:  # code of notebooks and strings keeps introducing new names
             self.clear()
         is_ours = self[file] = file.startswith(_PACKAGE)
         return is_ours
@@ -33,7 +33,7 @@ _IS_OURS = _FilesOfPackage()
 
 
 class Origin:
-    """Up to three frames of user code, innermost first. `str()` gives `file.py:12 (in train)`."""
+    """Up to three frames of user code, innermost first. `str()` returns `file.py:12 (in train)`."""
 
     __slots__ = ("_frames",)
 
@@ -56,12 +56,12 @@ class Origin:
 
     @property
     def frames(self) -> list[tuple[str, int, str, str]]:
-        """(file, line, function, source text) of each kept frame, innermost first."""
+        """(file, line, function, source text) of each recorded frame, innermost first."""
         return [_readable(code, _line(code, offset)) for code, offset in self._frames]
 
     @property
     def frames_with_start_lines(self) -> list[tuple[str, int, str, str, int]]:
-        """The same, and the line where the function begins."""
+        """The same, with the first line of the function."""
         starts = [code.co_firstlineno for code, _ in self._frames]
         return [(*frame, start) for frame, start in zip(self.frames, starts)]
 
@@ -72,7 +72,7 @@ def _readable(code: CodeType, line: int) -> tuple[str, int, str, str]:
 
 
 def _line(code: CodeType, offset: int) -> int:
-    """The line of the instruction at `offset`."""
+    """Return the line of the instruction at `offset`."""
     for start, end, line in code.co_lines():
         if start <= offset < end and line is not None:
             return line
@@ -80,10 +80,10 @@ def _line(code: CodeType, offset: int) -> int:
 
 
 def here(known: dict[tuple[int, ...], Origin]) -> Origin:
-    """The user's lines that called into this package just now.
+    """Return the user's lines that are calling into this package.
 
-    `known` holds what was returned before: the same lines give the same Origin. That keeps the
-    code objects alive, so that their ids, by which it is keyed, stay theirs.
+    `known` holds earlier results: the same lines yield the same Origin. That also keeps the code
+    objects alive, so that their ids, which are the keys, are not reused.
     """
     is_ours = _IS_OURS
     frame: FrameType | None = sys._getframe(2)
@@ -110,16 +110,16 @@ def _origin(*frames: FrameType | None) -> Origin:
 
 
 def _outside(frame: FrameType | None) -> FrameType | None:
-    """This frame, or the next one outwards that is not of this package."""
+    """Return this frame, or the next outer one that is not in this package."""
     while frame is not None and _IS_OURS[frame.f_code.co_filename]:
         frame = frame.f_back
     return frame
 
 
 class TraceableObject:
-    """The place in the code of a program where a scope was entered.
+    """The place in a program's code where a scope was entered.
 
-    Attributes: `obj`, a device scope's device as text, or None; `filename` and `lineno`.
+    Attributes: `obj`, a device scope's device as a string, or None; `filename` and `lineno`.
     """
 
     __slots__ = ("filename", "lineno", "obj")
@@ -129,7 +129,7 @@ class TraceableObject:
 
 
 def scope_place(obj: str | None) -> TraceableObject:
-    """The user's line that enters the scope of which the caller is the context manager."""
+    """Return the user's line that enters the scope whose context manager is the caller."""
     frame = _outside(sys._getframe(1))
     while frame is not None and frame.f_code.co_filename == contextlib.__file__:
         frame = _outside(frame.f_back)
@@ -139,7 +139,7 @@ def scope_place(obj: str | None) -> TraceableObject:
 
 
 def stack_level() -> int:
-    """The `stacklevel` of `warnings.warn` by which the caller's warning names the user's line."""
+    """Return the `stacklevel` with which the caller's `warnings.warn` names the user's line."""
     level, frame = 1, sys._getframe(1)
     outside = _outside(frame)
     while outside is not None and frame is not outside and frame.f_back is not None:

@@ -1,4 +1,4 @@
-"""The default graph's methods as functions: what a program calls without naming its graph."""
+"""Functions that call the methods of the same name of the default graph."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gpugraph.platform import logging
 
 
 def get_default_graph() -> Graph:
-    """The thread's default graph; its global default graph is created when it is first used."""
+    """Return the thread's default graph; its global default graph is created on first use."""
     graph: Graph | None = graph_stack.top()
     if graph is None:
         graph = graph_stack.bottom = Graph()
@@ -22,7 +22,7 @@ def get_default_graph() -> Graph:
 
 
 def graph_or_default(graph: Any) -> Graph:
-    """`graph`, or the default graph where that is None; TypeError for anything else."""
+    """Return `graph`, or the default graph if that is None; TypeError for anything else."""
     if graph is None:
         return get_default_graph()
     if not isinstance(graph, Graph):
@@ -31,71 +31,71 @@ def graph_or_default(graph: Any) -> Graph:
 
 
 def reset_default_graph() -> None:
-    """Begins a new global default graph; AssertionError inside a `with graph.as_default()`."""
+    """Start a new global default graph; AssertionError inside a `with graph.as_default()`."""
     graph_stack.reset()
 
 
 def get_default_session() -> Any:
-    """The thread's default session, or None."""
+    """Return the thread's default session, or None."""
     return session_stack.top()
 
 
 def executing_eagerly() -> bool:
-    """False: operations are always built into a graph, and run by a session."""
+    """Return False: operations are always built into a graph, and run by a session."""
     return False
 
 
 def device(device_name_or_function: Any) -> AbstractContextManager[None]:
-    """`Graph.device` of the default graph."""
+    """Call `Graph.device` of the default graph."""
     return get_default_graph().device(device_name_or_function)
 
 
 def control_dependencies(control_inputs: Any) -> AbstractContextManager[None]:
-    """`Graph.control_dependencies` of the default graph."""
+    """Call `Graph.control_dependencies` of the default graph."""
     return get_default_graph().control_dependencies(control_inputs)
 
 
 def init_scope() -> AbstractContextManager[None]:
-    """Lifts the ops made inside out of control dependencies and control flow; names stay."""
+    """Lift the ops made inside out of control dependencies and control flow; names stay."""
     return get_default_graph().control_dependencies(None)
 
 
 def colocate_with(op: Any, ignore_existing: bool = False) -> AbstractContextManager[None]:
-    """`Graph.colocate_with` of the default graph."""
+    """Call `Graph.colocate_with` of the default graph."""
     return get_default_graph().colocate_with(op, ignore_existing)
 
 
 def container(container_name: str) -> AbstractContextManager[str]:
-    """`Graph.container` of the default graph."""
+    """Call `Graph.container` of the default graph."""
     return get_default_graph().container(container_name)
 
 
 def add_to_collection(name: Any, value: Any) -> None:
-    """`Graph.add_to_collection` of the default graph."""
+    """Call `Graph.add_to_collection` of the default graph."""
     get_default_graph().add_to_collection(name, value)
 
 
 def add_to_collections(names: Any, value: Any) -> None:
-    """`Graph.add_to_collections` of the default graph."""
+    """Call `Graph.add_to_collections` of the default graph."""
     get_default_graph().add_to_collections(names, value)
 
 
 def get_collection(key: Any, scope: str | None = None) -> list[Any]:
-    """`Graph.get_collection` of the default graph."""
+    """Call `Graph.get_collection` of the default graph."""
     return get_default_graph().get_collection(key, scope)
 
 
 def get_collection_ref(key: Any) -> list[Any]:
-    """`Graph.get_collection_ref` of the default graph."""
+    """Call `Graph.get_collection_ref` of the default graph."""
     return get_default_graph().get_collection_ref(key)
 
 
 class name_scope:
-    """A name scope for the ops of a function: `name`, or `default_name` where it is None.
+    """A name scope for the ops of a function: `name`, or `default_name` if that is None.
 
-    values: tensors the function was given; their graph (one for all) becomes the default inside.
-    TypeError when `default_name` is no string, ValueError when there is no name at all although
-    values are given, or the values are of several graphs.
+    values: input tensors of the function; their graph (one for all) becomes the default inside.
+    TypeError if `default_name` is not a string; ValueError if both names are None although there
+    are values, or the values are of several graphs.
     """
 
     def __init__(
@@ -142,7 +142,7 @@ class name_scope:
 
 @contextmanager
 def op_scope(values: Iterable[Any], name: Any, default_name: Any = None) -> Iterator[str]:
-    """`tf.name_scope` with its arguments in an older order; warns. Raises as that."""
+    """Enter a `tf.name_scope`, with its arguments in an older order; log a warning."""
     logging.warning(
         "tf.op_scope(values, name, default_name) is deprecated, use "
         "tf.name_scope(name, default_name, values)"
@@ -152,7 +152,7 @@ def op_scope(values: Iterable[Any], name: Any, default_name: Any = None) -> Iter
 
 
 def graph_of(values: Iterable[Any]) -> Graph:
-    """The one graph of these values, or the default graph; ValueError for several."""
+    """Return the common graph of these values, or the default graph; ValueError for several."""
     graph: Graph | None = None
     first: Any = None
     for value in values:

@@ -1,9 +1,9 @@
 """The default graph and the default session: one stack of each per thread.
 
 The bottom of a thread's graph stack is that thread's own global default graph, which
-`reset_default_graph` replaces: threads that share a graph say so with `graph.as_default()`.
-Sessions are kept here, on the graph's floor, as anything with `run` and `graph`, so that
-`Tensor.eval` needs to know nothing of sessions.
+`reset_default_graph` replaces; threads share a graph explicitly, by `graph.as_default()`.
+Sessions are kept here, in the graph layer, as any object with `run` and `graph`, so that
+`Tensor.eval` does not depend on sessions.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ class DefaultStack(threading.local):
         self.stack: list[Any] = []
 
     def top(self) -> Any:
-        """The innermost default of this thread, or None."""
+        """Return the innermost default of this thread, or None."""
         return self.stack[-1] if self.stack else None
 
     def using(self, default: Any) -> DefaultBlock:
-        """Makes `default` the default; AssertionError when exits do not nest."""
+        """Return a block that makes `default` the default; AssertionError if exits do not nest."""
         return DefaultBlock(self, default)
 
     def remove(self, default: Any) -> None:
-        """Takes `default` off; AssertionError unless it is the innermost."""
+        """Remove `default`; AssertionError unless it is the innermost."""
         if not self.stack:
             return  # the stack was reset meanwhile
         if self.stack[-1] is not default:
@@ -38,7 +38,7 @@ class DefaultStack(threading.local):
 
 
 class DefaultBlock(ContextDecorator):
-    """A `with` block in which something is a thread's default."""
+    """A `with` block in which an object is the thread's default."""
 
     def __init__(self, stack: DefaultStack, default: Any) -> None:
         self._stack = stack
@@ -53,18 +53,18 @@ class DefaultBlock(ContextDecorator):
 
 
 class _GraphStack(DefaultStack):
-    """The graph stack, whose bottom is the thread's global default graph; None until it is used."""
+    """The graph stack. Its bottom is the thread's global default graph, None before first use."""
 
     def __init__(self, kind: str) -> None:
         super().__init__(kind)
         self.bottom: Any = None
 
     def top(self) -> Any:
-        """The innermost default of this thread, or its global default graph."""
+        """Return the innermost default of this thread, or its global default graph."""
         return self.stack[-1] if self.stack else self.bottom
 
     def reset(self) -> None:
-        """Forgets the global default graph; AssertionError inside `with graph.as_default()`."""
+        """Drop the global default graph; AssertionError inside `with graph.as_default()`."""
         if self.stack:
             raise AssertionError(
                 "Do not use tf.reset_default_graph() to clear nested graphs. Leave the "
@@ -78,7 +78,7 @@ session_stack = DefaultStack("<class 'gpugraph.Session'>")
 
 
 def session_for(graph: Any, session: Any, purpose: str) -> Any:
-    """`session`, or the default one; ValueError when there is none or it runs another graph."""
+    """Return `session`, or the default one; ValueError if there is none or it has another graph."""
     if session is not None:
         if session.graph is not graph:
             raise ValueError(

@@ -47,7 +47,7 @@ class GraphKeys:
 
 
 class Collections:
-    """Named lists of anything, kept with the graph."""
+    """Named lists of arbitrary items, kept with the graph."""
 
     _lock: threading.RLock
 
@@ -56,7 +56,7 @@ class Collections:
         self._finalized = False
 
     def finalize(self) -> None:
-        """Makes the graph read-only: what would change it raises RuntimeError."""
+        """Make the graph read-only: changes raise RuntimeError."""
         self._finalized = True
 
     @property
@@ -77,26 +77,26 @@ class Collections:
         return list(self._collections)
 
     def add_to_collection(self, name: Any, value: Any) -> None:
-        """Appends `value`; RuntimeError when the graph is finalized."""
+        """Append `value`; RuntimeError if the graph is finalized."""
         self._check_not_finalized()
         with self._lock:
             self._collections.setdefault(name, []).append(value)
 
     def add_to_collections(self, names: Any, value: Any) -> None:
-        """Appends `value` to each of the collections (a name or some names), each once."""
+        """Append `value` once to each of the collections (one name or several)."""
         keys: Iterable[Any] = (names,) if isinstance(names, str) else dict.fromkeys(names)
         for name in keys:
             self.add_to_collection(name, value)
 
     def get_collection_ref(self, name: Any) -> list[Any]:
-        """The live list itself, made when there is none."""
+        """Return the live list itself; create it if missing."""
         with self._lock:
             return self._collections.setdefault(name, [])
 
     def get_collection(self, name: Any, scope: str | None = None) -> list[Any]:
-        """A copy; with `scope`, the items whose name starts with a match of that regex.
+        """Return a copy; with `scope`, only the items whose name starts with a match of that regex.
 
-        ValueError for a scope that is no regular expression.
+        ValueError for a scope that is not a regular expression.
         """
         with self._lock:
             items = list(self._collections.get(name, ()))
@@ -105,16 +105,16 @@ class Collections:
         try:
             pattern = re.compile(scope)
         except re.error as error:
-            raise ValueError(f"scope {scope!r} is no regular expression: {error}") from error
+            raise ValueError(f"scope {scope!r} is not a regular expression: {error}") from error
         return [item for item in items if hasattr(item, "name") and pattern.match(item.name)]
 
     def get_all_collection_keys(self) -> list[str]:
-        """The names of all collections that are strings."""
+        """Return the names of all collections that are strings."""
         with self._lock:
             return [name for name in self._collections if isinstance(name, str)]
 
     def clear_collection(self, name: Any) -> None:
-        """Forgets a collection."""
+        """Remove a collection."""
         self._check_not_finalized()
         with self._lock:
             self._collections.pop(name, None)

@@ -23,18 +23,18 @@ class GraphElements:
         self._by_name: dict[str, Operation] = {}
 
     def get_operations(self) -> list[Operation]:
-        """All operations, in creation order."""
+        """Return all operations, in creation order."""
         return list(self._ops)
 
     def get_operation_by_name(self, name: str) -> Operation:
-        """The operation; KeyError if there is none, ValueError for a tensor's name."""
+        """Return the operation; KeyError if there is none, ValueError for a tensor's name."""
         _need_string("Operation", name)
         operation = self.as_graph_element(name, allow_tensor=False)
         assert isinstance(operation, Operation)
         return operation
 
     def get_tensor_by_name(self, name: str) -> Tensor:
-        """The tensor `"op:index"`; KeyError if there is none, ValueError for an op's name."""
+        """Return the tensor `"op:index"`; KeyError if missing, ValueError for an op's name."""
         _need_string("Tensor", name)
         tensor = self.as_graph_element(name, allow_operation=False)
         assert isinstance(tensor, Tensor)
@@ -43,7 +43,7 @@ class GraphElements:
     def as_graph_element(
         self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True
     ) -> Tensor | Operation:
-        """The tensor or operation that `obj` is, names, or (a variable) stands for.
+        """Return the tensor or operation that `obj` is, names, or (for a variable) represents.
 
         Raises TypeError if `obj` is none of these, ValueError if the element belongs to another
         graph or is of a kind that is not allowed, KeyError if the graph has no such name.

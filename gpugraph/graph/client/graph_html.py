@@ -1,4 +1,4 @@
-"""What a notebook shows of a graph: its scopes, folded, with the operations in them; bounded."""
+"""The HTML of a graph for notebooks: its scopes, folded, with their operations; bounded in size."""
 
 from __future__ import annotations
 
@@ -7,50 +7,50 @@ from collections.abc import Sequence
 
 from gpugraph.base.html_tables import folded, html_table
 
-MOST_ROWS = 400
-"""Operations that are listed in all; of the others there is the number."""
+MAX_ROWS = 400
+"""The maximum number of listed operations; the others are only counted."""
 
-_MOST_SCOPES = 60
-_MOST_LEVELS = 12
+_MAX_SCOPES = 60
+_MAX_LEVELS = 12
 _HEAD = ("name", "op", "device", "outputs", "inputs")
 
 
 OpRow = tuple[str, str, str, str, str]
-"""What is shown of one operation: the columns of `_HEAD`."""
+"""The row of one operation: the columns of `_HEAD`."""
 
 
 def graph_html(rows: Sequence[OpRow]) -> str:
-    """The scopes of a graph with these operations, as HTML without a script."""
+    """Return the scopes of a graph with these operations, as HTML without a script."""
     types = Counter(op_type for _, op_type, *_ in rows)
     common = ", ".join(f"{count} {name}" for name, count in types.most_common(8))
     title = f"Graph of {len(rows)} operations" + (f": {common}" if common else "")
-    listed = _Listing(MOST_ROWS)
+    listed = _Listing(MAX_ROWS)
     body = listed.scope(rows, 0)
     left = len(rows) - listed.shown
     return folded(title, body + (f"<p>{left} operations are not listed</p>" if left else ""), True)
 
 
 class _Listing:
-    """Lists operations by scope, until as many are shown as may be."""
+    """A list of operations by scope, up to a maximum number of operations."""
 
-    def __init__(self, most: int) -> None:
-        self.most = most
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
         self.shown = 0
 
     def scope(self, rows: Sequence[OpRow], level: int) -> str:
-        """The operations of one scope, and the scopes in it."""
+        """Return the operations of one scope, and its inner scopes."""
         own: list[OpRow] = []
         inner: dict[str, list[OpRow]] = {}
         for row in rows:
             parts = row[0].split("/", level + 1)
-            if len(parts) <= level + 1 or level >= _MOST_LEVELS:
+            if len(parts) <= level + 1 or level >= _MAX_LEVELS:
                 own.append(row)
             else:
                 inner.setdefault(parts[level], []).append(row)
-        own = own[: self.most - self.shown]
+        own = own[: self.limit - self.shown]
         self.shown += len(own)
         html = html_table(_HEAD, own, len(own)) if own else ""
-        for name, members in list(inner.items())[:_MOST_SCOPES]:
-            if self.shown < self.most:
+        for name, members in list(inner.items())[:_MAX_SCOPES]:
+            if self.shown < self.limit:
                 html += folded(f"{name}/ ({len(members)})", self.scope(members, level + 1))
         return html

@@ -40,14 +40,14 @@ _INNER_NAME = re.compile(r"[A-Za-z0-9_.\-/]*")
 
 @lru_cache(4096)
 def is_name(name: str, inside: bool) -> bool:
-    """Whether an operation or scope may be called `name`, at the root or inside a scope."""
+    """Return whether `name` is valid for an operation or scope, at the root or inside a scope."""
     return (_INNER_NAME if inside else _NAME).fullmatch(name) is not None
 
 
 def as_name(name: Any) -> str:
-    """The name of an operation or scope as text, also of bytes; TypeError for anything else."""
+    """Return the name of an operation or scope as a string; TypeError unless a string or bytes."""
     if isinstance(name, bytes):
-        return name.decode("utf-8", "surrogateescape")  # which no name may have
+        return name.decode("utf-8", "surrogateescape")  # surrogates are invalid in any name
     if not isinstance(name, str):
         raise TypeError(f"A node or scope name is a string, but it is {shown(name)}")
     return name
@@ -59,21 +59,21 @@ class Scopes(GraphElements):
     def __init__(self) -> None:
         super().__init__()
         self._threads = ScopeStates()
-        self._names: dict[str, int] = {}  # in lower case: how many names begin with it
+        self._names: dict[str, int] = {}  # lower case: number of names derived from it
 
     @property
     def _scope(self) -> ScopeState:
         return self._threads.state
 
     def switch_to_thread_local(self) -> None:
-        """Does nothing: scopes are each thread's own from the beginning."""
+        """Do nothing: each thread has its own scopes from the beginning."""
 
     def get_name_scope(self) -> str:
-        """The current name scope without its slash, such as `"a/b"`; `""` at the root."""
+        """Return the current name scope without its slash, such as `"a/b"`; `""` at the root."""
         return self._scope.name
 
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
-        """`name` under the current name scope, with `_1`, `_2`, ... if it is in use already."""
+        """Return `name` under the current name scope, with `_1`, `_2`, ... if it is in use."""
         if type(name) is not str:
             name = as_name(name)
         return self._unique(name, self._threads.state.name, mark_as_used)
@@ -97,7 +97,7 @@ class Scopes(GraphElements):
             return unique if key == name else f"{name}_{count}"
 
     def _op_name(self, name: str | bytes, scope: str) -> str:
-        """The name of a new operation in a name scope; `"a/"` is the name `a` as it is."""
+        """Return the name of a new operation in a name scope; `"a/"` stands for exactly `a`."""
         if type(name) is not str:
             name = as_name(name)
         if not is_name(name, scope != ""):
@@ -113,25 +113,25 @@ class Scopes(GraphElements):
         return name
 
     def name_scope(self, name: str | bytes | None) -> NameScope:
-        """Prefixes the names of the ops made inside; yields the prefix with its slash.
+        """Prefix the names of the ops made inside; yield the prefix with its slash.
 
         A name is made unique, `"a/"` re-enters a scope as it is, None or `""` goes to the root.
-        ValueError for a name that is no scope name.
+        ValueError for an invalid scope name.
         """
         return NameScope(self, name)
 
     def _scope_of_op(self, name: str) -> NameScope:
-        """The name scope of the ops that one function makes; the graph is the default inside."""
+        """Return the name scope of the ops of one function; the graph is the default inside."""
         return NameScope(self, name, is_default=True)
 
     @contextmanager
     def device(self, device_name_or_function: Any) -> Iterator[None]:
-        """Asks for a device, by name or by a function of the op, for the ops made inside.
+        """Request a device, by name or by a function of the op, for the ops made inside.
 
-        Inner requests go before outer ones, field by field; None clears them. A function is
-        given the op, whose `device` is what inner scopes ask for, and its answer replaces that,
-        unless it is None. ValueError for a string that is no device specification, RuntimeError
-        when a block is left before one inside it.
+        Inner requests override outer ones, field by field; None clears them. A function receives
+        the op, whose `device` is the request of the inner scopes, and its result replaces that,
+        unless it is None. ValueError for a string that is not a device specification, RuntimeError
+        if a block is left before one inside it.
         """
         request = device_name_or_function
         if request is not None and not callable(request):
@@ -151,7 +151,7 @@ class Scopes(GraphElements):
 
     @contextmanager
     def control_dependencies(self, control_inputs: Any) -> Iterator[None]:
-        """Ops made inside run after `control_inputs`; None clears what outer blocks asked for.
+        """Make ops inside run after `control_inputs`; None clears the requests of outer blocks.
 
         Accepts operations, tensors, variables and names. TypeError for anything else.
         """
@@ -177,17 +177,17 @@ class Scopes(GraphElements):
             if hasattr(item, "handle"):  # a resource variable, or a TensorArray
                 element = getattr(item, "op", item.handle)
             if not isinstance(element, (Operation, Tensor, str, bytes)):
-                element = getattr(element, "op", element)  # of what is made of tensors
+                element = getattr(element, "op", element)  # composite tensors
             element = self.as_graph_element(element)
             ops[element.op if isinstance(element, Tensor) else element] = None
         return list(ops)
 
     @contextmanager
     def colocate_with(self, op: Any, ignore_existing: bool = False) -> Iterator[None]:
-        """Ops made inside share the device of `op`, whatever device scopes say.
+        """Colocate the ops made inside with `op`, regardless of device scopes.
 
-        `op` is an operation, a tensor or what becomes one; None with `ignore_existing` clears outer
-        requests.
+        `op` is an operation, a tensor or a value convertible to one; None with `ignore_existing`
+        clears outer requests.
         """
         if op is None and not ignore_existing:
             raise ValueError("Trying to reset colocation (op is None) but ignore_existing is False")
@@ -215,7 +215,7 @@ class Scopes(GraphElements):
 
     @contextmanager
     def container(self, container_name: str) -> Iterator[str]:
-        """Names the resource container of the stateful ops made inside."""
+        """Set the resource container of the stateful ops made inside."""
         state = self._scope
         old = state.container
         state.container = container_name
@@ -226,9 +226,9 @@ class Scopes(GraphElements):
 
     @contextmanager
     def gradient_override_map(self, op_type_map: Mapping[str, str]) -> Iterator[None]:
-        """Ops made inside, of the types that are keys, have the gradient that the value names.
+        """Override the gradients of ops made inside: maps op types to gradient names.
 
-        Values are the names of `tf.RegisterGradient`. TypeError for what is no dict of strings.
+        The names are those of `tf.RegisterGradient`. TypeError for anything but a dict of strings.
         """
         if not isinstance(op_type_map, Mapping):
             raise TypeError("op_type_map must be a dictionary mapping strings to strings")
@@ -245,10 +245,10 @@ class Scopes(GraphElements):
 
     @contextmanager
     def _attr_scope(self, attr_map: Mapping[str, Any]) -> Iterator[None]:
-        """Ops made inside have these attrs too, unless they have such already.
+        """Add these attrs to ops made inside, unless they have them already.
 
-        Values are AttrValue messages or what these hold; None takes an attr of a scope around away.
-        TypeError for what is no dict of strings.
+        Values are AttrValue messages or their content; None removes an attr of an outer scope.
+        TypeError for anything but a dict with string keys.
         """
         if not isinstance(attr_map, Mapping) or not all(isinstance(key, str) for key in attr_map):
             raise TypeError("attr_map must be a dictionary mapping strings to AttrValue protos")
@@ -263,9 +263,9 @@ class Scopes(GraphElements):
 
     @contextmanager
     def _variable_creator_scope(self, creator: Callable[..., Any]) -> Iterator[None]:
-        """Variables made inside are made by `creator(next_creator, **arguments)`.
+        """Create variables made inside by `creator(next_creator, **arguments)`.
 
-        RuntimeError when it is left before a scope entered inside it was.
+        RuntimeError if the scope is left before an inner one.
         """
         state = self._scope
         old = state.creators
@@ -279,7 +279,7 @@ class Scopes(GraphElements):
                 raise RuntimeError("Exiting variable_creator_scope without proper nesting.")
 
     def _enter_scopes(self, op: Operation, state: ScopeState) -> None:
-        """Gives a new op what this thread's scopes say: device, control inputs, colocation."""
+        """Apply this thread's scopes to a new op: device, control inputs, colocation."""
         if state.places is not NO_PLACES:
             op._scope_places = state.places
         if state.devices:
@@ -340,5 +340,5 @@ class NameScope:
 
 
 def name_in_use(name: str) -> ValueError:
-    """The error of an operation whose name another operation of the graph has."""
+    """Return the error for an operation whose name is in use."""
     return ValueError(f"An operation named '{name}' is already in the graph")

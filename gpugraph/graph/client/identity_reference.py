@@ -1,4 +1,4 @@
-"""A hashable stand-in for an object that may compare by value: equal for the same object only."""
+"""A hashable stand-in for an object that may compare by value; it compares by identity."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Reference:
-    """Stands for one object, which it keeps alive. `deref()` gives it back."""
+    """Stands for one object, which it keeps alive. `deref()` returns it."""
 
     __slots__ = ("_referred",)
 
@@ -14,7 +14,7 @@ class Reference:
         self._referred = referred
 
     def deref(self) -> Any:
-        """The object itself."""
+        """Return the object itself."""
         return self._referred
 
     def __eq__(self, other: object) -> bool:

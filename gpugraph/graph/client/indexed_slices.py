@@ -1,7 +1,7 @@
-"""IndexedSlices: a few rows of a large tensor, and where in it they are.
+"""IndexedSlices: a few rows of a large tensor, with their indices.
 
-The gradient of a lookup in a table: rows that nobody looked up are 0 and not there. A row may come
-several times; then it counts as the sum.
+This is the gradient of a table lookup: rows that were not looked up are 0 and absent. If a row
+occurs several times, its value is the sum.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from gpugraph.graph.op_library import constant_value
 
 
 class IndexedSlicesValue(NamedTuple):
-    """The value of IndexedSlices: what fetching them gives, and what they are fed."""
+    """The value of IndexedSlices, as fetched and as fed."""
 
     values: Any
     indices: Any
@@ -25,13 +25,13 @@ class IndexedSlicesValue(NamedTuple):
 
 
 class IndexedSlices:
-    """`dense[indices[i]] = values[i]`, everything else in the tensor `dense` being 0.
+    """`dense[indices[i]] = values[i]`, with 0 elsewhere in the tensor `dense`.
 
     values: a tensor of any dtype, shape (rows, ...). indices: an int tensor, shape (rows,).
-    dense_shape: the shape of `dense`, an int vector, where it is known; without one there is no
-      dense tensor of these slices.
+    dense_shape: the shape of `dense`, an int vector, if known; without it these slices have no
+    dense tensor.
 
-    ValueError when the three are of several graphs.
+    ValueError if the three are of several graphs.
     """
 
     def __init__(self, values: Any, indices: Any, dense_shape: Any = None) -> None:
@@ -52,7 +52,7 @@ class IndexedSlices:
         return self._indices
 
     def consumers(self) -> list[Operation]:
-        """The operations that take the values, the indices or the dense shape."""
+        """Return the operations that consume the values, the indices or the dense shape."""
         parts = [self.values, self.indices, self._dense_shape]
         consumers = [part.consumers() for part in parts if part is not None]
         return list(dict.fromkeys(op for ops in consumers for op in ops))
@@ -63,18 +63,18 @@ class IndexedSlices:
         return self._dense_shape
 
     def _of(self, parts: list[Any]) -> IndexedSlices:
-        """Slices of other parts."""
+        """Return slices with other parts."""
         return IndexedSlices(*parts)
 
     @property
     def shape(self) -> TensorShape:
-        """What is known of the dense tensor's shape."""
+        """The static shape of the dense tensor."""
         if self._dense_shape is None:
             return self._known
         return self._known.merge_with(self._static_dense_shape())
 
     def _static_dense_shape(self) -> TensorShape:
-        """What follows from `dense_shape`."""
+        """Return the static shape that follows from `dense_shape`."""
         value = constant_value(self._dense_shape, as_shape=False)
         if value is not None:
             return TensorShape.of(tuple(int(size) for size in value))
@@ -85,11 +85,11 @@ class IndexedSlices:
         return TensorShape.of((None,) * sizes[0] if sizes and sizes[0] is not None else None)
 
     def get_shape(self) -> TensorShape:
-        """The static shape of the dense tensor."""
+        """Return the static shape of the dense tensor."""
         return self.shape
 
     def set_shape(self, shape: Any) -> None:
-        """Says what is known of the dense tensor's shape; ValueError where it contradicts."""
+        """Refine the static shape of the dense tensor; ValueError if it contradicts."""
         self._known = self.shape.merge_with(shape)
 
     @property
@@ -99,12 +99,12 @@ class IndexedSlices:
 
     @property
     def device(self) -> str:
-        """Where `values` are asked to be made."""
+        """The requested device of `values`."""
         return self._values.device
 
     @property
     def op(self) -> Operation:
-        """The operation that makes `values`."""
+        """The operation that produces `values`."""
         return self._values.op
 
     @property
@@ -118,7 +118,7 @@ class IndexedSlices:
         return self._values.graph
 
     def _parts(self) -> list[Any]:
-        """The tensors that these slices are made of."""
+        """Return the component tensors of these slices."""
         parts = [self._values, self._indices, self._dense_shape]
         return parts if self._dense_shape is not None else parts[:2]
 

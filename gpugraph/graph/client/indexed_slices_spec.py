@@ -1,4 +1,4 @@
-"""IndexedSlicesSpec: what is known of IndexedSlices before there are any."""
+"""IndexedSlicesSpec: the static type of IndexedSlices."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from gpugraph.graph.client.type_spec import TypeSpec, register_type_spec_from_va
 
 
 class IndexedSlicesSpec(TypeSpec):
-    """Of IndexedSlices: the dense shape, the dtypes of the parts, the shape of the indices.
+    """The type of IndexedSlices: the dense shape, the dtypes of the parts, the indices' shape.
 
-    shape: None where nothing is known of it. dense_shape_dtype: None where there is no such part.
-    ValueError for indices that are no vector.
+    shape: None if it is unknown. dense_shape_dtype: None if there is no such part.
+    ValueError for an indices shape that is not a vector's.
     """
 
     __slots__ = (
@@ -66,7 +66,7 @@ class IndexedSlicesSpec(TypeSpec):
         return parts if value.dense_shape is None else (*parts, value.dense_shape)
 
     def _from_components(self, components: Any) -> Any:
-        """IndexedSlices, or an IndexedSlicesValue where the components are arrays."""
+        """Return IndexedSlices, or an IndexedSlicesValue if the components are arrays."""
         if all(isinstance(part, Tensor) for part in components):
             return IndexedSlices(*components)
         values, indices, *dense_shape = components

@@ -1,6 +1,6 @@
-"""A call of a function that was inlined when its graph was imported, and how it is written again.
+"""A function call that was inlined when its graph was imported, and its serialization.
 
-The operation of the call stays: it hands on what the inlined operations compute. As long as nothing
+The operation of the call stays: it passes on the results of the inlined operations. If nothing
 else uses these, the graph is written with the call, and with the functions in its library.
 """
 
@@ -13,7 +13,7 @@ from gpugraph.graph.op_def import OpDef
 
 
 class InlinedCall(NamedTuple):
-    """The operation as the file has it, and the operations that stand for the function's body."""
+    """The operation as it is in the file, and the operations of the function's inlined body."""
 
     op_def: OpDef
     attrs: dict[str, Any]
@@ -23,7 +23,7 @@ class InlinedCall(NamedTuple):
 
 
 def written_calls(ops: Iterable[Any]) -> tuple[dict[Any, InlinedCall], set[Any]]:
-    """Return the calls to write as calls, and the operations that these leave unwritten."""
+    """Return the calls to write as calls, and the operations that are omitted because of them."""
     ops = list(ops)
     calls: dict[Any, InlinedCall] = {}
     unwritten: set[Any] = set()

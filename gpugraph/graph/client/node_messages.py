@@ -1,7 +1,7 @@
-"""Operations, signatures and graphs as messages: what `as_graph_def` writes.
+"""Operations, signatures and graphs as messages: the serialization behind `as_graph_def`.
 
-What TensorFlow has not is left out: attrs that an op type has only here. What TensorFlow has under
-another name, or always, is written as there.
+Attrs that an op type has only here, and not in TensorFlow, are left out. Names and attrs that
+differ are written as in TensorFlow.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gpugraph.graph.default_types import default_of
 from gpugraph.graph.op_def import ArgDef, AttrDef, OpDef, VersionDef
 
 _LARGEST = (2 << 30) - 1
-"""Bytes of a message, by protobuf."""
+"""The maximum size of a message in bytes, by protobuf."""
 
 OWN_ATTRS = {
     **dict.fromkeys((f"Batch{name}FFT{axes}" for name in ("", "I") for axes in ("", "2D", "3D")),
@@ -32,7 +32,7 @@ OWN_ATTRS = {
 """The attr that an op type has here and not in TensorFlow."""
 
 _OWN_OP_TYPES = frozenset({"InitializedValue"})
-"""Op types of graphs that only this package has."""
+"""Op types of graphs that exist only in this package."""
 
 _AGGREGATES = frozenset({"AccumulateNV2", "AddN", "AddV2"})
 
@@ -40,7 +40,7 @@ _STATEFUL_HERE = frozenset(
     ("EnsureShape", "FractionalAvgPool", "FractionalMaxPool", "MatchingFiles", "Placeholder")
     + ("PlaceholderV2", "ReadFile", "TensorSummary")
 )
-"""Op types that are neither folded nor merged here, which TensorFlow does not call stateful."""
+"""Op types that are neither folded nor merged here, but are not stateful in TensorFlow."""
 
 _TRANSFORMS = {f"{name}FFT{axes}" for name in ("R", "IR") for axes in ("", "2D", "3D")}
 LATER_ATTRS = frozenset(
@@ -52,21 +52,21 @@ LATER_ATTRS = frozenset(
         *((name, attr) for name in _TRANSFORMS for attr in ("Treal", "Tcomplex")),
     }
 )  # fmt: skip
-"""Attrs of later TensorFlows, which messages leave out where they have their default: 1.15 refuses
+"""Attrs of later TensorFlows, which messages omit if they have their default: 1.15 rejects
 nodes that have them."""
 
 
 def node_def_of(op: Any) -> Any:
-    """The operation as a NodeDef."""
+    """Return the operation as a NodeDef."""
     node = messages_pb2.NodeDef()
     _write_node(node, op)
     return node
 
 
 def _write_node(node: Any, op: Any, call: InlinedCall | None = None) -> None:
-    """Fill an empty NodeDef in place: the values of a constant are large.
+    """Fill an empty NodeDef in place, since the values of a constant are large.
 
-    call: the call of a function to write in place of what was inlined for it.
+    call: the function call to write in place of its inlined body.
     """
     op_def, attrs = (op._op_def, op._attrs) if call is None else (call.op_def, call.attrs)
     inputs, controls = (
@@ -94,7 +94,7 @@ def _write_node(node: Any, op: Any, call: InlinedCall | None = None) -> None:
 
 
 def _write_constant(proto: Any, op: Any, key: str) -> None:
-    """Fills a TensorProto: of all values of a constant, or of those that fill its shape."""
+    """Fill a TensorProto: with all values of a constant, or the ones that fill its shape."""
     array = op._attrs[key]
     dtype = op._attrs["dtype"] if op.type == "Const" else as_dtype(array.dtype)
     count = op.graph._value_counts.get(op)
@@ -105,7 +105,7 @@ def _write_constant(proto: Any, op: Any, key: str) -> None:
 
 
 def public_attr(op: Any, name: str) -> Any:
-    """The value of an attr as `Operation.get_attr` gives it."""
+    """Return the value of an attr in the form that `Operation.get_attr` returns."""
     value = op._attrs[name]
     if isinstance(value, str):
         return as_bytes(value)
@@ -124,7 +124,7 @@ def public_attr(op: Any, name: str) -> Any:
 
 
 def op_def_message(op_def: OpDef) -> Any:
-    """A signature as an OpDef message, without texts."""
+    """Return a signature as an OpDef message, without descriptions."""
     message = messages_pb2.OpDef(
         name=op_def.name,
         is_commutative=op_def.is_commutative,
@@ -182,15 +182,15 @@ def graph_def_of(
     functions: Mapping[str, Any] = MappingProxyType({}),
     sort_controls: bool = True,
 ) -> Any:
-    """The operations as a GraphDef; with `add_shapes`, their static shapes as `_output_shapes`.
+    """Return a GraphDef of the operations; with `add_shapes`, also with `_output_shapes`.
 
-    functions: FunctionDef messages by name, for the library; without them inlined functions are
-    written as what was inlined.
-    sort_controls: whether control inputs are in the order of their names, else of their making.
+    functions: FunctionDef messages by name, for the library; without them inlined function bodies
+    are written instead of calls.
+    sort_controls: whether control inputs are sorted by name, else in their order of creation.
     ValueError for more than 2 GiB, the limit of any message.
     """
     ops = list(ops)
-    if sum(map(_least_bytes, ops)) > _LARGEST:
+    if sum(map(_min_bytes, ops)) > _LARGEST:
         raise ValueError("GraphDef cannot be larger than 2GB.")
     graph_def = messages_pb2.GraphDef(versions=version_message(versions))
     if functions:
@@ -214,7 +214,7 @@ def graph_def_of(
 
 
 def _as_tensorflow_s(node: Any) -> list[Any]:
-    """For an InitializedValue, nodes of TensorFlow's op types that do the same.
+    """Return equivalent nodes of TensorFlow's op types for an InitializedValue.
 
     The last of them has its name and outputs.
     """
@@ -245,7 +245,7 @@ def _as_tensorflow_s(node: Any) -> list[Any]:
 
 
 def version_message(versions: VersionDef) -> Any:
-    """Versions as a VersionDef message."""
+    """Return versions as a VersionDef message."""
     return messages_pb2.VersionDef(
         producer=versions.producer,
         min_consumer=versions.min_consumer,
@@ -253,13 +253,13 @@ def version_message(versions: VersionDef) -> Any:
     )
 
 
-def _least_bytes(op: Any) -> int:
-    """What a message of the operation takes at least: its name, and the values of a constant."""
-    least = len(op.name) + sum(len(tensor.op.name) for tensor in op._inputs)
+def _min_bytes(op: Any) -> int:
+    """Return a lower bound of the size of the operation's message: names and constant values."""
+    num_bytes = len(op.name) + sum(len(tensor.op.name) for tensor in op._inputs)
     if op.type != "Const":
-        return least
+        return num_bytes
     array = op._attrs["value"]
     count = op.graph._value_counts.get(op, array.size)
     if array.dtype.hasobject:
-        return least + sum(map(len, array.reshape(-1)[:count].tolist()))
-    return least + int(array.itemsize * count)
+        return num_bytes + sum(map(len, array.reshape(-1)[:count].tolist()))
+    return num_bytes + int(array.itemsize * count)

@@ -1,8 +1,9 @@
-"""Operation: one node of the client graph, and the user's line that made it.
+"""Operation: one node of the client graph, and the user's line that created it.
 
-An operation is made by its graph and immutable afterwards, but for `_update_input` and
-`_add_control_inputs`, by which loops (and mistakes) are closed. It is made a hundred thousand
-times, so what is usually empty or equal is shared, and what can wait is left for whoever asks.
+An operation is created by its graph and immutable afterwards, except for `_update_input` and
+`_add_control_inputs`, which close loops (and cause cycles by mistake). A program creates up to a
+hundred thousand of them, so fields that are usually empty or equal are shared, and the rest is
+computed on access if possible.
 """
 
 from __future__ import annotations
@@ -32,14 +33,12 @@ class Operation:
 
     _original_op: Operation | None = None
     _refusal: OpError | None = None  # raised by a run that needs the operation
-    _call: Any = (
-        None  # the call of a function that was inlined for it: graph/client/inlined_call.py
-    )
+    _call: Any = None  # the inlined function call that it represents: graph/client/inlined_call.py
 
-    _scope_places: Any  # ScopePlaces; absent of operations made outside of such scopes
+    _scope_places: Any  # ScopePlaces; missing in operations made outside of such scopes
 
     __slots__ = (
-        "__dict__",  # programs hang their own attributes on operations
+        "__dict__",  # programs add their own attributes to operations
         "__weakref__",
         "_attrs",
         "_control_flow_context",
@@ -66,24 +65,24 @@ class Operation:
         original_op: Operation | None = None,
         op_def: Any = None,
     ) -> None:
-        """Adds the operation of a NodeDef message to a graph.
+        """Add the operation of a NodeDef message to a graph.
 
-        It has the name, op type, device and attrs of the message. Scopes around don't change it.
+        It has the name, op type, device and attrs of the message. The active scopes don't apply.
 
         Args:
-          node_def: the message. Its `input` is not looked at.
+          node_def: the message. Its `input` is ignored.
           g: the graph.
-          inputs: the tensors that it takes, those of lists one after the other.
-          output_types: follow from the attrs, whatever is given, as in TensorFlow.
-          control_inputs: operations, or tensors whose operations are meant.
-          input_types: the dtypes of the inputs, where they differ by being references.
-          original_op: the operation that this one belongs to, as a gradient does: `_original_op`.
-          op_def: nothing, the op type is a declared one.
+          inputs: the input tensors, lists flattened.
+          output_types: ignored, as in TensorFlow; they follow from the attrs.
+          control_inputs: operations, or tensors that stand for their operations.
+          input_types: the dtypes of the inputs, which may differ in being references.
+          original_op: the operation that this one belongs to, e.g. of a gradient: `_original_op`.
+          op_def: ignored; the op type must be a declared one.
 
         Raises:
-          TypeError: what is no NodeDef, graph, list of tensors or operation; inputs that
-            `input_types` does not describe.
-          ValueError: a name that is none or in use, attrs and inputs that the op type does not
+          TypeError: an argument that is not a NodeDef, graph, list of tensors or operation; inputs
+            that `input_types` does not describe.
+          ValueError: an invalid name or one in use, attrs and inputs that the op type does not
             have, a tensor of another graph.
           NotFoundError: an op type that is not declared.
         """
@@ -103,7 +102,7 @@ class Operation:
         attrs: dict[str, Any],
         origin: Origin,
     ) -> Operation:
-        """An operation that its graph does not have yet."""
+        """Create an operation that is not in its graph yet."""
         op = cls.__new__(cls)
         op._set(graph, name, op_def, inputs, output_types, attrs, origin)
         return op
@@ -129,7 +128,7 @@ class Operation:
         self._device = ""
         self._id = -1
         if len(output_types) == 1:
-            tensor = _new_tensor(Tensor)  # as its constructor makes it
+            tensor = _new_tensor(Tensor)  # an inlined copy of Tensor's constructor
             tensor.op, tensor.value_index, tensor._dtype = self, 0, output_types[0]
             tensor._shape, tensor._users = UNKNOWN_SHAPE, None
             self._outputs: tuple[Tensor, ...] = (tensor,)
@@ -159,17 +158,17 @@ class Operation:
         return list(self._outputs)
 
     def values(self) -> tuple[Tensor, ...]:
-        """The outputs."""
+        """Return the outputs."""
         return self._outputs
 
     @property
     def control_inputs(self) -> list[Operation]:
-        """Operations that must run before this one, beside the makers of its inputs."""
+        """Operations that must run before this one, in addition to the producers of its inputs."""
         return list(self._control_inputs)
 
     @property
     def device(self) -> str:
-        """The device that was asked for, or the empty string."""
+        """The requested device, or the empty string."""
         return self._device
 
     def _set_device(self, device: str) -> None:
@@ -181,9 +180,9 @@ class Operation:
         return self._attrs
 
     def get_attr(self, name: str) -> Any:
-        """The attr's value as TensorFlow has it: text as bytes, dtypes as `DType`, lists as lists.
+        """Return the attr's value as in TensorFlow: strings as bytes, dtypes as `DType`, lists.
 
-        A shape is a TensorShapeProto, a constant's value a TensorProto. ValueError when the
+        A shape is a TensorShapeProto, a constant's value a TensorProto. ValueError if the
         operation has no attr of that name.
         """
         if name not in self._attrs:
@@ -194,7 +193,7 @@ class Operation:
         return public_attr(self, name)
 
     def _set_attr(self, attr_name: str, attr_value: Any) -> None:
-        """Sets an attr to what an AttrValue message holds, or to a plain value: `_swap_to_host`."""
+        """Set an attr to the content of an AttrValue message, or a plain value: `_swap_to_host`."""
         self._attrs = {**self._attrs, attr_name: plain_attr(attr_value)}
 
     @property
@@ -213,29 +212,29 @@ class Operation:
 
     @property
     def traceback(self) -> list[tuple[str, int, str, str]]:
-        """(file, line, function, text) of the user's innermost lines that made this."""
+        """(file, line, function, text) of the user's innermost lines that created this."""
         return self.origin.frames
 
     @property
     def traceback_with_start_lines(self) -> list[tuple[str, int, str, str, int]]:
-        """As `traceback`, and the first line of each function."""
+        """As `traceback`, with the first line of each function."""
         return self.origin.frames_with_start_lines
 
     def colocation_groups(self) -> list[bytes]:
-        """Names `loc:@op` of the groups this shares a device with, its own name by default."""
+        """Return the names `loc:@op` of its colocation groups, its own name by default."""
         names = self._attrs.get("_class", ())
         groups = [name for name in names if name.startswith(b"loc:@")]
         return groups or [f"loc:@{self.name}".encode()]
 
     def run(self, feed_dict: Any = None, session: Any = None) -> None:
-        """Runs this in `session`, or in the default session; ValueError if there is none."""
+        """Run this in `session`, or in the default session; ValueError if there is none."""
         session_for(self.graph, session, "execute operation using `run()`").run(self, feed_dict)
 
     def _update_input(self, index: int, tensor: Tensor) -> None:
-        """Replaces input `index`, also by what makes a cycle: a session refuses those.
+        """Replace input `index`. This may create a cycle, which a session rejects.
 
-        TypeError for no tensor or one of another dtype, ValueError for one of another graph,
-        IndexError where there is no such input.
+        TypeError for anything but a tensor of the same dtype, ValueError for one of another graph,
+        IndexError if there is no such input.
         """
         graph = self.graph
         graph._check_not_finalized()
@@ -254,9 +253,9 @@ class Operation:
         graph._replace_input(self, index, tensor)
 
     def _add_control_inputs(self, ops: Sequence[Operation]) -> None:
-        """Adds control inputs that are not there yet.
+        """Add control inputs that are not present yet.
 
-        TypeError for what is no operation, ValueError for one of another graph.
+        TypeError for anything but an operation, ValueError for one of another graph.
         """
         self.graph._check_not_finalized()
         for op in ops:
@@ -270,7 +269,7 @@ class Operation:
             self.graph._changed.append(self)
 
     def _remove_control_inputs(self, ops: Sequence[Operation]) -> None:
-        """Takes control inputs off that are there."""
+        """Remove control inputs, as far as they are present."""
         remaining = tuple([op for op in self._control_inputs if op not in ops])
         if len(remaining) < len(self._control_inputs):
             self._control_inputs = remaining

@@ -1,4 +1,4 @@
-"""What the scopes of a graph say of the next operation: one record per graph and thread."""
+"""The effect of a graph's scopes on the next operation: one record per graph and thread."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.device_names import check_valid, merge_specs
 
 DeviceFunction = Callable[[Operation], Any]
-"""From a new op to the device it asks for: a name, a spec, or None for no opinion."""
+"""Maps a new op to the device that it requests: a name, a spec, or None for no preference."""
 
 
 class ScopePlaces(NamedTuple):
-    """The places in the code that entered scopes of devices, innermost first, and of colocation."""
+    """The places in the code that entered device scopes, innermost first, and colocation scopes."""
 
     devices: tuple[TraceableObject, ...]
     colocations: Mapping[str, TraceableObject]
@@ -26,7 +26,7 @@ NO_PLACES = ScopePlaces((), {})
 
 
 class ScopeState:
-    """What holds for the next operation of one graph in one thread."""
+    """The scopes that apply to the next operation of one graph in one thread."""
 
     __slots__ = (
         "attrs", "colocate", "container", "control_flow", "controls", "creators", "device",
@@ -36,19 +36,19 @@ class ScopeState:
     def __init__(self) -> None:
         self.name = ""
         self.devices: tuple[str | DeviceFunction | None, ...] = ()
-        self.device: str | None = ""  # `devices` merged, or None where a function has its say
+        self.device: str | None = ""  # `devices` merged, or None if one is a function
         self.controls: tuple[ControlDependencies, ...] = ()
         self.colocate: tuple[Operation, ...] = ()
         self.control_flow: Any = None
         self.container = ""
         self.attrs: Mapping[str, Any] = {}
-        self.overrides: Mapping[str, str] = {}  # op type to the name of its gradient
+        self.overrides: Mapping[str, str] = {}  # maps an op type to the name of its gradient
         self.places = NO_PLACES
         self.creators: tuple[Callable[..., Any], ...] = ()  # of variables, the innermost last
 
 
 class ScopeStates(threading.local):
-    """Every thread's own state: a new thread starts outside of all scopes."""
+    """The state per thread: a new thread starts outside of all scopes."""
 
     def __init__(self) -> None:
         self.state = ScopeState()
@@ -65,7 +65,7 @@ class ControlDependencies:
 
 
 def requested_device(op: Operation, state: ScopeState) -> str:
-    """The device that the scopes ask for, for a new op: device functions are given it."""
+    """Return the device that the scopes request for a new op, which device functions receive."""
     if state.device is not None:
         return state.device
     merged = ""
@@ -82,14 +82,14 @@ def requested_device(op: Operation, state: ScopeState) -> str:
 
 
 def device_name(device: Any) -> str:
-    """A name or spec as it was given; ValueError when it is none."""
+    """Return the text of a name or spec; ValueError if it is invalid."""
     name = device.to_string() if hasattr(device, "to_string") else str(device)
     check_valid(name)
     return name
 
 
 def device_text(request: str | DeviceFunction | None) -> str:
-    """How `Operation._device_assignments` shows a request: functions by name, file and line."""
+    """Return a request as in `Operation._device_assignments`: functions by name, file and line."""
     if not callable(request):
         return str(request)
     code = getattr(request, "__code__", None)
@@ -98,7 +98,7 @@ def device_text(request: str | DeviceFunction | None) -> str:
 
 
 def controls_of(inputs: Sequence[Tensor], state: ScopeState) -> tuple[Operation, ...]:
-    """Control inputs of a new op: a block adds none where an input was made inside it."""
+    """Return the control inputs of a new op: a block adds none if an input was made inside it."""
     makers = {tensor.op for tensor in inputs}
     controls: dict[Operation, None] = {}
     for block in state.controls:
@@ -108,7 +108,7 @@ def controls_of(inputs: Sequence[Tensor], state: ScopeState) -> tuple[Operation,
 
 
 def colocate(op: Operation, state: ScopeState) -> None:
-    """Puts `op` into the colocation groups of this thread's stack."""
+    """Add `op` to the colocation groups of this thread's stack."""
     groups = set(op._attrs.get("_class", []))
     for target in state.colocate:
         groups.update(target.colocation_groups())
@@ -118,7 +118,7 @@ def colocate(op: Operation, state: ScopeState) -> None:
 
 
 def merged_device(requests: Sequence[str | DeviceFunction | None]) -> str | None:
-    """What all requests ask for, the innermost last; None where a function has its say."""
+    """Return all requests merged, the innermost last; None if a function takes part."""
     merged = ""
     for request in reversed(requests):
         if request is None:

@@ -1,4 +1,4 @@
-"""Names of tensors, operations and colocation groups, taken out of a scope and put under one."""
+"""Names of tensors, operations and colocation groups, moved out of a scope and into one."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 from gpugraph.graph.attr_values import text_of
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 
-_START = r"([\^]|loc:@|^)"  # what stands before a name: of a control input, of a colocation
+_START = r"([\^]|loc:@|^)"  # the prefix of a control input or a colocation group
 
 
 def strip_name_scope(name: str, export_scope: str | None) -> str:
-    """A name without the scope that it is under; one that is not under it as it is."""
+    """Return a name relative to its scope; a name outside of the scope as it is."""
     if not export_scope:
         return name
     scope = text_of("export_scope", export_scope).removesuffix("/")
@@ -21,7 +21,7 @@ def strip_name_scope(name: str, export_scope: str | None) -> str:
 
 
 def prepend_name_scope(name: str, import_scope: str | None) -> str:
-    """A name under a scope."""
+    """Return a name under a scope."""
     if not import_scope:
         return name
     scope = text_of("import_scope", import_scope).removesuffix("/").replace("\\", r"\\")
@@ -29,18 +29,18 @@ def prepend_name_scope(name: str, import_scope: str | None) -> str:
 
 
 def is_in_scope(name: str, export_scope: str | None) -> bool:
-    """Whether a name is one of those that an export of `export_scope` takes along."""
+    """Return whether an export of `export_scope` includes a name."""
     return not export_scope or name.startswith(export_scope)
 
 
 def tensor_in_scope(name: str, import_scope: str | None) -> Any:
-    """The tensor of the default graph that has this name under the scope.
+    """Return the tensor of the default graph that has this name under the scope.
 
-    KeyError where there is none, ValueError for the name of an operation.
+    KeyError if there is none, ValueError for the name of an operation.
     """
     return get_default_graph().get_tensor_by_name(prepend_name_scope(name, import_scope))
 
 
 def operation_in_scope(name: str, import_scope: str | None) -> Any:
-    """The operation, likewise; ValueError for the name of a tensor."""
+    """Return the operation, likewise; ValueError for the name of a tensor."""
     return get_default_graph().get_operation_by_name(prepend_name_scope(name, import_scope))

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 class _SymbolicTensorError(NotImplementedError, TypeError):
-    """NotImplementedError as in TensorFlow, and the TypeError of a value of the wrong kind."""
+    """TensorFlow's NotImplementedError, which is also a TypeError for a value of the wrong kind."""
 
 
 class Tensor:
     """One output of an `Operation`; holds no values. `eval` or `Session.run` compute them."""
 
     __slots__ = (
-        "__dict__",  # programs hang their own attributes on tensors
+        "__dict__",  # programs add their own attributes to tensors
         "__weakref__",
         "_dtype",
         "_shape",
@@ -41,14 +41,14 @@ class Tensor:
     OVERLOADABLE_OPERATORS: ClassVar[set[str]]
     """The names of the operators that programs may replace."""
 
-    __array_priority__ = 100  # NumPy leaves `array + tensor` to the tensor
+    __array_priority__ = 100  # makes NumPy defer `array + tensor` to the tensor
 
     def __init__(self, op: Operation, value_index: int, dtype: DType) -> None:
         self.op = op
         self.value_index = value_index
         self._dtype = dtype
         self._shape = UNKNOWN_SHAPE
-        self._users: list[Operation] | None = None  # kept by the graph, when somebody asks
+        self._users: list[Operation] | None = None  # filled in by the graph, on request
 
     @property
     def name(self) -> str:
@@ -67,27 +67,27 @@ class Tensor:
 
     @property
     def device(self) -> str:
-        """The device that was asked for, or the empty string."""
+        """The requested device, or the empty string."""
         return self.op.device
 
     @property
     def shape(self) -> TensorShape:
-        """What is known of the shape before a run."""
+        """The static shape: the part that is known before a run."""
         return self._shape
 
     def get_shape(self) -> TensorShape:
-        """The static shape, as `shape`."""
+        """Return the static shape, as `shape`."""
         return self._shape
 
     def set_shape(self, shape: Any) -> None:
-        """Adds what is known of the shape; ValueError when it contradicts what was known."""
+        """Refine the static shape; ValueError if it contradicts the known one."""
         try:
             self._shape = self._shape.merge_with(as_shape(shape))
         except ValueError as error:
             raise ValueError(misfit_of(error).in_graph) from None
 
     def consumers(self) -> list[Operation]:
-        """The operations that take this tensor as an input, once for each such input."""
+        """Return the operations that consume this tensor, once for each such input."""
         return list(self._consumers)
 
     @property
@@ -97,13 +97,13 @@ class Tensor:
         return self._users or ()
 
     def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
-        """This tensor's value in `session`, or the default session; ValueError if there is none."""
+        """Return the tensor's value in `session` or the default session; ValueError without one."""
         return session_for(self.graph, session, "evaluate tensor using `eval()`").run(
             self, feed_dict
         )
 
     def experimental_ref(self) -> Reference:
-        """A hashable object that is equal for this one only; `deref()` gives it back."""
+        """Return a hashable stand-in that compares by identity; `deref()` returns the tensor."""
         return Reference(self)
 
     def __repr__(self) -> str:

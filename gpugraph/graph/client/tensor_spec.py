@@ -1,4 +1,4 @@
-"""TensorSpec: what is known of a tensor before there is one: shape, dtype and name."""
+"""TensorSpec: the static type of a tensor: shape, dtype and name."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from gpugraph.graph.op_library import as_tensor
 
 
 class TensorSpec(ShapedTypeSpec):
-    """A shape, a dtype and perhaps a name. Equal ones are equal in all three.
+    """A shape, a dtype and optionally a name. Specs are equal if all three are.
 
-    shape: a TensorShape or what becomes one; None where nothing is known of it.
+    shape: a TensorShape or a value convertible to one; None if it is unknown.
     """
 
     __slots__ = ("_dtype", "_name", "_shape")
@@ -30,12 +30,12 @@ class TensorSpec(ShapedTypeSpec):
 
     @classmethod
     def from_spec(cls, spec: Any, name: str | None = None) -> TensorSpec:
-        """The same shape and dtype, and the name too unless another is given."""
+        """Return a spec of the same shape and dtype, and the same name unless `name` is set."""
         return cls(spec.shape, spec.dtype, name or spec.name)
 
     @classmethod
     def from_tensor(cls, tensor: Tensor, name: str | None = None) -> TensorSpec:
-        """What is known of a tensor; its operation's name unless another is given."""
+        """Return the spec of a tensor; its name is that of the operation unless `name` is set."""
         return cls(tensor.shape, tensor.dtype, name or tensor.op.name)
 
     @property
@@ -59,14 +59,14 @@ class TensorSpec(ShapedTypeSpec):
         return Tensor
 
     def most_specific_compatible_type(self, other: TypeSpec) -> TensorSpec:
-        """What holds for both, without a name unless both have it; ValueError for other dtypes."""
+        """Return the common spec, named only if both names agree; ValueError for other dtypes."""
         if type(other) is not type(self) or self._dtype is not other._dtype:
             raise ValueError(f"Types are not compatible: {self!r} vs {other!r}")
         shape = self._shape.most_specific_compatible_shape(other._shape)
         return TensorSpec(shape, self._dtype, self._name if self._name == other._name else None)
 
     def is_compatible_with(self, spec_or_tensor: Any) -> bool:
-        """Whether a tensor, or another spec, may be of this shape and dtype."""
+        """Return whether a tensor, or another spec, may have this shape and dtype."""
         return (
             isinstance(spec_or_tensor, (TensorSpec, Tensor))
             and self._dtype.is_compatible_with(spec_or_tensor.dtype)
@@ -85,7 +85,7 @@ class TensorSpec(ShapedTypeSpec):
         return [self]
 
     def _to_components(self, value: Any) -> Tensor:
-        """`value` as a tensor; ValueError where it is none of this dtype and shape."""
+        """Return `value` as a tensor; ValueError unless it has this dtype and shape."""
         try:
             tensor: Tensor = as_tensor(value, self._dtype)
         except (TypeError, ValueError):
@@ -107,7 +107,7 @@ class TensorSpec(ShapedTypeSpec):
         return result
 
     def _to_batchable_tensor_list(self, value: Any, batched: bool = False) -> Tensor:
-        """`value` as a tensor; ValueError for a scalar that is to be a batch."""
+        """Return `value` as a tensor; ValueError for a scalar that should be a batch."""
         if batched and self._shape.merge_with(value.shape).rank == 0:
             raise ValueError("Unbatching a tensor is only supported for rank >= 1")
         return self._to_components(value)

@@ -1,8 +1,8 @@
-"""TypeSpec: what is known of a value before there is one. Each kind of value has a spec of its own.
+"""TypeSpec: the static type of a value. Each kind of value has a separate spec class.
 
-A spec is its `_serialize()`: shapes, dtypes, names and flags, nested in tuples and dicts. Two are
-equal, or compatible, if all of these are, one by one. A value is its components: a structure of
-tensors and of values that have specs, or a flat list of tensors.
+A spec is determined by its `_serialize()`: shapes, dtypes, names and flags, nested in tuples and
+dicts. Two specs are equal, or compatible, if all of these are, one by one. A value is determined by
+its components: a structure of tensors and of values that have specs, or a flat list of tensors.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class TypeSpec(ABC):
     """Base of the specs of tensors, sparse tensors, indexed slices and TensorArrays.
 
     A subclass defines `value_type`, `_serialize`, `_component_specs`, `_to_components` and
-    `_from_components`; its constructor takes what `_serialize` returns.
+    `_from_components`; its constructor accepts the result of `_serialize`.
     """
 
     __slots__ = ()
@@ -36,7 +36,7 @@ class TypeSpec(ABC):
 
     @abstractmethod
     def _serialize(self) -> tuple[Any, ...]:
-        """The arguments of the constructor."""
+        """Return the arguments of the constructor."""
 
     @property
     @abstractmethod
@@ -45,11 +45,11 @@ class TypeSpec(ABC):
 
     @abstractmethod
     def _to_components(self, value: Any) -> Any:
-        """The components of a value that is compatible with this spec."""
+        """Return the components of a value that is compatible with this spec."""
 
     @abstractmethod
     def _from_components(self, components: Any) -> Any:
-        """The value of these components."""
+        """Return the value with these components."""
 
     @property
     def _flat_tensor_specs(self) -> list[Any]:
@@ -57,11 +57,11 @@ class TypeSpec(ABC):
         return _flat(self._component_specs)
 
     def _to_tensor_list(self, value: Any) -> list[Any]:
-        """The tensors that a value is made of."""
+        """Return the flat tensors of a value."""
         return flatten(self._to_components(value), expand_composites=True)
 
     def _from_tensor_list(self, tensor_list: Any) -> Any:
-        """The value of these tensors; ValueError for those of other numbers, shapes or dtypes."""
+        """Return the value of these tensors; ValueError for a wrong number, shape or dtype."""
         expected = self._flat_tensor_specs
         if len(tensor_list) != len(expected):
             raise ValueError("Incompatible input: wrong number of tensors")
@@ -73,33 +73,33 @@ class TypeSpec(ABC):
         return self._from_compatible_tensor_list(tensor_list)
 
     def _from_compatible_tensor_list(self, tensor_list: Any) -> Any:
-        """As `_from_tensor_list`, without checks."""
+        """Do as `_from_tensor_list`, without checks."""
         return self._from_components(_composed(self._component_specs, iter(tensor_list)))
 
     @classmethod
     def _deserialize(cls, serialization: Any) -> Any:
-        """The spec whose `_serialize` gave this."""
+        """Return the spec with this `_serialize()`."""
         return cls(*serialization)
 
     def _to_legacy_output_types(self) -> Any:
-        """The dtypes, as datasets once showed them."""
+        """Return the dtypes, in the legacy form of datasets."""
         raise NotImplementedError(f"{type(self).__name__}._to_legacy_output_types()")
 
     def _to_legacy_output_shapes(self) -> Any:
-        """The shapes, as datasets once showed them."""
+        """Return the shapes, in the legacy form of datasets."""
         raise NotImplementedError(f"{type(self).__name__}._to_legacy_output_shapes()")
 
     def _to_legacy_output_classes(self) -> Any:
-        """The classes, as datasets once showed them."""
+        """Return the classes, in the legacy form of datasets."""
         return self.value_type
 
     def is_compatible_with(self, spec_or_value: Any) -> bool:
-        """Whether a value, or what another spec stands for, may be what this one stands for."""
+        """Return whether a value, or values of another spec, may be of this type."""
         other = type_spec_from_value(spec_or_value)
         return type(other) is type(self) and _are_compatible(self._serialize(), other._serialize())
 
     def most_specific_compatible_type(self: Spec, other: TypeSpec) -> Spec:
-        """What holds for both; ValueError where nothing of this kind does."""
+        """Return the most specific spec compatible with both; ValueError if there is none."""
         if type(other) is not type(self):
             raise ValueError(f"No TypeSpec is compatible with both {self} and {other}")
         return type(self)._deserialize(_common(self._serialize(), other._serialize()))
@@ -127,14 +127,14 @@ class BatchableTypeSpec(TypeSpec):
 
     @abstractmethod
     def _batch(self, batch_size: int | None) -> Any:
-        """The spec of so many values in a batch; None: of any number."""
+        """Return the spec of a batch of `batch_size` values; None: any number."""
 
     @abstractmethod
     def _unbatch(self) -> Any:
-        """The spec of one value of a batch."""
+        """Return the spec of one value of a batch."""
 
     def _to_batched_tensor_list(self, value: Any) -> list[Any]:
-        """The tensors of a batch; ValueError for scalars."""
+        """Return the tensors of a batch; ValueError for scalars."""
         tensors = self._to_tensor_list(value)
         if any(tensor.shape.rank == 0 for tensor in tensors):
             raise ValueError(f"Value {value} has insufficient rank for batching.")
@@ -142,7 +142,7 @@ class BatchableTypeSpec(TypeSpec):
 
 
 class ShapedTypeSpec(BatchableTypeSpec):
-    """Base of the specs of values of one shape and dtype, which are all that makes one."""
+    """Base of the specs that are determined by one shape and one dtype."""
 
     __slots__ = ()
 
@@ -166,7 +166,7 @@ class ShapedTypeSpec(BatchableTypeSpec):
 
 
 def _flat(specs: Any) -> list[Any]:
-    """The specs of tensors in a structure of specs, those of components in place of the whole."""
+    """Return the specs of tensors in a structure of specs; composites are expanded."""
     return [
         part
         for leaf in flatten(specs)
@@ -175,7 +175,7 @@ def _flat(specs: Any) -> list[Any]:
 
 
 def _composed(specs: Any, tensors: Iterator[Any]) -> Any:
-    """The values of a structure of specs, of the tensors in a row."""
+    """Return the values of a structure of specs, built from consecutive tensors."""
     leaves = [
         next(tensors)
         if leaf._component_specs is leaf
@@ -186,7 +186,7 @@ def _composed(specs: Any, tensors: Iterator[Any]) -> Any:
 
 
 def _comparable(value: Any, owner: str) -> Any:
-    """A part of a serialization as a key; ValueError for a kind that none may have."""
+    """Return a part of a serialization as a key; ValueError for an unsupported type."""
     if value is None or isinstance(value, (int, float, str, bytes, DType, TypeSpec)):
         return value
     if isinstance(value, TensorShape):
@@ -240,9 +240,9 @@ _MAKERS: list[tuple[type, Callable[[Any], TypeSpec], bool]] = []
 def register_type_spec_from_value_converter(
     type_object: type, converter_fn: Callable[[Any], Any], allow_subclass: bool = False
 ) -> None:
-    """Registers how the spec of a value of a class is made; the last one registered is asked first.
+    """Register the converter of a class's values to specs; the latest one is tried first.
 
-    allow_subclass: whether values of subclasses are meant too.
+    allow_subclass: whether it also applies to subclasses.
     """
     _MAKERS.append((type_object, converter_fn, allow_subclass))
 
@@ -277,7 +277,7 @@ def _registered(value: Any) -> TypeSpec | None:
 
 
 def _of_batch(specs: list[Any]) -> TypeSpec | None:
-    """The spec of a batch of values of these specs; None where they have nothing in common."""
+    """Return the spec of a batch of values of these specs; None if they have nothing in common."""
     common = specs[0]
     if not isinstance(common, BatchableTypeSpec):
         return None

@@ -1,1 +1,1 @@
-"""The runtime graph: nodes and edges, walks, loops' frames, graphs as text."""
+"""The runtime graph: nodes and edges, traversals, frames of loops, graphs as text."""

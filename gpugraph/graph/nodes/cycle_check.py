@@ -16,11 +16,11 @@ _NAMES_SHOWN = 20
 
 
 def validate_no_cycle(graph: RuntimeGraph, extra_edges: Collection[tuple[Node, Node]] = ()) -> None:
-    """Checks that loops are closed by NextIteration to Merge edges only.
+    """Check that loops are closed by NextIteration to Merge edges only.
 
     `extra_edges`, (before, after) pairs, count as edges. Takes time linear in nodes and edges.
-    Raises InvalidArgumentError naming the nodes of one cycle, in the order of its edges, and
-    where they were made.
+    Raises InvalidArgumentError with the nodes of one cycle, in the order of its edges, and
+    their origins.
     """
     followers: dict[int, list[Node]] = {}
     for before, after in extra_edges:
@@ -48,7 +48,7 @@ def validate_no_cycle(graph: RuntimeGraph, extra_edges: Collection[tuple[Node, N
 def _some_cycle(
     graph: RuntimeGraph, pending: list[int], extra_edges: Iterable[tuple[Node, Node]]
 ) -> list[Node]:
-    """A cycle among the nodes that still wait: each has a waiting predecessor, so walk back."""
+    """Return a cycle among the pending nodes; each has a pending predecessor, so walk back."""
     waiting_for: dict[int, Node] = {}
     for edge in graph.edges():
         if pending[edge.src.id] and pending[edge.dst.id] and not edge.is_back_edge:

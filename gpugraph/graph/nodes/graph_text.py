@@ -1,4 +1,4 @@
-"""Runtime graphs as text, one node a line: for dumps, and for tests that begin with a graph.
+"""Runtime graphs as text, one node per line: for dumps, and for tests that start from a graph.
 
     # comment
     op TwoOut(int32, float32) -> 2
@@ -6,14 +6,14 @@
     b = TwoOut(n, a) @/device:GPU:0 @@/job:localhost/replica:0/task:0/device:GPU:0
     c = Add(a, b:1, ^d) {T=float32, _class=['loc:@a'], shape=shape(2,?)}
 
-Inputs read as in a NodeDef; `@` is the requested and `@@` the assigned device. An attr is a
-dtype's name, `shape(2,?)` (`shape(*)` when even the rank is unknown), a Python literal, or a list
+Inputs are written as in a NodeDef; `@` is the requested and `@@` the assigned device. An attr is a
+dtype's name, `shape(2,?)` (`shape(*)` if even the rank is unknown), a Python literal, or a list
 of those; anything else is dumped as `<...>` and cannot be read back. Lines may use nodes of later
 lines.
 
-Reading types an op by its OpDef, with attrs that are not written taken from the inputs of earlier
-lines, then from defaults. An `op` line declares inputs and outputs as a count of float32 or as
-dtypes; an op type nobody declares takes as many float32 as it is given and makes one.
+The reader determines an op's types by its OpDef. Attrs that are not written follow from the inputs
+of earlier lines, or else from defaults. An `op` line declares inputs and outputs as a count of
+float32 or as dtypes; an undeclared op type has any number of float32 inputs and one float32 output.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _LONGEST_OPAQUE = 60
 
 
 def format_graph(graph: RuntimeGraph) -> str:
-    """The ops of a graph, a line each, in topological order.
+    """Return the ops of a graph, a line each, in topological order.
 
     Raises InvalidArgumentError on a cycle.
     """
@@ -55,7 +55,7 @@ def format_graph(graph: RuntimeGraph) -> str:
 
 
 def format_node(node: Node) -> str:
-    """One line: name, op type, inputs, devices, attrs."""
+    """Return one line: name, op type, inputs, devices, attrs."""
     text = f"{node.name} = {node.type}({', '.join(node.input_names())})"
     if node.requested_device:
         text += f" @{node.requested_device}"
@@ -90,7 +90,7 @@ class _Input(NamedTuple):
 
 @dataclass(slots=True)
 class _Line:
-    """A node as written; `number` is where."""
+    """A node as written; `number` is the line number."""
 
     number: int
     name: str
@@ -102,10 +102,10 @@ class _Line:
 
 
 def parse_graph(text: str, op_defs: Mapping[str, OpDef]) -> RuntimeGraph:
-    """The graph that `text` describes.
+    """Return the graph that `text` describes.
 
-    Raises ValueError naming the line that is no node, that the graph refuses (the graph's own
-    error is its cause), or whose types do not follow.
+    Raises ValueError with the line that is malformed, that the graph rejects (the graph's own
+    error is its cause), or whose types cannot be determined.
     """
     graph = RuntimeGraph()
     known = dict(op_defs)
@@ -138,7 +138,7 @@ def _parse_line(number: int, line: str) -> _Line:
     for item in _split(match["attrs"] or ""):
         key, equals, value = item.partition("=")
         if not equals:
-            raise ValueError(f"'{item}' is no attr")
+            raise ValueError(f"'{item}' is not an attr")
         attrs[key.strip()] = _parse_value(value.strip())
     return _Line(
         number,
@@ -154,7 +154,7 @@ def _parse_line(number: int, line: str) -> _Line:
 def _parse_input(text: str) -> _Input:
     match = _INPUT.fullmatch(text)
     if match is None or (match["control"] and match["slot"]):
-        raise ValueError(f"'{text}' is no input")
+        raise ValueError(f"'{text}' is not an input")
     return _Input(match["name"], int(match["slot"] or 0), bool(match["control"]))
 
 
@@ -171,7 +171,7 @@ def _parse_value(text: str) -> Any:
             return read(text)
         except (ValueError, TypeError, SyntaxError):
             continue
-    raise ValueError(f"'{text}' is no attr value")
+    raise ValueError(f"'{text}' is not an attr value")
 
 
 def _size(text: str) -> int | None:
@@ -179,7 +179,7 @@ def _size(text: str) -> int | None:
 
 
 def _split(text: str) -> list[str]:
-    """The parts between commas that stand outside quotes and brackets."""
+    """Split at commas outside of quotes and brackets."""
     parts, start, depth, quote, skip = [], 0, 0, "", False
     for index, char in enumerate(text):
         if skip:
@@ -202,7 +202,7 @@ def _split(text: str) -> list[str]:
 
 
 def _declared(type: str, inputs: str, outputs: str | None) -> OpDef:
-    """The OpDef of an `op` line."""
+    """Return the OpDef of an `op` line."""
     return _op_def(type, _declared_types(inputs), _declared_types(outputs or ""))
 
 
@@ -248,14 +248,14 @@ def _add_node(graph: RuntimeGraph, line: _Line, known: Mapping[str, OpDef]) -> N
 
 
 def _type_of(graph: RuntimeGraph, item: _Input) -> DType | None:
-    """The dtype of an input; None when its node comes later or has no such output."""
+    """Return the dtype of an input; None if its node comes later or has no such output."""
     src = graph.find(item.name)
     known = src is not None and item.slot < src.num_outputs
     return src.output_types[item.slot].base_dtype if src is not None and known else None
 
 
 def _infer_attrs(op_def: OpDef, attrs: dict[str, Any], dtypes: list[DType | None]) -> None:
-    """Adds the attrs that the line leaves out: from the inputs, then from defaults."""
+    """Add the attrs that the line omits: from the inputs, then from defaults."""
     start = 0
     for place, arg in enumerate(op_def.inputs):
         count = 1
@@ -277,7 +277,7 @@ def _infer_attrs(op_def: OpDef, attrs: dict[str, Any], dtypes: list[DType | None
 
 
 def _arg_types(args: Sequence[ArgDef], attrs: Mapping[str, Any]) -> list[DType]:
-    """One dtype for each input or output."""
+    """Return one dtype for each input or output."""
     types: list[DType] = []
     for arg in args:
         for name in (arg.type_attr, arg.number_attr, arg.type_list_attr):

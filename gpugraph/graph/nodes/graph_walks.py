@@ -1,12 +1,12 @@
-"""Orders and walks over a runtime graph.
+"""Orders and traversals of a runtime graph.
 
-Every walk here takes time linear in nodes and edges (a heap adds a logarithm to the orders), is
-iterative, so that a chain of any length can be walked, and gives the same answer every time.
-Walks see the ops of the program: _SOURCE and _SINK are bookkeeping and never part of an answer.
+Every traversal takes time linear in nodes and edges (a heap adds a logarithm to the orders), is
+iterative, so that it supports chains of any length, and is deterministic. Traversals visit the ops
+of the program: _SOURCE and _SINK are bookkeeping and never part of a result.
 
 Edges that close a loop (NextIteration to Merge) are left out of orders and depths, which have no
 meaning on a cycle; `reachable_backwards` and `reverse_dfs` follow them, since a loop needs its
-back edge. Any other cycle raises InvalidArgumentError naming it.
+back edge. Any other cycle raises InvalidArgumentError with its nodes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from gpugraph.graph.nodes.runtime_graph import RuntimeGraph
 
 
 def topological_order(graph: RuntimeGraph) -> list[Node]:
-    """Ops so that inputs come first; of those that are ready, the one made first.
+    """Return the ops in topological order; among ready ones, the first created.
 
     Raises InvalidArgumentError on a cycle.
     """
@@ -49,12 +49,12 @@ def topological_order(graph: RuntimeGraph) -> list[Node]:
 
 
 def reverse_topological_order(graph: RuntimeGraph) -> list[Node]:
-    """`topological_order` from its end: consumers first."""
+    """Return the reverse of `topological_order`: consumers first."""
     return topological_order(graph)[::-1]
 
 
 def reachable_backwards(graph: RuntimeGraph, roots: Iterable[Node]) -> set[int]:
-    """Ids of `roots` and of all ops they need, over data, control and loop-closing edges."""
+    """Return the ids of `roots` and all ops they need, over data, control and back edges."""
     stack = [node for node in roots if node.id > SINK_ID]
     seen = {node.id for node in stack}
     while stack:
@@ -67,10 +67,10 @@ def reachable_backwards(graph: RuntimeGraph, roots: Iterable[Node]) -> set[int]:
 
 
 def depths(graph: RuntimeGraph, extra_edges: Collection[tuple[Node, Node]] = ()) -> dict[int, int]:
-    """For each op, by id, the number of edges on the longest path to it; 0 where none leads in.
+    """Return, by op id, the number of edges on the longest path to the op; 0 without inputs.
 
     `extra_edges`, (before, after) pairs such as a Send and its Recv, count as edges.
-    Raises InvalidArgumentError on a cycle, one through extra edges too.
+    Raises InvalidArgumentError on a cycle, also one through extra edges.
     """
     pending = _count_inputs(graph)
     extra: dict[int, list[Node]] = {}
@@ -81,13 +81,13 @@ def depths(graph: RuntimeGraph, extra_edges: Collection[tuple[Node, Node]] = ())
     depth = dict.fromkeys((node.id for node in nodes), 0)
     level = [node for node in nodes if not pending[node.id]]
     done = 0
-    while level:  # all of one depth at a time
+    while level:  # one depth at a time
         done += len(level)
         following = []
         for node in level:
             beyond = depth[node.id] + 1
             for after in (*_followers(node), *extra.get(node.id, ())):
-                depth[after.id] = beyond  # levels rise, so the last writer is the deepest
+                depth[after.id] = beyond  # depths increase, so the last writer is the deepest
                 pending[after.id] -= 1
                 if not pending[after.id]:
                     following.append(after)
@@ -104,10 +104,10 @@ def reverse_dfs(
     enter: Callable[[Node], None] | None = None,
     leave: Callable[[Node], None] | None = None,
 ) -> None:
-    """Visits ops depth first from `roots` to what they need, inputs in the order of their edges.
+    """Visit ops depth first from `roots` to their inputs, in the order of their edges.
 
     `enter` is called before a node's inputs are visited, `leave` after. Without `roots` every op
-    is visited, those nobody reads first.
+    is visited, starting with unread ones.
     """
     starts = _ends(graph) if roots is None else [n for n in roots if n.id > SINK_ID]
     seen: set[int] = set()
@@ -129,7 +129,7 @@ def reverse_dfs(
 
 
 def _count_inputs(graph: RuntimeGraph) -> list[int]:
-    """By node id: how many edges from ops come in, loop-closing ones not counted."""
+    """Return, by node id, the number of edges from ops, except back edges."""
     pending = [0] * graph.num_node_ids
     for node in graph.op_nodes():
         count = len(node._in)
@@ -142,7 +142,7 @@ def _count_inputs(graph: RuntimeGraph) -> list[int]:
 
 
 def _followers(node: Node) -> list[Node]:
-    """Ops at the ends of a node's edges, once for each edge, loop-closing edges left out."""
+    """Return the destination ops of a node's edges, once for each edge, except back edges."""
     if node.node_class is NodeClass.NEXT_ITERATION:
         return [e.dst for e in node._out if e.dst.id > SINK_ID and not e.is_back_edge]
     return [e.dst for e in node._out if e.dst.id > SINK_ID]
@@ -153,7 +153,7 @@ def _inputs(node: Node) -> Iterator[Node]:
 
 
 def _ends(graph: RuntimeGraph) -> list[Node]:
-    """Ops nobody reads, then all others, latest first (those on loops that nothing leaves)."""
+    """Return unread ops, then all others, latest first (for loops without an exit)."""
     nodes = graph.op_nodes()
     unread = [node for node in nodes if all(e.dst.id <= SINK_ID for e in node._out)]
     return unread + nodes[::-1]

@@ -1,14 +1,14 @@
-"""Frames: which loop each node of a runtime graph is in.
+"""Frames: the loop that contains each node of a runtime graph.
 
-A frame is what Enter nodes of one `frame_name` lead into and Exit nodes lead out of. A node is in
-the frame of its inputs; those of one node must agree. A constant that waits for nothing is in no
-loop, and whoever takes it may be in any.
+A frame is entered by Enter nodes of one `frame_name` and left by Exit nodes. A node is in the frame
+of its inputs; those of one node must agree. A constant without control inputs is in no loop, and
+its consumers may be in any.
 
     root     [x] --> Enter                         Exit --> [y]
                        |                             ^
     loop               Merge --> Switch -------------+
-                         ^          |
-                         +-- NextIteration <-- body
+                        ^          |
+                        +-- NextIteration <-- body
 
 Follows BuildControlFlowInfo of TensorFlow's core/graph/control_flow.cc.
 """
@@ -25,7 +25,7 @@ from gpugraph.graph.nodes.runtime_graph import RuntimeGraph
 
 @dataclass(slots=True, eq=False)
 class Frame:
-    """One loop, or the root (no parent): its nodes but those of inner loops, by kind.
+    """One loop, or the root (no parent): its nodes, except those of inner loops, by kind.
 
     A loop's Enters and Exits are among its own nodes.
     """
@@ -38,7 +38,7 @@ class Frame:
     exits: list[Node] = field(default_factory=list)
     loop_cond: Node | None = None
     end: Node | None = None
-    """The node that stands for the end of an iteration in the order; set by the order pass."""
+    """The node that represents the end of an iteration in the order; set by the order pass."""
     depth: int = field(init=False)
     """0 for the root."""
 
@@ -46,14 +46,14 @@ class Frame:
         self.depth = 0 if self.parent is None else self.parent.depth + 1
 
     def up(self) -> Iterator[Frame]:
-        """This frame, its parent and so on to the root."""
+        """Yield this frame, its parent and so on to the root."""
         frame: Frame | None = self
         while frame is not None:
             yield frame
             frame = frame.parent
 
     def child_towards(self, inner: Frame) -> Frame:
-        """The frame right in this one that `inner`, which is somewhere in this one, is in."""
+        """Return the direct child of this frame that contains `inner`, a descendant."""
         return next(frame for frame in inner.up() if frame.parent is self)
 
 
@@ -66,21 +66,21 @@ class Frames:
         self.by_name: dict[str, Frame] = {}
 
     def loops(self) -> list[Frame]:
-        """All loops, outer ones first."""
+        """Return all loops, outer ones first."""
         return sorted(self.by_name.values(), key=lambda frame: frame.depth)
 
     def at(self, node: Node) -> Frame:
-        """The frame of a node; nodes that are new are in the root."""
+        """Return the frame of a node; new nodes are in the root."""
         return self.of.get(node.id, self.root)
 
 
 def is_loop_merge(node: Node) -> bool:
-    """Whether a node starts an iteration: a Merge that a NextIteration leads back to."""
+    """Return whether a node starts an iteration: a Merge with a back edge."""
     return node.node_class is NodeClass.MERGE and any(edge.is_back_edge for edge in node._in)
 
 
 def enters_once(node: Node) -> bool:
-    """Whether a node is an Enter for which only the loop's Merges wait."""
+    """Return whether a node is an Enter that is not constant and feeds only the loop's Merges."""
     return (
         node.node_class is NodeClass.ENTER
         and not node.attrs.get("is_constant")
@@ -89,7 +89,7 @@ def enters_once(node: Node) -> bool:
 
 
 def loop_frames(graph: RuntimeGraph, ways: Collection[tuple[Node, Node]] = ()) -> Frames:
-    """The frames of `graph`, whose `ways` (Send and Recv) count as edges.
+    """Return the frames of `graph`. `ways`, pairs of Send and Recv, count as edges.
 
     InvalidArgumentError for inputs from different frames, an Enter without a frame's name, an
     Exit or NextIteration outside of loops, a second LoopCond; InternalError for a frame that is
@@ -112,7 +112,7 @@ def loop_frames(graph: RuntimeGraph, ways: Collection[tuple[Node, Node]] = ()) -
 
 
 def _inputs_first(graph: RuntimeGraph, ways: Collection[tuple[Node, Node]]) -> Iterator[Node]:
-    """Nodes after all that leads to them, edges that close loops left out."""
+    """Yield the nodes in topological order, back edges ignored."""
     recv_of = {send.id: recv for send, recv in ways}
     pending = {}
     for node in graph.op_nodes():
@@ -133,7 +133,7 @@ def _inputs_first(graph: RuntimeGraph, ways: Collection[tuple[Node, Node]]) -> I
 
 
 def _frame_of_inputs(frames: Frames, node: Node, send: Node | None) -> Frame:
-    """The frame in which a node's inputs arrive."""
+    """Return the frame of a node's inputs."""
     if send is not None:
         return frames.of[send.id]
     first: Node | None = None
@@ -151,12 +151,12 @@ def _frame_of_inputs(frames: Frames, node: Node, send: Node | None) -> Frame:
 
 
 def is_free(node: Node) -> bool:
-    """Whether a node is a constant that waits for nothing, which any frame may take."""
+    """Return whether a node is a constant without control inputs, usable in any frame."""
     return node.node_class is NodeClass.CONSTANT and not any(e.src.id > SINK_ID for e in node._in)
 
 
 def _left(frames: Frames, source: Node) -> Frame:
-    """The frame in which a node's outputs are."""
+    """Return the frame of a node's outputs."""
     frame = frames.of[source.id]
     if source.node_class is not NodeClass.EXIT:
         return frame
@@ -182,7 +182,7 @@ def _entered(frames: Frames, node: Node, parent: Frame) -> Frame:
 
 
 def _note(frame: Frame, node: Node) -> None:
-    """Puts a node into its frame's lists."""
+    """Add a node to its frame's lists."""
     kind = node.node_class
     if kind is NodeClass.ENTER:
         frame.enters.append(node)

@@ -1,17 +1,17 @@
-"""Node and Edge: the two records a runtime graph is made of.
+"""Node and Edge: the two kinds of records of a runtime graph.
 
-A `Node` is one op with its dtypes resolved, a number that stays its own for the life of the
-graph, and the edges that meet it. An `Edge` runs from an output slot to an input slot; a control
-edge says only "after" and joins slot -1 to slot -1.
+A `Node` is one op with its dtypes resolved, an id that is constant for the life of the graph, and
+its incoming and outgoing edges. An `Edge` runs from an output slot to an input slot; a control
+edge only imposes an order and joins slot -1 to slot -1.
 
-             slot 0          slot 0
+      slot 0          slot 0
     [ a ] ---------- e ----------> [ c ]        e.src = a   e.src_output = 0
       |                              ^          e.dst = c   e.dst_input = 0
       +---------- control -----------+          both slots CONTROL_SLOT
 
-Records only: every change goes through `RuntimeGraph`, which alone keeps both ends of an edge in
-step. Edges are kept in dicts (insertion ordered, removed in constant time), so walks over them
-are deterministic. Follows TensorFlow's core/graph/graph.h.
+These are records only: every change goes through `RuntimeGraph`, which keeps both ends of an edge
+consistent. Edges are kept in dicts (insertion ordered, constant-time removal), so traversals are
+deterministic. Follows TensorFlow's core/graph/graph.h.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ SINK_ID = 1
 
 
 class NodeClass(enum.Enum):
-    """What the runtime distinguishes; everything else is `OTHER`."""
+    """The classes of nodes that the runtime distinguishes; everything else is `OTHER`."""
 
-    __hash__ = object.__hash__  # a member is itself alone; Enum's is a function of Python
+    __hash__ = object.__hash__  # identity suffices; Enum's hash is a Python function
 
     OTHER = enum.auto()
     SWITCH = enum.auto()
@@ -97,16 +97,16 @@ _CLASS_BY_TYPE = {name: key for key, names in _OP_TYPES.items() for name in name
 _TRANSFERS = (NodeClass.SEND, NodeClass.HOST_SEND, NodeClass.RECV, NodeClass.HOST_RECV)
 
 FORWARDING = (NodeClass.SWITCH, NodeClass.ENTER, NodeClass.EXIT, NodeClass.NEXT_ITERATION)
-"""Ops of control flow whose outputs are their input."""
+"""Control flow ops that forward their input to their outputs."""
 
 
 def class_of_type(op_type: str) -> NodeClass:
-    """The class of an op type; `NodeClass.OTHER` for all the table does not name."""
+    """Return the class of an op type; `NodeClass.OTHER` if the table does not list it."""
     return _CLASS_BY_TYPE.get(op_type, NodeClass.OTHER)
 
 
 def _is_of(*classes: NodeClass) -> Any:
-    """The property of a node: whether its class is one of these."""
+    """Return a property of nodes: whether the class is one of these."""
     return property(lambda node: node.node_class in classes, doc=f"Whether it is of {classes}.")
 
 
@@ -129,14 +129,14 @@ class Edge:
 
     @property
     def is_back_edge(self) -> bool:
-        """Whether this edge closes a loop (NextIteration to Merge); orders leave it out."""
+        """Whether this edge closes a loop (NextIteration to Merge); orders ignore it."""
         return (
             self.dst.node_class is NodeClass.MERGE
             and self.src.node_class is NodeClass.NEXT_ITERATION
         )
 
     def debug_string(self) -> str:
-        """The edge in one line, as TensorFlow's `Edge::DebugString`."""
+        """Return the edge in one line, as TensorFlow's `Edge::DebugString`."""
         ends = f"{self.src.name}:{self.src_output} -> {self.dst.name}:{self.dst_input}"
         return f"[id={self.id} {ends}]"
 
@@ -145,11 +145,11 @@ class Edge:
 
 
 class Node:
-    """One op of a runtime graph; made by `RuntimeGraph.add_node`, compared by identity.
+    """One op of a runtime graph; created by `RuntimeGraph.add_node`, compared by identity.
 
-    `requested_device` is what the user asked for (a partial name), `assigned_device` what
-    placement decided (a full name). `cost_id` is shared with copies. `origin` says where the
-    user made the op; only its `str` is used, in messages.
+    `requested_device` is the user's request (a partial name), `assigned_device` the decision of
+    placement (a full name). `cost_id` is shared with copies. `origin` is the user's line that
+    created the op; only its `str` is used, in messages.
     """
 
     __slots__ = (
@@ -187,7 +187,7 @@ class Node:
 
     @property
     def in_edges(self) -> KeysView[Edge]:
-        """Edges into this node, oldest first. A live view: take a list before changing edges."""
+        """Edges into this node, oldest first. A live view: copy it before changing edges."""
         return self._in.keys()
 
     @property
@@ -206,9 +206,9 @@ class Node:
         return len(self.output_types)
 
     def input_edge(self, index: int) -> Edge:
-        """The edge into data input `index`; for all of them, `input_edges` is the cheaper way.
+        """Return the edge into data input `index`; `input_edges` is cheaper for all of them.
 
-        Raises InvalidArgumentError when there is no such input, NotFoundError when it has no
+        Raises InvalidArgumentError if there is no such input, NotFoundError if it has no
         edge yet.
         """
         if not 0 <= index < len(self.input_types):
@@ -222,10 +222,9 @@ class Node:
         raise NotFoundError.of_no_node(f"Could not find input edge {index} for {self.name}")
 
     def input_edges(self) -> list[Edge]:
-        """The edges into the data inputs, in slot order.
+        """Return the edges into the data inputs, in slot order.
 
-        Raises InternalError when two edges meet one input, InvalidArgumentError when an input
-        has none.
+        Raises InternalError if an input has two edges, InvalidArgumentError if it has none.
         """
         by_slot: list[Any] = [None] * len(self.input_types)
         for edge in self._in:
@@ -242,19 +241,19 @@ class Node:
 
     @property
     def control_inputs(self) -> list[Node]:
-        """Nodes that must run first though no value comes from them; _SOURCE is left out."""
+        """The sources of control edges into this node, except _SOURCE."""
         return [e.src for e in self._in if e.is_control and e.src.id != SOURCE_ID]
 
     # Classes
 
     @property
     def is_source(self) -> bool:
-        """Whether it is _SOURCE, before all nodes."""
+        """Whether it is _SOURCE, which precedes all nodes."""
         return self.id == SOURCE_ID
 
     @property
     def is_sink(self) -> bool:
-        """Whether it is _SINK, after all nodes."""
+        """Whether it is _SINK, which follows all nodes."""
         return self.id == SINK_ID
 
     @property
@@ -276,7 +275,7 @@ class Node:
     is_host_recv = _is_of(NodeClass.HOST_RECV)
     is_transfer = _is_of(*_TRANSFERS)
     is_constant = _is_of(NodeClass.CONSTANT)
-    is_variable = _is_of(NodeClass.VARIABLE)  # a resource handle op is none
+    is_variable = _is_of(NodeClass.VARIABLE)  # excludes ops of resource handles
     is_identity = _is_of(NodeClass.IDENTITY)
     is_metadata = _is_of(NodeClass.METADATA)  # reads the shape of a tensor, not its values
     is_collective = _is_of(NodeClass.COLLECTIVE)
@@ -284,7 +283,7 @@ class Node:
     # As data and as text
 
     def input_names(self) -> list[str]:
-        """Inputs as a NodeDef spells them: `"a"`, `"a:1"`, then `"^control"`, each control once.
+        """Return inputs as in a NodeDef: `"a"`, `"a:1"`, then `"^control"`, each control once.
 
         An input without an edge is `""`; edges from _SOURCE are bookkeeping and left out.
         """
@@ -300,13 +299,13 @@ class Node:
 
     @property
     def node_def(self) -> NodeDef:
-        """This node as data, inputs read off the present edges, with the requested device."""
+        """This node as data, with inputs from the current edges and the requested device."""
         return NodeDef(
             self.name, self.type, self.input_names(), self.requested_device, dict(self.attrs)
         )
 
     def debug_string(self) -> str:
-        """The node in one line, as TensorFlow's `Node::DebugString`."""
+        """Return the node in one line, as TensorFlow's `Node::DebugString`."""
         head = f"{{name:'{self.name}' id:{self.id}"
         if not self.is_op:
             return f"{head} {'source' if self.is_source else 'sink'}}}"
@@ -322,6 +321,6 @@ class Node:
 
 
 def origins(*nodes: Node) -> str:
-    """For the end of a message: one line for each node that knows where the user made it."""
+    """Return the end of a message: one line for each node with a known origin."""
     known = {node: node.origin for node in nodes if node.origin is not None}
     return "".join(f"\n  {node.name}: defined at {origin}" for node, origin in known.items())

@@ -1,15 +1,15 @@
-"""RuntimeGraph: nodes and edges as the compiler sees and changes them.
+"""RuntimeGraph: nodes and edges, as the compiler views and changes them.
 
 The client's graph only grows; this one is copied from it for a run, and passes then prune, fold,
-fuse and split it. Three rules hold after every call, and a call that would break one raises and
-changes nothing:
+fuse and split it. Three invariants hold after every call, and a call that would violate one raises
+and changes nothing:
 
-  * every edge is known to the graph, to its source and to its destination, or to none of them;
-  * ids and edge ids are given in rising order and never again; names are unique;
-  * a data edge joins slots that exist, with dtypes that fit; a control edge joins control slots.
+* every edge is registered in the graph, its source and its destination, or in none of them;
+* ids and edge ids are assigned in rising order and never reused; names are unique;
+* a data edge joins slots that exist, with dtypes that fit; a control edge joins control slots.
 
 Every graph starts with _SOURCE (id 0), _SINK (id 1) and a control edge between them. NodeDefs
-are read off the edges, so there is no second copy of the wiring to keep true. Follows
+are derived from the edges, so there is no second copy of the wiring to maintain. Follows
 TensorFlow's core/graph/graph.cc and validate.cc.
 """
 
@@ -40,7 +40,7 @@ class RuntimeGraph:
     """A mutable directed graph of `Node`s, with data and control edges."""
 
     def __init__(self) -> None:
-        self._types: dict[tuple[DType, ...], tuple[DType, ...]] = {}  # each such tuple once
+        self._types: dict[tuple[DType, ...], tuple[DType, ...]] = {}  # interned tuples
         self._nodes: dict[int, Node] = {}
         self._edges: dict[int, Edge] = {}
         self._by_name: dict[str, Node] = {}
@@ -63,11 +63,13 @@ class RuntimeGraph:
         origin: object = None,
         shares_attrs: bool = False,
     ) -> Node:
-        """Adds a node without edges. It has its own `attrs`, or with `shares_attrs` those given:
-        they, and its name, are those of a client's operation.
+        """Add a node without edges, with a copy of `attrs`.
 
-        Raises AlreadyExistsError when `name` is taken, InvalidArgumentError when it is no name:
-        a letter, digit, dot or underscore, followed by those, `-`, `/` or `>`.
+        shares_attrs: whether the attrs and the name are those of a client's operation, which are
+        used without a copy or a check.
+
+        Raises AlreadyExistsError if `name` is in use, InvalidArgumentError if it is invalid. A name
+        is a letter, digit, dot or underscore, followed by those, `-`, `/` or `>`.
         """
         if name in self._by_name:
             where = origins(self._by_name[name])
@@ -84,10 +86,10 @@ class RuntimeGraph:
         return node
 
     def copy_node(self, node: Node, name: str | None = None) -> Node:
-        """Adds a node like `node`, of this graph or another, with its cost id and no edges.
+        """Add a node like `node`, of this graph or another, with its cost id and no edges.
 
-        It is called `name`, else what `node` is called, else (that being taken) a new name
-        derived from it. Raises as `add_node`, and InvalidArgumentError for _SOURCE and _SINK.
+        Its name is `name`, else that of `node`, else (if in use) a new name derived from it.
+        Raises as `add_node`, and InvalidArgumentError for _SOURCE and _SINK.
         """
         if not node.is_op:
             raise invalid_argument(f"Node {node.name} cannot be copied")
@@ -107,14 +109,14 @@ class RuntimeGraph:
         return copy
 
     def remove_node(self, node: Node) -> None:
-        """Removes a node and all its edges. Its id is not given again.
+        """Remove a node and all its edges. Its id is not reused.
 
         Raises InvalidArgumentError for _SOURCE, _SINK and nodes that are not in this graph.
         """
         self.remove_nodes((node,))
 
     def remove_nodes(self, nodes: Collection[Node]) -> None:
-        """The same for several nodes, each named once; all are removed or none."""
+        """Remove several nodes, each listed once; all are removed or none."""
         for node in nodes:
             if self._nodes.get(node.id) is not node:
                 self._check_own(node)
@@ -136,7 +138,7 @@ class RuntimeGraph:
             node._in, node._out = {}, {}
 
     def rename_node(self, node: Node, name: str) -> None:
-        """Gives a node another name; AlreadyExistsError when it is taken."""
+        """Rename a node; AlreadyExistsError if the name is in use."""
         self._check_own(node)
         if name in self._by_name:
             raise AlreadyExistsError.of_no_node(f"Node already exists: {name}")
@@ -144,42 +146,42 @@ class RuntimeGraph:
         node.name = name
 
     def new_name(self, prefix: str) -> str:
-        """A name nobody has: `prefix` followed by `/_` and a number."""
+        """Return an unused name: `prefix` followed by `/_` and a number."""
         number = self._next_node_id
         while f"{prefix}/_{number}" in self._by_name:
             number += 1
         return f"{prefix}/_{number}"
 
     def nodes(self) -> ValuesView[Node]:
-        """All nodes by rising id, _SOURCE and _SINK first. A live view."""
+        """Return all nodes by rising id, _SOURCE and _SINK first. A live view."""
         return self._nodes.values()
 
     def op_nodes(self) -> list[Node]:
-        """All nodes but _SOURCE and _SINK, by rising id."""
+        """Return all nodes except _SOURCE and _SINK, by rising id."""
         return list(self._nodes.values())[2:]
 
     def find(self, name: str) -> Node | None:
-        """The node called `name`, or None."""
+        """Return the node with this name, or None."""
         return self._by_name.get(name)
 
     def find_id(self, id: int) -> Node | None:
-        """The node with this id, or None when it was removed or never made."""
+        """Return the node with this id, or None if it was removed or never created."""
         return self._nodes.get(id)
 
     @property
     def num_nodes(self) -> int:
-        """Nodes now in the graph, _SOURCE and _SINK among them."""
+        """The number of nodes now in the graph, including _SOURCE and _SINK."""
         return len(self._nodes)
 
     @property
     def num_node_ids(self) -> int:
-        """One more than the largest id ever given: the length of a table indexed by id."""
+        """One more than the largest id ever assigned: the length of a table indexed by id."""
         return self._next_node_id
 
     # Edges
 
     def add_edge(self, src: Node, src_output: int, dst: Node, dst_input: int) -> Edge:
-        """Adds an edge from an output slot to an input slot; -1 on both sides is a control edge.
+        """Add an edge from an output slot to an input slot; -1 on both sides is a control edge.
 
         Raises InvalidArgumentError for slots that do not exist, a control slot joined to a data
         slot, dtypes that do not fit (a reference may feed a value, never a value a reference),
@@ -192,12 +194,12 @@ class RuntimeGraph:
             and 0 <= src_output < len(makes)
             and 0 <= dst_input < len(takes)
             and makes[src_output] is takes[dst_input]
-        ):  # what is not the common case
+        ):  # not the common case
             self._check_edge(src, src_output, dst, dst_input)
         return self._link(src, src_output, dst, dst_input)
 
     def add_control_edge(self, src: Node, dst: Node, allow_duplicates: bool = False) -> Edge | None:
-        """Makes `dst` run after `src`; None when it does so already by a control edge.
+        """Make `dst` run after `src`; return None if a control edge does so already.
 
         Raises InvalidArgumentError for nodes of another graph.
         """
@@ -207,14 +209,14 @@ class RuntimeGraph:
         return self._link(src, CONTROL_SLOT, dst, CONTROL_SLOT)
 
     def remove_edge(self, edge: Edge) -> None:
-        """Removes an edge. Raises InvalidArgumentError when it is not in this graph."""
+        """Remove an edge. Raises InvalidArgumentError if it is not in this graph."""
         if self._edges.get(edge.id) is not edge:
             message = f"Edge {edge.debug_string()} is not in this graph"
             raise invalid_argument(message)
         self._unlink(edge)
 
     def remove_control_edge(self, edge: Edge) -> None:
-        """Removes a control edge and what repeats it: the NodeDef of its end loses `^src`.
+        """Remove a control edge and its duplicates: the NodeDef of its destination loses `^src`.
 
         Raises InvalidArgumentError for a data edge and for an edge that is not in this graph.
         """
@@ -226,9 +228,9 @@ class RuntimeGraph:
             self._unlink(twin)
 
     def update_edge(self, new_src: Node, new_src_output: int, dst: Node, dst_input: int) -> Edge:
-        """Feeds data input `dst_input` of `dst` from another output; returns the new edge.
+        """Feed data input `dst_input` of `dst` from another output; return the new edge.
 
-        Raises as `add_edge`; InvalidArgumentError, too, for a control slot or an input without
+        Raises as `add_edge`, and InvalidArgumentError for a control slot or an input without
         an edge.
         """
         if CONTROL_SLOT in (new_src_output, dst_input):
@@ -243,7 +245,7 @@ class RuntimeGraph:
         raise invalid_argument(message)
 
     def edges(self) -> ValuesView[Edge]:
-        """All edges by rising id. A live view."""
+        """Return all edges by rising id. A live view."""
         return self._edges.values()
 
     @property
@@ -252,7 +254,7 @@ class RuntimeGraph:
         return len(self._edges)
 
     def fix_source_and_sink_edges(self) -> bool:
-        """Ties nodes nobody feeds to _SOURCE and nodes that feed nobody to _SINK.
+        """Add control edges from _SOURCE to nodes without inputs and to _SINK from unread nodes.
 
         Returns whether an edge was added.
         """
@@ -265,7 +267,7 @@ class RuntimeGraph:
         return self._next_edge_id > before
 
     def to_node_defs(self) -> list[NodeDef]:
-        """Every op as data by rising id; the device is the assigned one, else the requested."""
+        """Return every op as data by rising id; its device is the assigned or requested one."""
         defs = []
         for node in self.op_nodes():
             node_def = node.node_def
@@ -273,7 +275,7 @@ class RuntimeGraph:
             defs.append(node_def)
         return defs
 
-    # Where edges are made, and where one is taken out
+    # Creation and removal of edges
 
     def _link(self, src: Node, src_output: int, dst: Node, dst_input: int) -> Edge:
         id = self._next_edge_id
@@ -319,7 +321,7 @@ def _fits(actual: DType, expected: DType) -> bool:
 def _edge_error(src: Node, src_output: int, dst: Node, dst_input: int) -> InvalidArgumentError:
     ends = f"{src.name}:{src_output} -> {dst.name}:{dst_input}"
     if src_output == dst_input == CONTROL_SLOT:
-        message = f"Nothing runs before _SOURCE or after _SINK, as edge {ends} asks"
+        message = f"Nothing can run before _SOURCE or after _SINK, as edge {ends} requires"
     elif CONTROL_SLOT in (src_output, dst_input):
         message = f"A control slot joins only a control slot, unlike edge {ends}"
     elif not 0 <= src_output < src.num_outputs:
@@ -342,7 +344,7 @@ def _edge_error(src: Node, src_output: int, dst: Node, dst_input: int) -> Invali
 
 
 def _control_edge(src: Node, dst: Node) -> Edge | None:
-    """A control edge between two nodes, sought at the end that has fewer edges."""
+    """Return a control edge between two nodes, searching the node that has fewer edges."""
     for edge in src._out if len(src._out) < len(dst._in) else dst._in:
         if edge.dst is dst and edge.src is src and edge.dst_input == CONTROL_SLOT:
             return edge

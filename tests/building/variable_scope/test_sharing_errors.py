@@ -27,7 +27,7 @@ def test_default_names_in_a_scope_that_is_entered_again(build, by_name):
             build()
     message = str(caught.value)
     assert message.startswith("Variable s/dense/kernel already exists, disallowed.")
-    assert "'dense' is a default name inside of 's': default names are counted anew" in message
+    assert "'dense' is a default name inside of 's': default names restart" in message
 
 
 def test_given_names_are_not_explained():

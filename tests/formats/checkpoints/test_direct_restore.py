@@ -31,7 +31,7 @@ def test_many_arrays_come_back(tmp_path, monkeypatch, threads):
     if not threads:
         monkeypatch.delattr(os, "preadv", raising=False)
     monkeypatch.setattr(direct_restore, "_BLOCK", 1000)
-    monkeypatch.setattr(direct_restore, "_MOST_BYTES", 5000)
+    monkeypatch.setattr(direct_restore, "_MAX_BYTES", 5000)
     generator = np.random.default_rng(0)
     values = {f"v{n:04}": generator.random(n % 7 * 40).astype(np.float32) for n in range(1200)}
     prefix = write(tmp_path, values)
@@ -46,7 +46,7 @@ def test_where_no_thread_can_be_started_one_reads_all(tmp_path, monkeypatch):
     def refuse(_):
         raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr(direct_restore, "_MOST_BYTES", 100)
+    monkeypatch.setattr(direct_restore, "_MAX_BYTES", 100)
     monkeypatch.setattr(threading.Thread, "start", refuse)
     prefix = write(tmp_path, {f"v{n}": np.ones(50) for n in range(9)})
     arrays = [np.zeros(50) for _ in range(9)]
@@ -57,7 +57,7 @@ def test_where_no_thread_can_be_started_one_reads_all(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_nothing_is_set_where_one_checksum_is_wrong(tmp_path, monkeypatch, threads):
-    monkeypatch.setattr(direct_restore, "_MOST_BYTES", 100)
+    monkeypatch.setattr(direct_restore, "_MAX_BYTES", 100)
     prefix = write(tmp_path, {f"v{n}": np.ones(50) for n in range(9)})
     data = f"{prefix}.data-00000-of-00001"
     with open(data, "r+b") as file:

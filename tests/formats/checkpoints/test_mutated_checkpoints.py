@@ -81,7 +81,7 @@ def test_the_other_byte_order_is_refused(prefix):
 @pytest.mark.parametrize(
     ("parts", "message"),
     [
-        ((field(1, 0),), "it says that there are 0 shards"),
+        ((field(1, 0),), "its number of shards is 0"),
         ((field(1, 1 << 40),), "shards"),
         ((field(1, 1), field(3, field(2, 9))), "it needs a reader of version 9, this one has 1"),
         ((b"\x08",), "a number does not end"),

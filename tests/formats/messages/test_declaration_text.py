@@ -34,5 +34,5 @@ Empty:
 
 
 def test_a_field_without_a_type_is_refused():
-    with pytest.raises(ValueError, match="A: '1 x' is no field"):
+    with pytest.raises(ValueError, match="A: '1 x' is not a field"):
         list(read_declarations("A: 1 x"))

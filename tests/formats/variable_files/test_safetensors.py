@@ -67,14 +67,14 @@ def entry(**changes: Any) -> dict[str, Any]:
     ("header", "body", "problem"),
     [
         (b"", b"", "no JSON"),
-        (b"[]", b"", "no object"),
+        (b"[]", b"", "not a JSON object"),
         (b"[" * 50_000, b"", "no JSON"),
         (b'{"a":1,"a":2}', b"", "twice"),
         ({"a": 1}, b"", "no dtype, shape"),
         ({"a": entry(more=1)}, b"", "no dtype, shape"),
         ({"a": entry(dtype="F8_E4M3")}, b"", "F8_E4M3"),
         ({"a": entry(dtype=[])}, b"", "dtype"),
-        ({"a": entry(shape="2")}, b"", "no list"),
+        ({"a": entry(shape="2")}, b"", "not a list"),
         ({"a": entry(shape=[-1])}, b"", "shape"),
         ({"a": entry(shape=[True])}, b"", "shape"),
         ({"a": entry(shape=[1] * 33)}, b"", "dimensions"),
@@ -88,7 +88,7 @@ def entry(**changes: Any) -> dict[str, Any]:
         ({"a": entry()}, b"123456789", "end here"),
         ({"a": entry(), "b": entry()}, b"12345678", "gap, or an overlap"),
         ({"a": entry(data_offsets=[8, 16])}, bytes(16), "gap, or an overlap"),
-        ({"__metadata__": {"a": 1}}, b"", "no object of texts"),
+        ({"__metadata__": {"a": 1}}, b"", "not an object of strings"),
     ],
 )
 def test_what_the_format_does_not_allow_is_data_loss(

@@ -235,7 +235,7 @@ def test_create_op_holds_inputs_and_attrs_to_the_signature(
 
 
 def test_create_op_takes_tensors_only(g: Graph) -> None:
-    with pytest.raises(TypeError, match="Input of 'sum' is no tensor: 1"):
+    with pytest.raises(TypeError, match="Input of 'sum' is not a tensor: 1"):
         g.create_op("Add", [1, 2], name="sum")  # type: ignore[list-item]
 
 
