@@ -46,11 +46,11 @@ _PARAMETERS = {
     "mobilenet_v2": "input_shape alpha include_top weights input_tensor pooling classes",
     "nasnet": "input_shape include_top weights input_tensor pooling classes",
 }
-"""Of networks, by module; in "" those of all other modules."""
+"""Parameters of the networks by module; "" stands for all other modules."""
 
 _WITH_MODE = ("imagenet_utils", "vgg16", "vgg19")
 _FROM = {"resnet50": "resnet"}
-"""Modules of another name in the package, whose own `resnet50` is an older network."""
+"""Modules that have another name in the package, because its `resnet50` is an older network."""
 
 _NETWORK_DOC = """The network {name}, a new `tf.keras.Model`.
 
@@ -85,7 +85,7 @@ The names come from ~/.keras/models/imagenet_class_index.json: FileNotFoundError
 
 
 def _function(module: str, name: str, parameters: str, doc: str) -> Any:
-    """A function that calls the package's, under this name and with these parameters."""
+    """Return a function with this name and these parameters that calls the package's function."""
     signature = Signature(
         [
             Parameter(
@@ -106,7 +106,7 @@ def _function(module: str, name: str, parameters: str, doc: str) -> Any:
 
 
 def _module(name: str, networks: list[str]) -> Any:
-    """A module of these networks."""
+    """Return a module that contains these networks."""
     module = ModuleType(
         f"{__name__.rpartition('.')[0]}.{name}",
         f"`tf.keras.applications.{name}`: {', '.join(networks) or 'what networks share'}.",
@@ -127,4 +127,4 @@ MODULES: dict[str, Any] = {
     name: _module(name, networks.split())
     for name, _, networks in (line.partition(":") for line in _NETWORKS.strip().splitlines())
 }
-"""Each module by its name."""
+"""The modules by name."""
