@@ -87,10 +87,10 @@ class _SaverByKeys(Saver):
 def load_from_saved_model(
     saved_model_path: Any, custom_objects: Mapping[str, Any] | None = None
 ) -> Any:
-    """The model of a folder by `export_saved_model`, with its variables; it is not compiled.
+    """Load a model that `export_saved_model` wrote, with its variables; it is not compiled.
 
     custom_objects: classes and functions by the names that the configuration has for them.
-    NotFoundError where the folder has no configuration; errors as of `model_from_json` and
+    NotFoundError if the folder has no configuration; other errors as for `model_from_json` and
     `load_weights`.
     """
     path = Path(os.fspath(saved_model_path))

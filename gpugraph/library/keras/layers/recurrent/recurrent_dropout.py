@@ -16,7 +16,7 @@ from gpugraph.ops.nn.activations.dropout import dropout
 class DropoutCell(ConfiguredLayer):
     """A cell with dropout of its inputs and of its state.
 
-    The layer that runs it forgets the masks before each sequence; the first step draws them.
+    The layer that runs it discards the masks before each sequence; the first step draws new ones.
     """
 
     dropout: float
@@ -27,16 +27,16 @@ class DropoutCell(ConfiguredLayer):
         self._masks: dict[Any, Any] = {}
 
     def limit_dropout(self, input_rate: float, recurrent_rate: float) -> None:
-        """Sets the rates of dropout, between 0 and 1."""
+        """Set the dropout rates, limited to the range from 0 to 1."""
         self.dropout = min(1.0, max(0.0, input_rate))
         self.recurrent_dropout = min(1.0, max(0.0, recurrent_rate))
 
     def reset_dropout_mask(self) -> None:
-        """Forgets the masks of inputs: the next call draws others."""
+        """Discard the masks of inputs; the next call draws new ones."""
         self._forget("dropout")
 
     def reset_recurrent_dropout_mask(self) -> None:
-        """Forgets the masks of states."""
+        """Discard the masks of states."""
         self._forget("recurrent_dropout")
 
     def _forget(self, kind: str) -> None:
