@@ -43,13 +43,13 @@ class DropoutCell(ConfiguredLayer):
         self._masks = {key: masks for key, masks in self._masks.items() if key[0] != kind}
 
     def get_dropout_mask_for_cell(self, inputs: Any, training: Any, count: int = 1) -> Any:
-        """`count` masks (one is no list) like `inputs`; None without dropout of inputs."""
+        """Return `count` masks like `inputs`, one not in a list; None without dropout of inputs."""
         return self._mask("dropout", inputs, training, count)
 
     def get_recurrent_dropout_mask_for_cell(
         self, inputs: Any, training: Any, count: int = 1
     ) -> Any:
-        """`count` masks (one is no list) like a state; None without dropout of states."""
+        """Return `count` masks like a state, one not in a list; None without dropout of states."""
         return self._mask("recurrent_dropout", inputs, training, count)
 
     def _mask(self, kind: str, like: Any, training: Any, count: int) -> Any:
@@ -68,9 +68,9 @@ class DropoutCell(ConfiguredLayer):
 
 
 def products(values: Any, kernel: Any, masks: Any, count: int) -> list[Any]:
-    """The products of values with each of the `count` parts of a kernel.
+    """Return the products of values with each of the `count` parts of a kernel.
 
-    masks: None; or one for each part, by which the values are multiplied; or one for all of them.
+    masks: None; or one for each part, multiplied with the values; or one for all parts.
     """
     if isinstance(masks, list):
         parts = split(kernel, count, axis=1)
