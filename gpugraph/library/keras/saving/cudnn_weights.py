@@ -1,7 +1,8 @@
-"""Weights of recurrent layers in files: between cuDNN's order of elements and the plain one.
+"""Conversion of recurrent layers' weights in files between cuDNN's order of elements and the plain
+one.
 
-A file may be of a CuDNNLSTM where the model has an LSTM, or the other way round, and so for GRUs.
-The shapes of the biases tell which is which.
+A file may contain a CuDNNLSTM where the model has an LSTM, or the reverse; the same applies to
+GRUs. The shapes of the biases distinguish them.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ Array = np.ndarray[Any, Any]
 
 
 class _Way(NamedTuple):
-    """How a layer's weights become another's: the number of gates, the order of a kernel's
-    elements once it is transposed, and what becomes of the biases, of which there are `units`."""
+    """A conversion of a layer's weights: the number of gates, the order of a kernel's elements
+    after
+    its transposition, and the function for the biases."""
 
     gates: int
     order: Any
@@ -24,7 +26,7 @@ class _Way(NamedTuple):
 
 
 def _way(own: tuple[int, ...], stored: tuple[int, ...], units: int) -> _Way | None:
-    """How to convert for biases of these shapes; None where nothing converts them."""
+    """Return the conversion between biases of these shapes, or None if there is none."""
     ways = {
         ((4 * units,), (8 * units,)): _Way(4, "F", lambda biases: biases.reshape(2, -1).sum(0)),
         ((8 * units,), (4 * units,)): _Way(4, "C", lambda biases: np.tile(biases / 2, 2)),
@@ -42,12 +44,13 @@ class ConvertedArray:
         self._array, self._convert = array, convert
 
     def value(self) -> Array:
-        """The converted elements."""
+        """Return the converted elements."""
         return self._convert(self._array.value())
 
 
 def converted(layer: Any, weights: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
-    """The arrays for the weights of a layer, those of the recurrent layers in it converted."""
+    """Return the arrays for the weights of a layer, with those of its recurrent layers converted.
+    """
     result = list(arrays)
     if len(weights) != len(arrays):
         return result
@@ -60,14 +63,14 @@ def converted(layer: Any, weights: Sequence[Any], arrays: Sequence[Any]) -> list
 
 
 def _recurrent_layers(layer: Any) -> list[Any]:
-    """The LSTMs and GRUs in a layer, itself included."""
+    """Return the LSTMs and GRUs in a layer, including the layer itself."""
     if type(layer).__name__ in ("LSTM", "GRU", "CuDNNLSTM", "CuDNNGRU"):
         return [layer]
     return [inner for part in layer.sublayers() for inner in _recurrent_layers(part)]
 
 
 def _convert(weights: Sequence[Any], places: Sequence[int], arrays: list[Any]) -> None:
-    """Replaces kernel, recurrent kernel and biases at `places` by converted ones, if need be."""
+    """Replace kernel, recurrent kernel and biases at `places` by converted ones, if necessary."""
     kernel, recurrent, biases = (arrays[place] for place in places)
     shape = tuple(weights[2].shape.as_list())
     way = _way(shape, tuple(biases.shape), recurrent.shape[0]) if recurrent.shape else None
@@ -86,7 +89,7 @@ def _convert(weights: Sequence[Any], places: Sequence[int], arrays: list[Any]) -
 
 
 def _by_gate(gates: int) -> Callable[[Array, Callable[[Array], Array]], Array]:
-    """A function that converts the part of each gate."""
+    """Return a function that converts the part of each gate separately."""
 
     def convert(value: Array, convert_part: Callable[[Array], Array]) -> Array:
         return np.hstack([convert_part(part) for part in np.hsplit(value, gates)])
