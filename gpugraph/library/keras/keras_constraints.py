@@ -1,5 +1,4 @@
-"""`tf.keras.constraints`: functions applied to variables after each update, by class and by name.
-"""
+"""`tf.keras.constraints`: functions that constrain updated variables, by class and name."""
 
 from __future__ import annotations
 

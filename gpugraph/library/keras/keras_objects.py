@@ -29,8 +29,7 @@ _OWN_FUNCTIONS: dict[str, WeakSet[Any]] = {}
 
 
 def get_custom_objects() -> dict[str, Any]:
-    """Return the mutable dict of the program's classes and functions that configurations may name.
-    """
+    """Return the mutable dict of the program's classes and functions for configurations."""
     return _CUSTOM_OBJECTS
 
 
@@ -128,7 +127,7 @@ def config_entry(config: Any, key: str, owner: str) -> Any:
     key.
     """
     if not isinstance(config, Mapping):
-        raise improper(f"the config of {owner} is no dictionary, but {config!r:.100}")
+        raise improper(f"the config of {owner} is not a dictionary, but {config!r:.100}")
     if key not in config:
         raise improper(f"the config of {owner} has no {key!r}")
     return config[key]
@@ -182,7 +181,7 @@ def deserialize_keras_object(
         object_class = object_named(name, known, custom_objects, printable_module_name)
         is_ours = getattr(object_class, "__module__", "").startswith("gpugraph.")
         if is_ours and not isinstance(config, Mapping) and name != "Sequential":
-            raise improper(f"the config of {name} is no dictionary, but {config!r:.100}")
+            raise improper(f"the config of {name} is not a dictionary, but {config!r:.100}")
         if not hasattr(object_class, "from_config"):
             with custom_object_scope(custom_objects or {}):
                 return object_class(**config)
@@ -214,8 +213,7 @@ def object_of(identifier: Any, deserialize: Callable[[Any], Any], kind: str) -> 
 
 
 def plain_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return arguments as plain values: names and configurations in place of functions and objects.
-    """
+    """Return arguments as plain values: functions and objects by name and configuration."""
     return {
         name: serialize_keras_object(value) if callable(value) else value
         for name, value in arguments.items()

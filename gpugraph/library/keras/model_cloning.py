@@ -55,7 +55,7 @@ def clone_model(
             f"model instead: {model.name}"
         )
     inputs = _new_inputs(model, input_tensors)
-    computed = {id(own): tensor for own, tensor in zip(model.inputs, inputs)}
+    computed = {id(model_input): tensor for model_input, tensor in zip(model.inputs, inputs)}
     copies = {
         layer: _copy(layer, function)
         for layer in model.network_graph.layers
@@ -96,7 +96,9 @@ def _clone_row(model: Sequential, function: Callable[[Any], Any]) -> Sequential:
     if not model.inputs and model._build_input_shape is not None:
         copy.build(model._build_input_shape)
     if model.added_nodes():
-        computed = {id(own): tensor for own, tensor in zip(_row(model), _row(copy))}
+        computed = {
+            id(model_tensor): tensor for model_tensor, tensor in zip(_row(model), _row(copy))
+        }
         for node in model.added_nodes():
             model.run_node(node, computed, copies[node.outbound_layer])
         _extend(copy, model, computed)

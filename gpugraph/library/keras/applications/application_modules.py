@@ -55,26 +55,27 @@ _FROM = {"resnet50": "resnet"}
 _NETWORK_DOC = """The network {name}, a new `tf.keras.Model`.
 
 weights: None for random ones, a path of a file that `save_weights` wrote, or "imagenet" for the
-  file that Keras downloads, if it is in ~/.keras/models: FileNotFoundError where it is not.
-include_top: whether the layers that classify come last; `classes` is the number of classes.
-pooling: without them, "avg" or "max" for the mean or the largest value of each channel, (batch,
+  file that Keras downloads, if it is in ~/.keras/models; else FileNotFoundError.
+include_top: whether the network ends with the layers for classification; `classes` is the number
+  of classes.
+pooling: without them, "avg" or "max" for the mean or the maximum of each channel, (batch,
   channels); None for images.
 input_shape: of one image; None for that of the paper, or for any size without the top.
-input_tensor: what the network begins with in place of a new `tf.keras.Input`.
+input_tensor: the input of the network, instead of a new `tf.keras.Input`.
 
-Further parameters scale the numbers of channels (`alpha`, `depth_multiplier`) or drop values out.
-ValueError for what does not fit together, ImportError without the package keras-applications.
+Further parameters scale the numbers of channels (`alpha`, `depth_multiplier`) or apply dropout.
+ValueError for arguments that do not fit together; ImportError without keras-applications.
 """
 _FUNCTION_DOCS = {
-    "preprocess_input": """Images as the network was trained on them.
+    "preprocess_input": """Convert images to the form on which the network was trained.
 
 x: an array or tensor of RGB values from 0 to 255, [height, width, 3] or a batch of them; an array
   of floats is changed in place, and another array is copied.
-mode: "caffe" for BGR less the means of ImageNet, "torch" for RGB from 0 to 1, standardized by
+mode: "caffe" for BGR minus the means of ImageNet, "torch" for RGB from 0 to 1, standardized by
   channel, "tf" for RGB from -1 to 1.
 data_format: "channels_last" or "channels_first"; None for `image_data_format()`.
 """,
-    "decode_predictions": """The `top` likeliest classes of each image, the likeliest first.
+    "decode_predictions": """Return the `top` most likely classes of each image, in falling order.
 
 preds: an array [batch, 1000]; ValueError for another shape. Returns for each image a list of
   (identifier, name, probability).
@@ -109,7 +110,7 @@ def _module(name: str, networks: list[str]) -> Any:
     """Return a module that contains these networks."""
     module = ModuleType(
         f"{__name__.rpartition('.')[0]}.{name}",
-        f"`tf.keras.applications.{name}`: {', '.join(networks) or 'what networks share'}.",
+        f"`tf.keras.applications.{name}`: {', '.join(networks) or 'shared functions'}.",
     )
     parameters = dict.fromkeys(networks, _PARAMETERS.get(name, _PARAMETERS[""]))
     docs = {network: _NETWORK_DOC.format(name=network) for network in networks}

@@ -24,8 +24,9 @@ class _Utils:
 
     @staticmethod
     def get_file(name: str, origin: str, cache_subdir: str, **hashes: str) -> str:
-        """Return the path of a downloaded file. Raise FileNotFoundError with instructions if it is
-        missing.
+        """Return the path of a downloaded file.
+
+        Raise FileNotFoundError with instructions if it is missing.
         """
         path = Path.home() / ".keras" / cache_subdir / name
         if path.exists():
@@ -52,7 +53,6 @@ def applications_package() -> Any:
 
 
 def call_package(module: str, name: str, arguments: dict[str, Any]) -> Any:
-    """Call a function of the package's module with `tf.keras` as its Keras, and return the result.
-    """
+    """Call a function of the package's module with the modules of `tf.keras`."""
     function = getattr(getattr(applications_package(), module), name)
     return function(**arguments, backend=backend, layers=layers, models=models, utils=_Utils)

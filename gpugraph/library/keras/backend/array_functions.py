@@ -49,21 +49,23 @@ def stack(x: Any, axis: int = 0) -> Tensor:
 
 
 def _created(tensor: Tensor, dtype: Any, name: str | None) -> Any:
-    """Return a variable whose initial value is `tensor`, or `tensor` itself if a size is unknown.
-    """
+    """Return a variable initialized to `tensor`, or `tensor` itself if a size is unknown."""
     return variable(tensor, dtype, name) if tensor.shape.is_fully_defined() else tensor
 
 
 def zeros(shape: Any, dtype: Any = None, name: str | None = None) -> Any:
-    """Return a variable of zeros, or a tensor if a size is unknown. The default dtype is
-    `floatx()`.
+    """Return a variable of zeros, or a tensor if a size is unknown.
+
+    The default dtype is `floatx()`.
     """
     dtype = dtype or floatx()
     return _created(constants_and_placeholders.zeros(shape, dtype), dtype, name)
 
 
 def ones(shape: Any, dtype: Any = None, name: str | None = None) -> Any:
-    """Return a variable of ones, or a tensor if a size is unknown. The default dtype is `floatx()`.
+    """Return a variable of ones, or a tensor if a size is unknown.
+
+    The default dtype is `floatx()`.
     """
     dtype = dtype or floatx()
     return _created(constants_and_placeholders.ones(shape, dtype), dtype, name)

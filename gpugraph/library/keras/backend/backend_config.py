@@ -36,8 +36,7 @@ def set_floatx(value: str) -> None:
 
 
 def epsilon() -> float:
-    """Return the small number that keeps divisions and logarithms finite: 1e-7 until `set_epsilon`.
-    """
+    """Return the small number that keeps quotients and logarithms finite, initially 1e-7."""
     return _Config.epsilon
 
 
@@ -61,8 +60,9 @@ def set_image_data_format(data_format: str) -> None:
 
 
 def cast_to_floatx(x: Any) -> Any:
-    """Return `x` as a NumPy array of the default dtype. Raise ValueError for an int beyond all
-    floats.
+    """Return `x` as a NumPy array of the default dtype.
+
+    Raise ValueError for an int beyond all floats.
     """
     try:
         return np.asarray(x, dtype=_Config.floatx)

@@ -90,16 +90,14 @@ def map_fn(fn: Callable[..., Any], elems: Any, name: str | None = None, dtype: A
 def foldl(
     fn: Callable[..., Any], elems: Any, initializer: Any = None, name: str | None = None
 ) -> Any:
-    """Apply `fn(accumulator, element)` from the first element on, and return the last accumulator.
-    """
+    """Fold `fn(accumulator, element)` from the first element on."""
     return map_fold_scan.foldl(fn, elems, initializer=initializer, name=name)
 
 
 def foldr(
     fn: Callable[..., Any], elems: Any, initializer: Any = None, name: str | None = None
 ) -> Any:
-    """Apply `fn(accumulator, element)` from the last element back, and return the last accumulator.
-    """
+    """Fold `fn(accumulator, element)` from the last element back."""
     return map_fold_scan.foldr(fn, elems, initializer=initializer, name=name)
 
 
@@ -131,6 +129,5 @@ def update_sub(x: Any, decrement: Any) -> Any:
 
 
 def moving_average_update(x: Any, value: Any, momentum: Any) -> Any:
-    """Move a variable towards a value: x * momentum + value * (1 - momentum), with zero debiasing.
-    """
+    """Set a variable to x * momentum + value * (1 - momentum), with zero debiasing."""
     return assign_moving_average(x, value, momentum, zero_debias=True)

@@ -75,7 +75,7 @@ def _reduction(
     dtype: a function that returns the dtype to which bools are cast; "bool" casts every input.
     """
 
-    @named(name, f"The {result} along `axis`, an int or several; None: of all elements.")
+    @named(name, f"Return the {result} along `axis`, an int or several; None: of all elements.")
     def reduced(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
         if dtype is not None:
             x = _cast_bools(x, dtype())

@@ -133,8 +133,7 @@ class _Steps:
         return output, new_states
 
     def _masked(self, mask: Any, step_inputs: Any, states: Any, previous: Any) -> tuple[Any, Any]:
-        """Return output and states of one step; masked examples keep `previous` and their states.
-        """
+        """Return one step's output and states; masked examples keep `previous` and states."""
         output, new_states = self._call(step_inputs, states)
         if mask is None:
             return output, new_states

@@ -52,8 +52,7 @@ def get_graph() -> Graph:
 
 
 def get_uid(prefix: str = "") -> int:
-    """Return how often this function was called for the prefix in the default graph, including now.
-    """
+    """Return the number of calls for the prefix in the default graph, including this one."""
     uids = _UIDS.setdefault(get_graph(), defaultdict(int))
     uids[prefix] += 1
     return uids[prefix]
@@ -170,8 +169,9 @@ def restore_later(session: Any, restore: Callable[[], None]) -> None:
 
 
 def restore_created() -> None:
-    """Restore variables of the default graph that were created since. Called after a layer is
-    built.
+    """Restore variables of the default graph that were created since.
+
+    Called after a layer is built.
 
     Nothing is initialized, because the layer may be built inside a branch.
     """

@@ -23,8 +23,9 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor, sparse_placeholder
 
 
 def variable(value: Any, dtype: Any = None, name: str | None = None, constraint: Any = None) -> Any:
-    """Return a variable with the initial value `value`, of `floatx()` by default. Keras initializes
-    it.
+    """Return a variable with the initial value `value`, of `floatx()` by default.
+
+    Keras initializes it.
 
     A SciPy sparse matrix becomes a SparseTensor of constants.
     """
@@ -73,7 +74,7 @@ def placeholder(
     """
     if ragged:
         raise UnimplementedError.of_no_node(
-            "There are no ragged tensors: pad the rows to one length, and mask what is padding"
+            "There are no ragged tensors: pad the rows to the same length, and mask the padding"
         )
     dtype = floatx() if dtype is None else dtype
     if not shape and ndim:
@@ -88,8 +89,9 @@ def placeholder(
 
 
 def is_keras_tensor(x: Any) -> bool:
-    """Return whether a Keras layer, or `Input`, created this tensor. Raise ValueError for a
-    non-tensor.
+    """Return whether a Keras layer, or `Input`, created this tensor.
+
+    Raise ValueError for a non-tensor.
     """
     if not isinstance(x, (Tensor, Variable, SparseTensor)):
         raise ValueError(
@@ -110,8 +112,7 @@ def to_dense(tensor: Any) -> Any:
 
 
 def int_shape(x: Any) -> tuple[int | None, ...] | None:
-    """Return the static shape as a tuple with None for unknown sizes; None if the rank is unknown.
-    """
+    """Return the static shape as a tuple, None for unknown sizes and for an unknown rank."""
     shape = getattr(x, "shape", None)
     if shape is None:
         return None
@@ -179,7 +180,7 @@ def batch_set_value(tuples: Sequence[tuple[Any, Any]]) -> None:
     updates, feed = [], {}
     for x, value in tuples:
         if not isinstance(getattr(x, "dtype", None), DType):
-            raise TypeError(f"A value is set of a variable, not of {x!r}")
+            raise TypeError(f"Values can be set only on variables, not on {x!r}")
         array = np.asarray(value, dtype=x.dtype.base_dtype.as_numpy_dtype)
         fed, update = _assignment(x, array.ndim)
         updates.append(update)

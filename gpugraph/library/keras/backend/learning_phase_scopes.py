@@ -34,8 +34,7 @@ def learning_phase() -> Any:
 
 
 def is_learning_phase(value: Any) -> bool:
-    """Return whether a value is the tensor that `learning_phase` of the default graph has returned.
-    """
+    """Return whether a value is the tensor of the default graph's `learning_phase`."""
     phase = _PHASES.get(get_default_graph())
     return isinstance(phase, weakref.ref) and value is not None and phase() is value
 

@@ -12,7 +12,7 @@ from gpugraph.ops.arrays.constants_and_placeholders import ones, zeros
 from gpugraph.ops.elementwise.comparison_and_select import where
 from gpugraph.ops.random import random_ops
 
-_MOST_SEEDS = 10_000_000
+_NUM_SEEDS = 10_000_000
 
 
 def random_normal(
@@ -50,4 +50,4 @@ def truncated_normal(
 
 def random_seed(seed: int | None) -> int:
     """Return the seed, or a number drawn by NumPy if it is None."""
-    return int(np.random.randint(_MOST_SEEDS)) if seed is None else seed
+    return int(np.random.randint(_NUM_SEEDS)) if seed is None else seed

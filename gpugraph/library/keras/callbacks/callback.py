@@ -1,5 +1,4 @@
-"""Callback, the base of objects that are called at points of a training run, and the list of them.
-"""
+"""Callback, the base class of objects called at points of a training, and the list of them."""
 
 from __future__ import annotations
 
@@ -147,8 +146,7 @@ class CallbackList:
 
 
 def _defines(callback: Any, name: str) -> bool:
-    """Return whether a callback overrides a method, in its class or as an attribute of the object.
-    """
+    """Return whether a callback overrides a method, in its class or on the object."""
     if name in getattr(callback, "__dict__", ()):
         return True
     method = getattr(type(callback), name, None)

@@ -29,7 +29,7 @@ class Watch:
         self.monitor, self.mode, self.min_delta = monitor, mode, abs(min_delta)
 
     def worst(self) -> float:
-        """The worst value: every other is better."""
+        """Return the worst value: every other is better."""
         return float("inf") if self.mode == "min" else float("-inf")
 
     def is_better(self, value: Any, best: Any) -> bool:
@@ -84,8 +84,7 @@ class EarlyStopping(Callback):
         self.best = self.watch.worst() if self.baseline is None else self.baseline
 
     def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
-        """Compare the epoch's value with the best, and end the training if there is no improvement.
-        """
+        """Compare the epoch's value with the best; end the training without improvement."""
         value = self.watch.value(logs, "Early stopping")
         if value is None:
             return
@@ -150,8 +149,7 @@ class ReduceLROnPlateau(Callback):
         return self.cooldown_counter > 0
 
     def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
-        """Check the epoch's value, lower the rate if needed, and add the rate to the logs as "lr".
-        """
+        """Check the epoch's value, lower the rate if needed, and log it as "lr"."""
         rate = float(get_value(self.model.optimizer.lr))
         if logs is not None:
             logs["lr"] = rate

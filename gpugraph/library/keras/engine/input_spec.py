@@ -35,10 +35,10 @@ class InputSpec:
         if axes is not None and not isinstance(axes, Mapping):
             raise TypeError(f"axes must be a dict of sizes by axis, not {shown(axes)}")
         self.axes = {int(axis): size for axis, size in (axes or {}).items()}
-        most = max_ndim if self.ndim is None else self.ndim
-        if self.axes and most is not None and max(self.axes) > most - 1:
+        max_rank = max_ndim if self.ndim is None else self.ndim
+        if self.axes and max_rank is not None and max(self.axes) > max_rank - 1:
             raise ValueError(
-                f"Axis {max(self.axes)} is greater than the maximum allowed value: {most - 1}"
+                f"Axis {max(self.axes)} is greater than the maximum allowed value: {max_rank - 1}"
             )
 
     def __repr__(self) -> str:

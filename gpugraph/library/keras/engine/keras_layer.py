@@ -42,8 +42,9 @@ from gpugraph.ops.framework.identity_and_shape import shape as shape_of
 
 
 class Layer(LayerWeights, LayerNodes, Module):
-    """A function with variables. Subclasses define `call`, and add variables in `build` or in
-    `call`.
+    """A function with variables.
+
+    Subclasses define `call`, and add variables in `build` or in `call`.
 
     trainable: whether its variables are trained.
     name: by default the class's name and a number: `dense`, `dense_1`.
@@ -133,12 +134,13 @@ class Layer(LayerWeights, LayerNodes, Module):
         """
         raise NotImplementedError(
             f"Please implement the compute_output_shape method on your layer "
-            f"({type(self).__name__}), which was asked for inputs {input_shape}"
+            f"({type(self).__name__}), which was called for the input shape {input_shape}"
         )
 
     def compute_output_signature(self, input_signature: Any) -> Any:
-        """Return TensorSpecs of the outputs for TensorSpecs of the inputs. Raise TypeError for
-        others.
+        """Return TensorSpecs of the outputs for TensorSpecs of the inputs.
+
+        Raise TypeError for others.
         """
         for spec in flatten(input_signature):
             if not isinstance(spec, TensorSpec):
@@ -153,8 +155,9 @@ class Layer(LayerWeights, LayerNodes, Module):
         )
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """Return the mask of the outputs: that of the inputs. Raise TypeError if masks are not
-        supported.
+        """Return the mask of the outputs: that of the inputs.
+
+        Raise TypeError if masks are not supported.
         """
         if self.supports_masking:
             return mask
@@ -242,8 +245,7 @@ class Layer(LayerWeights, LayerNodes, Module):
                 self.add_loss(mean, inputs=inputs)
 
     def _set_masks(self, inputs: Any, outputs: Any, mask: Any) -> None:
-        """Set the masks of the outputs, if the layer supports masks and has not set them already.
-        """
+        """Set the masks of the outputs, unless they are set or masks are not supported."""
         tensors = flatten(outputs)
         is_done = getattr(self, "_compute_output_and_mask_jointly", False)
         if is_done or all(mask_of(tensor) is not None for tensor in tensors):

@@ -30,8 +30,9 @@ _OF_ALL_LAYERS = ("self", "name", "trainable", "dtype", "kwargs")
 
 
 def object_of_argument(name: str, value: Any) -> Any:
-    """Return the object that an argument names, or its value unchanged. Errors are those of the
-    modules.
+    """Return the object that an argument names, or its value unchanged.
+
+    Errors are those of the modules.
     """
     kind = _KINDS.get(name.rpartition("_")[2])
     return value if kind is None else kind.get(value)

@@ -1,5 +1,4 @@
-"""Inputs of layers: conversion of values to tensors, and the input shape of a model's first layer.
-"""
+"""Inputs of layers: conversion to tensors, and the input shape of a model's first layer."""
 
 from __future__ import annotations
 
@@ -34,8 +33,7 @@ def take_input_shape(options: dict[str, Any]) -> tuple[int | None, ...] | None:
 
 
 def refuse_keywords(layer: Any, options: Mapping[str, Any]) -> None:
-    """Raise TypeError for options of a layer's constructor that none of its classes has consumed.
-    """
+    """Raise TypeError for constructor options that none of a layer's classes consumed."""
     if options:
         known = [
             parameter.name
@@ -44,7 +42,7 @@ def refuse_keywords(layer: Any, options: Mapping[str, Any]) -> None:
         ][1:]
         raise TypeError(
             f"Keyword argument not understood: {', '.join(options)}. {type(layer).__name__} takes "
-            f"{', '.join([*known, 'what every layer takes'])}"
+            f"{', '.join([*known, 'and the arguments of every layer'])}"
         )
 
 
@@ -68,8 +66,7 @@ def tensor_of_value(value: Any) -> Any:
 
 
 def shapes_and_dtype(inputs: Any) -> tuple[Any, Any]:
-    """Return the shapes of inputs, in their structure, and the dtype of the first; None if unknown.
-    """
+    """Return the inputs' shapes, in their structure, and the first dtype; None if unknown."""
     tensors = flatten(inputs)
     dtype = getattr(tensors[0], "dtype", None)
     has_shapes = all(hasattr(tensor, "shape") for tensor in tensors)

@@ -162,8 +162,7 @@ class LayerLosses:
 
 
 def _among(items: list[Any], flag: str, inputs: Any) -> list[Any]:
-    """Return the items that depend on inputs; for None, the items that `flag` marks unconditional.
-    """
+    """Return the items that depend on inputs; for None, those with a true `flag`."""
     if inputs is None:
         return [item for item in items if getattr(item, flag, True)]
     conditional = [item for item in items if not getattr(item, flag, True)]
@@ -188,8 +187,7 @@ def _update_operation(update: Any) -> Any:
 
 
 def check_metric_value(value: Any, aggregation: str | None, name: str | None) -> None:
-    """Raise ValueError for a metric value that is not a tensor, or without a name or aggregation.
-    """
+    """Raise ValueError for a metric that is not a tensor or lacks a name or aggregation."""
     if name is None:
         raise ValueError(
             "Please provide a name for your metric like `self.add_metric(tf.reduce_sum(inputs),"
@@ -210,10 +208,9 @@ def _listed(items: Any) -> list[Any]:
     return list(items) if isinstance(items, (list, tuple)) else [items]
 
 
-def _with_those_of(own: list[Any], layers: list[Any], name: str) -> list[Any]:
-    """Return a layer's items and those in the attribute `name` of other layers, without repetition.
-    """
-    items = {id(item): item for item in own}
+def _with_those_of(items_of_layer: list[Any], layers: list[Any], name: str) -> list[Any]:
+    """Return the distinct items of a layer and of the attribute `name` of other layers."""
+    items = {id(item): item for item in items_of_layer}
     for layer in layers:
         items.update((id(item), item) for item in getattr(layer, name))
     return list(items.values())

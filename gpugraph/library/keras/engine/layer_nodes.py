@@ -73,15 +73,15 @@ class LayerNode:
 
     input_shapes = _mapped("input_tensors", int_shape, "The shapes of the inputs, tuples.")
     output_shapes = _mapped("output_tensors", int_shape, "The shapes of the outputs, tuples.")
-    input_masks = _mapped("input_tensors", mask_of, "The masks of the inputs, None without.")
-    output_masks = _mapped("output_tensors", mask_of, "The masks of the outputs, None without.")
+    input_masks = _mapped("input_tensors", mask_of, "The masks of the inputs, None if missing.")
+    output_masks = _mapped("output_tensors", mask_of, "The masks of the outputs, None if missing.")
 
 
 def _reader(name: str, attribute: str, kind: str) -> Callable[[Any, int], Any]:
     """Return a method that reads an attribute of one of a layer's calls."""
     doc = (
-        f"The {kind} of a call. RuntimeError where there is no call, ValueError where there is "
-        "none of that number."
+        f"Return the {kind} of a call. Raise RuntimeError without calls, and ValueError if "
+        "there is none with that number."
     )
 
     @named(name, doc)

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-_ENDS = 6
+_CALLS_AT_ENDS = 6
 """The number of calls that are written at each end of a long path."""
 
-_MOST_NODES = 5
+_MAX_NODES = 5
 """The maximum number of nodes of a layer that are written."""
 
 Call = tuple[Any, int]
@@ -27,8 +27,8 @@ def layer_text(layer: Any) -> str:
 def path_text(calls: Sequence[Call]) -> str:
     """Format a path of calls, each before the calls that use its outputs."""
     names = [f"{layer.name}[{index}]" for layer, index in calls]
-    if len(names) > 2 * _ENDS + 1:
-        names[_ENDS:-_ENDS] = [f"({len(names) - 2 * _ENDS} more)"]
+    if len(names) > 2 * _CALLS_AT_ENDS + 1:
+        names[_CALLS_AT_ENDS:-_CALLS_AT_ENDS] = [f"({len(names) - 2 * _CALLS_AT_ENDS} further)"]
     return " -> ".join(names)
 
 
@@ -75,7 +75,7 @@ def nodes_text(layer: Any) -> str:
         )
     paths = [
         f"node {index} by {path_text([*calls_to(node.needed_tensors()), (layer, index)])}"
-        for index, node in enumerate(nodes[:_MOST_NODES])
+        for index, node in enumerate(nodes[:_MAX_NODES])
     ]
-    more = f", and {len(nodes) - _MOST_NODES} more" if len(nodes) > _MOST_NODES else ""
-    return f" {layer_text(layer)} has {', '.join(paths)}{more}."
+    further = f", and {len(nodes) - _MAX_NODES} further" if len(nodes) > _MAX_NODES else ""
+    return f" {layer_text(layer)} has {', '.join(paths)}{further}."

@@ -137,11 +137,13 @@ class LayerWeights(LayerLosses):
         """The variables of the layer and its sublayers that are not trained."""
         assigned = self._assigned_variables()
         if self.trainable:
-            own = self._non_trainable_weights + [part for part in assigned if not part.trainable]
+            untrained = self._non_trainable_weights + [
+                part for part in assigned if not part.trainable
+            ]
             nested = [
                 weight for layer in self.sublayers() for weight in layer.non_trainable_weights
             ]
-            return distinct(own + nested)
+            return distinct(untrained + nested)
         nested = [weight for layer in self.sublayers() for weight in layer.weights]
         return distinct(self._trainable_weights + self._non_trainable_weights + assigned + nested)
 

@@ -144,8 +144,8 @@ class Network(NetworkFiles, NetworkLosses, Layer):
             )
         return self._network_graph
 
-    nodes_by_depth = OfGraph("The calls of layers, by their longest way to an output.")
-    layers_by_depth = OfGraph("The layers, by the largest depth of their calls.")
+    nodes_by_depth = OfGraph("The calls of layers, by their longest path to an output.")
+    layers_by_depth = OfGraph("The layers, by the maximum depth of their calls.")
 
     def sublayers(self) -> list[Any]:
         """Return the layers; those of a graph of layers begin with the deepest."""
@@ -184,8 +184,7 @@ class Network(NetworkFiles, NetworkLosses, Layer):
 
     @property
     def output_names(self) -> list[str]:
-        """The names of the layers of the outputs; further outputs of the same layer get a number.
-        """
+        """The names of the outputs' layers, with a number for further outputs of a layer."""
         names: list[str] = []
         for tensor in self.outputs:
             name = layer_name = tensor._keras_history.layer.name
@@ -296,7 +295,7 @@ class Network(NetworkFiles, NetworkLosses, Layer):
         masks = [None] * len(tensors) if mask is None else flatten(mask)
         for tensor, its_mask in zip(tensors, masks):
             tensor._keras_mask = its_mask
-        computed = {id(own): tensor for own, tensor in zip(self.inputs, tensors)}
+        computed = {id(old): tensor for old, tensor in zip(self.inputs, tensors)}
         for node in self.network_graph.sorted_nodes():
             if not node.is_input:
                 self.run_node(node, computed)
@@ -319,8 +318,8 @@ class Network(NetworkFiles, NetworkLosses, Layer):
             if not (is_trained and is_learning_phase(value))
         }
         outputs = layer(inputs, **arguments)
-        for own, tensor in zip(flatten(node.output_tensors), flatten(outputs)):
-            computed[id(own)] = tensor
+        for node_output, tensor in zip(flatten(node.output_tensors), flatten(outputs)):
+            computed[id(node_output)] = tensor
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
         """Return the masks of the outputs for inputs with these masks; None for a subclass."""
@@ -329,8 +328,7 @@ class Network(NetworkFiles, NetworkLosses, Layer):
         return map_structure(mask_of, self.run_internal_graph(inputs, mask))
 
     def _set_masks(self, inputs: Any, outputs: Any, mask: Any) -> None:
-        """Set the masks of a subclass; the layers of a graph have set those of the outputs already.
-        """
+        """Set the masks of a subclass; in a graph, the layers have set them."""
         if not self.is_graph_network:
             super()._set_masks(inputs, outputs, mask)
 

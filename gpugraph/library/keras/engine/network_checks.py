@@ -20,7 +20,7 @@ def check_inputs_of_network(network: Any) -> None:
     if not network.inputs or not network.outputs:
         raise ValueError(
             f"{kind} {network.name} has inputs {network.inputs} and outputs {network.outputs}: it "
-            "takes at least one of each, which begins with `tf.keras.Input`"
+            "requires at least one of each, and inputs come from `tf.keras.Input`"
         )
     _check_redundancy(network.inputs)
     for number, tensor in enumerate(network.inputs):
@@ -28,7 +28,7 @@ def check_inputs_of_network(network: Any) -> None:
             raise ValueError(
                 f"Input tensors to a {kind} must come from `tf.keras.Input`. Received: {tensor} "
                 f"(missing previous layer metadata). Input {number} of {network.name} "
-                f"{_origin(tensor)}. `tf.keras.Input(tensor=...)` makes an input of a tensor."
+                f"{_origin(tensor)}. `tf.keras.Input(tensor=...)` turns a tensor into an input."
             )
         if not _is_input(tensor):
             logging.warning(
@@ -92,8 +92,8 @@ def _origin(tensor: Any) -> str:
     """Describe the origin of a tensor that no layer created."""
     operation = getattr(tensor, "op", None)
     if operation is None:
-        return f"is no tensor but a value of type {type(tensor).__name__}"
-    return f"is made by operation {operation.name} ({operation.type}), by no layer"
+        return f"is not a tensor but a value of type {type(tensor).__name__}"
+    return f"is the output of operation {operation.name} ({operation.type}), not of a layer"
 
 
 def _made_by(tensor: Any) -> str:

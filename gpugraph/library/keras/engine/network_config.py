@@ -24,8 +24,7 @@ _TENSOR = "_KERAS_TENSOR"
 
 
 def network_config(network: Any) -> dict[str, Any]:
-    """Return the name of a network, its layers with their calls, and its input and output tensors.
-    """
+    """Return a network's name, layers with their calls, and input and output tensors."""
     numbers = _call_numbers(network)
     layers = []
     for layer in network.network_graph.layers:
@@ -56,7 +55,7 @@ def _call_numbers(network: Any) -> dict[str, int]:
     for layer in network.network_graph.layers:
         keys = [node_key(layer.name, index) for index in range(len(layer.inbound_nodes))]
         inside = [key for key in keys if key in network.network_graph.nodes]
-        first = 1 if getattr(layer, "is_graph_network", False) else 0  # after the call of its own graph
+        first = 1 if getattr(layer, "is_graph_network", False) else 0  # after its graph's call
         numbers |= {key: number for number, key in enumerate(inside, first)}
     return numbers
 
@@ -158,7 +157,7 @@ def repeat_calls(
             names = ", ".join(sorted(name for name, calls in waiting.items() if calls))
             raise ValueError(
                 f"Improper config format: calls of {names} have inputs that no layer of the "
-                "config gives"
+                "config provides"
             )
     return [tensor for outputs in tensors.values() for tensor in outputs]
 
@@ -168,7 +167,7 @@ _OWNER, _LAYER = "a network", "a layer of a network"
 
 def _listed(value: Any) -> Any:
     if not isinstance(value, (list, tuple)):
-        raise improper(f"there is no list of layers or calls, but {value!r:.100}")
+        raise improper(f"expected a list of layers or calls, got {value!r:.100}")
     return value
 
 
@@ -186,7 +185,7 @@ def _checked_call(call: Any) -> Any:
     for place in places:
         _checked_place(place)
         if len(place) > 3 and not isinstance(place[3], Mapping):
-            raise improper(f"the arguments of a call are no dictionary, but {place[3]!r:.100}")
+            raise improper(f"the arguments of a call are not a dictionary, but {place[3]!r:.100}")
     return call
 
 
@@ -196,7 +195,7 @@ def _checked_place(place: Any) -> Any:
     """
     is_one = isinstance(place, (list, tuple)) and len(place) >= 3 and isinstance(place[0], str)
     if not is_one or not all(type(number) is int and number >= 0 for number in place[1:3]):
-        raise improper(f"{place!r:.100} is no tensor of a layer")
+        raise improper(f"{place!r:.100} is not a tensor of a layer")
     return place
 
 

@@ -16,8 +16,7 @@ from gpugraph.library.keras.engine.operation_layers import AddLoss, AddMetric
 
 
 class NetworkLosses(LayerLosses):
-    """The part of a network that adds losses and metrics; in a graph of layers they become layers.
-    """
+    """The part of a network that adds losses and metrics, in a graph of layers as layers."""
 
     inputs: list[Any]
     _network_graph: NetworkGraph | None
@@ -45,7 +44,7 @@ class NetworkLosses(LayerLosses):
         layers for the operations in between. ValueError for losses that depend on other inputs.
         """
         for loss in flatten(losses):
-            if self._is_of_graph(loss):
+            if self._record_in_graph(loss):
                 self.extend([AddLoss(unconditional=False)(loss)])
             else:
                 super().add_loss(loss, inputs)
@@ -63,13 +62,13 @@ class NetworkLosses(LayerLosses):
                 "Using the result of calling a `Metric` object when calling `add_metric` on a "
                 "Functional Model is not supported. Please pass the Tensor to monitor directly."
             )
-        if self._is_of_graph(value):
+        if self._record_in_graph(value):
             check_metric_value(value, aggregation, name)
             self.extend([AddMetric(aggregation, name)(value)])
         else:
             super().add_metric(value, aggregation, name)
 
-    def _is_of_graph(self, value: Any) -> bool:
+    def _record_in_graph(self, value: Any) -> bool:
         """Return whether this is a graph of layers and a tensor, outside of calls, depends on
         layers.
         """

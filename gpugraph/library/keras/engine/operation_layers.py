@@ -186,8 +186,7 @@ class AddLoss(Layer):
 
 
 class AddMetric(Layer):
-    """Adds a metric of its inputs to the metrics of the layer, and returns them; see `add_metric`.
-    """
+    """Adds a metric of its inputs to the layer, and returns the inputs; see `add_metric`."""
 
     def __init__(
         self, aggregation: str | None = None, metric_name: str | None = None, **kwargs: Any

@@ -49,7 +49,9 @@ class HDF5Matrix:
         rows = range(len(self))
         if isinstance(key, slice):
             if key.stop is not None and key.stop > len(self):
-                raise IndexError(f"Rows up to {key.stop} were asked for, of {len(self)}")
+                raise IndexError(
+                    f"Rows up to {key.stop} were requested, but there are only {len(self)}"
+                )
             chosen = rows[key]
             place: Any = slice(self.start + chosen.start, self.start + chosen.stop, chosen.step)
         elif isinstance(key, (int, np.integer)):
@@ -60,7 +62,9 @@ class HDF5Matrix:
         return values if self.normalizer is None else self.normalizer(values)
 
     def _read(self, place: Any) -> Any:
-        """Read rows of the file. It is read in ascending order and each row once, as h5py requires.
+        """Read rows of the file.
+
+        It is read in ascending order and each row once, as h5py requires.
         """
         if not isinstance(place, list):
             return self.data[place]

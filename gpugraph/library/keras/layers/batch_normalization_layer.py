@@ -130,8 +130,7 @@ class BatchNormalization(SameShape):
         self.moving_variance: Any = None
 
     def get_config(self) -> dict[str, Any]:
-        """Return the arguments of the constructor; those that only TensorFlow has, if they are set.
-        """
+        """Return the arguments of the constructor, TensorFlow's own ones only if set."""
         config = super().get_config()
         for name, plain in _TENSORFLOWS.items():
             if name == "fused" or config[name] == plain or (not self.renorm and "renorm" in name):

@@ -90,7 +90,9 @@ def numbers(value: Any, count: int, name: str) -> tuple[int, ...]:
 
 
 def format_of(data_format: Any) -> str:
-    """Return "channels_first" or "channels_last", by default Keras's. Raise ValueError for another.
+    """Return "channels_first" or "channels_last", by default Keras's.
+
+    Raise ValueError for another.
     """
     try:
         return known_format(None if data_format is None else str(data_format).lower())

@@ -219,12 +219,12 @@ class AlphaDropout(SameShape):
         return in_training(lambda: self._dropped(inputs), inputs, training)
 
     def _dropped(self, inputs: Any) -> Any:
-        least = -1.6732632423543772848170429916717 * 1.0507009873554804934193349852946
+        saturation = -1.6732632423543772848170429916717 * 1.0507009873554804934193349852946
         sizes = shape_of(inputs) if self.noise_shape is None else self.noise_shape
         kept = cast(random_uniform(sizes, seed=self.seed) >= self.rate, inputs.dtype.base_dtype)
-        scale = ((1 - self.rate) * (1 + self.rate * least**2)) ** -0.5
-        dropped = inputs * kept + least * (1 - kept)
-        return scale * dropped - scale * least * self.rate
+        scale = ((1 - self.rate) * (1 + self.rate * saturation**2)) ** -0.5
+        dropped = inputs * kept + saturation * (1 - kept)
+        return scale * dropped - scale * saturation * self.rate
 
 
 def in_training(function: Callable[[], Tensor], inputs: Any, training: Any) -> Tensor:

@@ -63,14 +63,14 @@ class Embedding(ConfiguredLayer):
             length = self.input_length
             wanted = list(length) if isinstance(length, (list, tuple)) else [length]
             fits = len(wanted) == len(sizes) - 1 and all(
-                None in (own, size) or own == size for own, size in zip(wanted, sizes[1:])
+                None in (fixed, size) or fixed == size for fixed, size in zip(wanted, sizes[1:])
             )
             if not fits:
                 raise ValueError(
                     f'"input_length" is {self.input_length}, but received input has shape '
                     f"{input_shape}"
                 )
-            sizes[1:] = [own if size is None else size for own, size in zip(wanted, sizes[1:])]
+            sizes[1:] = [fixed if size is None else size for fixed, size in zip(wanted, sizes[1:])]
         return TensorShape([*sizes, self.output_dim])
 
     def call(self, inputs: Tensor) -> Tensor:

@@ -33,7 +33,7 @@ def function_config(function: Callable[..., Any]) -> tuple[Any, str, str | None]
     """
     module, name = getattr(function, "__module__", None), getattr(function, "__name__", None)
     if name is None:
-        raise ValueError(f"Cannot serialize {function!r}: it has no name and is no lambda")
+        raise ValueError(f"Cannot serialize {function!r}: it has no name and is not a lambda")
     if not isinstance(function, types.FunctionType):
         return name, "function", module
     if name != "<lambda>":
@@ -59,8 +59,8 @@ def function_of_config(
     name.
     """
     if kind == "function":
-        own, kind = own_functions(value, module), f"function of the Lambda layer {layer}"
-        return object_named(value, own, custom_objects, kind)
+        known, kind = own_functions(value, module), f"function of the Lambda layer {layer}"
+        return object_named(value, known, custom_objects, kind)
     if kind != "lambda":
         raise ValueError(f"Unknown function type: {kind!r} (layer {layer})")
     check_bytecode(f"the function of Lambda layer {layer}", value, module, True)

@@ -48,15 +48,15 @@ class Lambda(Layer):
 
     @property
     def functions(self) -> dict[str, Callable[..., Any]]:
-        """Return the functions among the layer's arguments that have a name, by name."""
+        """The functions among the layer's arguments that have a name, by name."""
         values = (self.function, self._output_shape, self.mask)
         return {value.__name__: value for value in values if hasattr(value, "__name__")}
 
     def call(self, inputs: Any, mask: Any = None, training: Any = None) -> Any:
         """Apply the function to the inputs, with `mask` and `training` if it accepts them."""
         passed: dict[str, Any] = {"mask": mask, "training": training}
-        taken = {name: passed[name] for name in self._takes}
-        return self.function(inputs, **self.arguments, **taken)
+        accepted = {name: passed[name] for name in self._takes}
+        return self.function(inputs, **self.arguments, **accepted)
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
         """Return the mask of the outputs, as specified in the constructor."""

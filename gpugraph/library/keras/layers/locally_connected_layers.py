@@ -81,8 +81,7 @@ class _LocallyConnected(ConfiguredLayer):
         self._places: Any = None
 
     def _sizes(self, input_shape: Any) -> tuple[list[Any], list[Any]]:
-        """Return the sizes of one example of the inputs and of the outputs, None for unknown ones.
-        """
+        """Return the sizes of one example of inputs and of outputs, None if unknown."""
         sizes = as_shape(input_shape).as_list()[1:]
         is_first = self.data_format == "channels_first"
         space = sizes[1:] if is_first else sizes[:-1]

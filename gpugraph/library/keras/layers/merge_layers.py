@@ -271,7 +271,7 @@ def _axis_at(tensor: Tensor, axis: int, place: int) -> Tensor:
 def merge_function(layer: type[Merge], name: str) -> Callable[..., Any]:
     """Return a function that applies a new layer to `inputs`, for example `add` for `Add`."""
 
-    @named(name, f"A new `{layer.__name__}` layer, applied to `inputs`.\n\n{layer.__doc__}")
+    @named(name, f"Apply a new `{layer.__name__}` layer to `inputs`.\n\n{layer.__doc__}")
     def function(inputs: Any, **kwargs: Any) -> Any:
         return layer(**kwargs)(inputs)
 

@@ -1,5 +1,4 @@
-"""Layers that wrap another layer: their base class, and a layer that applies one to each time step.
-"""
+"""Layers that wrap another layer: their base class, and application to each time step."""
 
 from __future__ import annotations
 
@@ -125,8 +124,8 @@ class TimeDistributed(Wrapper):
         first = flatten(inputs)[0]
         if self._goes_by_step(first):
             return mask
-        own = None if mask is None else map_structure(_steps_as_examples, mask)
-        computed = self.layer.compute_mask(map_structure(_steps_as_examples, inputs), own)
+        flat_mask = None if mask is None else map_structure(_steps_as_examples, mask)
+        computed = self.layer.compute_mask(map_structure(_steps_as_examples, inputs), flat_mask)
         if computed is not None:
             return map_structure(
                 lambda one: None if one is None else _by_steps(one, first), computed
@@ -139,8 +138,7 @@ class TimeDistributed(Wrapper):
 
 
 def _shapes(structure: Any) -> Any:
-    """Convert a shape, or a structure of shapes, to TensorShapes; a tuple of numbers is one shape.
-    """
+    """Convert a shape, or a structure of shapes, to TensorShapes; tuples of numbers are shapes."""
     if isinstance(structure, (list, tuple)) and any(
         isinstance(item, (list, tuple, TensorShape)) for item in structure
     ):

@@ -92,7 +92,9 @@ class Loss:
             return weighted_loss(self.call(y_true, y_pred), sample_weight, self.reduction)
 
     def call(self, y_true: Any, y_pred: Any) -> Any:
-        """Return the loss of each example. Raise NotImplementedError unless a subclass defines it.
+        """Return the loss of each example.
+
+        Raise NotImplementedError unless a subclass defines it.
         """
         raise NotImplementedError("Must be implemented in subclasses.")
 

@@ -37,9 +37,9 @@ def alike(y_true: Any, y_pred: Any) -> tuple[Tensor, Tensor]:
     return cast(y_true, y_pred.dtype.base_dtype), y_pred
 
 
-def at_least(x: Tensor, least: float) -> Tensor:
+def at_least(x: Tensor, low: float) -> Tensor:
     """Replace elements below a minimum by the minimum."""
-    return maximum(x, convert_to_tensor(least, x.dtype.base_dtype))
+    return maximum(x, convert_to_tensor(low, x.dtype.base_dtype))
 
 
 # -- differences

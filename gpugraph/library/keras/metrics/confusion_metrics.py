@@ -27,7 +27,7 @@ from gpugraph.ops.indexing.top_k import top_k as top_k_of
 from gpugraph.ops.nn.losses.loss_weights import broadcast_weights, squeezed_weights
 from gpugraph.ops.reductions.reduction_functions import reduce_max
 
-LEAST = -1e10
+BELOW_ALL = -1e10
 """A threshold, and a prediction, below all others."""
 
 
@@ -92,10 +92,10 @@ class ConfusionMetric(Metric):
 
 
 def _only_top(y_pred: Tensor, k: int) -> Tensor:
-    """Return the k largest predictions of each row, with all others replaced by `LEAST`."""
+    """Return the k largest predictions of each row, with all others replaced by `BELOW_ALL`."""
     classes = int(y_pred.shape[-1])
     chosen = reduce_max(one_hot(top_k_of(y_pred, k).indices, classes, axis=-1), axis=-2)
-    return where(cast(chosen, bool_type), y_pred, fill(shape(y_pred), np.float32(LEAST)))
+    return where(cast(chosen, bool_type), y_pred, fill(shape(y_pred), np.float32(BELOW_ALL)))
 
 
 def _of_thresholds(values: Any, thresholds: Sequence[float]) -> Any:
@@ -160,7 +160,7 @@ class _Quotient(ConfusionMetric):
         dtype: Any = None,
     ) -> None:
         self.init_thresholds, self.top_k, self.class_id = thresholds, top_k, class_id
-        self.thresholds = checked_thresholds(thresholds, 0.5 if top_k is None else LEAST)
+        self.thresholds = checked_thresholds(thresholds, 0.5 if top_k is None else BELOW_ALL)
         super().__init__(self.thresholds, name, dtype)
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
@@ -188,8 +188,7 @@ class Precision(_Quotient):
 
 
 class Recall(_Quotient):
-    """The fraction of the true examples that are predicted as such; arguments as for `Precision`.
-    """
+    """The fraction of the true examples predicted as such; arguments as for `Precision`."""
 
     kinds = ("tp", "fn")
 

@@ -51,8 +51,7 @@ class Metric(Layer):
             cls.update_state = _with_all_writes(cls.update_state)  # type: ignore[method-assign]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Add a batch, by passing the arguments to `update_state`, and return the result after it.
-        """
+        """Pass a batch to `update_state`, and return the result after it."""
         graph = get_default_graph()
         with graph.name_scope(self._name):
             update = self.update_state(*args, **kwargs)

@@ -29,8 +29,7 @@ def accuracy(y_true: Any, y_pred: Any) -> Tensor:
 
 
 def binary_accuracy(y_true: Any, y_pred: Any, threshold: float = 0.5) -> Tensor:
-    """Return, for each example, the fraction of predictions on the target's side of the threshold.
-    """
+    """Return, by example, the fraction of predictions on the target's side of the threshold."""
     y_true, y_pred = loss_functions.alike(y_true, y_pred)
     decided = cast(greater(y_pred, threshold), y_pred.dtype.base_dtype)
     return reduce_mean(cast(equal(y_true, decided), floatx()), axis=-1)

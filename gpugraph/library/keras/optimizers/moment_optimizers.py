@@ -212,8 +212,7 @@ class Nadam(_Moments):
         return self._get_hyper("learning_rate", var_dtype)
 
     def _schedule(self, variable: Any) -> tuple[Any, ...]:
-        """Return the momenta of this step and the next, and the products of all momenta up to each.
-        """
+        """Return the momenta of this step and the next, and the products up to each."""
         dtype = variable.dtype.base_dtype
         if dtype not in self._schedules:
             numbers = self.numbers(variable)

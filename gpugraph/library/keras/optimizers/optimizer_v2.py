@@ -181,15 +181,13 @@ class OptimizerV2(Hyperparameters):
         raise NotImplementedError(f"{type(self).__name__} does not define how a variable changes")
 
     def _resource_apply_sparse(self, grad: Tensor, handle: Any, indices: Tensor) -> Any:
-        """Return the op that changes rows of a variable by their gradients; each row occurs once.
-        """
+        """Return the op that changes distinct rows of a variable by their gradients."""
         raise NotImplementedError(f"{type(self).__name__} does not define how rows change")
 
     def _resource_apply_sparse_duplicate_indices(
         self, grad: Tensor, handle: Any, indices: Tensor
     ) -> Any:
-        """Change rows that may occur several times; by default, their gradients are summed first.
-        """
+        """Change rows that may be repeated; by default, their gradients are summed first."""
         summed = summed_by_row(IndexedSlices(grad, indices))
         return self._resource_apply_sparse(summed.values, handle, summed.indices)
 
@@ -299,8 +297,8 @@ class OptimizerV2(Hyperparameters):
     @property
     def _checkpoint_dependencies(self) -> list[TrackableReference]:
         """The number of steps and the settings that are variables; slots are handled separately."""
-        own = {"iter": self._iterations, **dict(sorted(self._hyper.items()))}
-        references = {name: item for name, item in own.items() if isinstance(item, Trackable)}
+        by_name = {"iter": self._iterations, **dict(sorted(self._hyper.items()))}
+        references = {name: item for name, item in by_name.items() if isinstance(item, Trackable)}
         references.update(super()._checkpoint_dependencies)
         return [TrackableReference(*item) for item in references.items()]
 

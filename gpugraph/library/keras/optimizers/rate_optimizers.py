@@ -155,7 +155,7 @@ class RMSprop(OptimizerV2):
 
 
 def decayed_rows(slot: Any, rate: Any, indices: Tensor, new: Tensor) -> tuple[Tensor, Any]:
-    """Let all rows of a slot decay and add `new` to some; return these rows, and the op that
+    """Decay all rows of a slot and add `new` to some; return these rows, and the op that
     writes.
     """
     rows = gather(slot, indices) * rate + new
@@ -260,7 +260,7 @@ class Adadelta(OptimizerV2):
 
 
 class Ftrl(OptimizerV2):
-    """Follow the regularized leader, with L1 and L2 penalties; see `tf.train.FtrlOptimizer`.
+    """Follow-the-regularized-leader, with L1 and L2 penalties; see `tf.train.FtrlOptimizer`.
 
     Slots: "accumulator" and "linear". ValueError for negative settings, and for a positive power.
     """

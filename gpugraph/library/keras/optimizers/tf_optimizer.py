@@ -35,7 +35,9 @@ class TFOptimizer(Trackable):
         return [grad for grad, _ in self.optimizer.compute_gradients(loss, flatten(params))]
 
     def get_updates(self, loss: Any, params: Any) -> list[Any]:
-        """Return [the operation that takes one step on a loss]. Raise ValueError without gradients.
+        """Return [the operation that takes one step on a loss].
+
+        Raise ValueError without gradients.
         """
         return [self.apply_gradients(self.optimizer.compute_gradients(loss, flatten(params)))]
 

@@ -1,7 +1,7 @@
 """The layout of a graph whose nodes have ranks: a row for each rank, and paths between the boxes.
 
-The order in a row follows the barycentres of the neighbours (Sugiyama's method). In this order, the
-boxes are placed as near to their neighbours' centres as their widths allow: the least squares with
+The order in a row follows the barycentres of the neighbours (Sugiyama's method). In this order the
+boxes lie as near to their neighbours' centres as their widths allow: a least-squares fit with
 a minimum distance between two boxes, by pooling adjacent violators. An edge over several ranks
 passes through a narrow gap in each row in between.
 """

@@ -40,8 +40,7 @@ rect { fill: #20262d; stroke: #66717d; }
 
 
 def _of_pictures(rules: str) -> str:
-    """Restrict CSS rules to pictures of models, because a notebook's page has other elements too.
-    """
+    """Restrict CSS rules to pictures of models; a notebook's page has other elements too."""
     return "".join(f".keras-model {rule}\n" for rule in rules.strip().splitlines())
 
 
@@ -175,8 +174,7 @@ def _label(layer: Any, options: PictureOptions) -> str:
 
 
 def _shape(layer: Any, kind: str) -> str:
-    """Return the shape of a layer's inputs or outputs: `?` if it has none, `multiple` for several.
-    """
+    """Return a layer's input or output shape: `?` without one, `multiple` for several."""
     nodes = layer.inbound_nodes
     shapes = {str(getattr(node, f"{kind}_shapes")) for node in nodes}
     return "multiple" if len(shapes) > 1 else shapes.pop() if shapes else "?"

@@ -33,8 +33,7 @@ class _Older(ModuleType):
 
 
 def _mend(sequence: Any, transformations: Any) -> None:
-    """Give modules of the package the names that NumPy 2 has removed, and that SciPy will remove.
-    """
+    """Give the package the names that NumPy 2 has removed and SciPy will remove."""
     if not isinstance(sequence.np, _Older):
         sequence.np = _Older(np, unicode_=np.str_)
         if scipy := getattr(transformations, "ndimage", None):  # optional
@@ -91,8 +90,7 @@ _CLASSES: dict[Any, Any] = {}
 
 
 def _class_of_keras(kind: Any) -> Any:
-    """Return a class of the package with Keras's settings; a class of batches becomes a Sequence.
-    """
+    """Return a class with Keras's settings; a class of batches becomes a Sequence."""
     if kind not in _CLASSES:
         _CLASSES[kind] = _new_class(kind)
     return _CLASSES[kind]
@@ -110,8 +108,7 @@ def _new_class(kind: Any) -> Any:
 
 
 def _with_settings(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a function so that Keras's `data_format` and `dtype` replace None and missing arguments.
-    """
+    """Wrap a function to use Keras's `data_format` and `dtype` as defaults and for None."""
     signature = inspect.signature(function)
     names = [name for name in _SETTINGS if name in signature.parameters]
 

@@ -22,8 +22,7 @@ from gpugraph.platform import logging
 
 
 class CheckpointedWeights:
-    """Saves and loads the variables of a network; variables created after loading are restored too.
-    """
+    """Saves and loads the variables of a network, including those created after loading."""
 
     def __init__(self, network: Any) -> None:
         self._network = network

@@ -15,7 +15,7 @@ import numpy as np
 Array = np.ndarray[Any, Any]
 
 
-class _Way(NamedTuple):
+class _Conversion(NamedTuple):
     """A conversion of a layer's weights: the number of gates, the order of a kernel's elements
     after
     its transposition, and the function for the biases."""
@@ -25,15 +25,17 @@ class _Way(NamedTuple):
     biases: Callable[[Array], Array]
 
 
-def _way(own: tuple[int, ...], stored: tuple[int, ...], units: int) -> _Way | None:
+def _conversion(wanted: tuple[int, ...], stored: tuple[int, ...], units: int) -> _Conversion | None:
     """Return the conversion between biases of these shapes, or None if there is none."""
-    ways = {
-        ((4 * units,), (8 * units,)): _Way(4, "F", lambda biases: biases.reshape(2, -1).sum(0)),
-        ((8 * units,), (4 * units,)): _Way(4, "C", lambda biases: np.tile(biases / 2, 2)),
-        ((2, 3 * units), (6 * units,)): _Way(3, "F", lambda biases: biases.reshape(2, -1)),
-        ((6 * units,), (2, 3 * units)): _Way(3, "C", lambda biases: biases.reshape(-1)),
+    conversions = {
+        ((4 * units,), (8 * units,)): _Conversion(
+            4, "F", lambda biases: biases.reshape(2, -1).sum(0)
+        ),
+        ((8 * units,), (4 * units,)): _Conversion(4, "C", lambda biases: np.tile(biases / 2, 2)),
+        ((2, 3 * units), (6 * units,)): _Conversion(3, "F", lambda biases: biases.reshape(2, -1)),
+        ((6 * units,), (2, 3 * units)): _Conversion(3, "C", lambda biases: biases.reshape(-1)),
     }
-    return ways.get((own, stored))
+    return conversions.get((wanted, stored))
 
 
 class ConvertedArray:
@@ -49,16 +51,15 @@ class ConvertedArray:
 
 
 def converted(layer: Any, weights: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
-    """Return the arrays for the weights of a layer, with those of its recurrent layers converted.
-    """
+    """Return the arrays for a layer's weights, converted for its recurrent layers."""
     result = list(arrays)
     if len(weights) != len(arrays):
         return result
     places = {id(weight): place for place, weight in enumerate(weights)}
     for recurrent in _recurrent_layers(layer):
-        own = [places[id(weight)] for weight in recurrent.weights if id(weight) in places]
-        if len(own) == 3:
-            _convert([weights[place] for place in own], own, result)
+        indices = [places[id(weight)] for weight in recurrent.weights if id(weight) in places]
+        if len(indices) == 3:
+            _convert([weights[place] for place in indices], indices, result)
     return result
 
 
@@ -73,19 +74,23 @@ def _convert(weights: Sequence[Any], places: Sequence[int], arrays: list[Any]) -
     """Replace kernel, recurrent kernel and biases at `places` by converted ones, if necessary."""
     kernel, recurrent, biases = (arrays[place] for place in places)
     shape = tuple(weights[2].shape.as_list())
-    way = _way(shape, tuple(biases.shape), recurrent.shape[0]) if recurrent.shape else None
-    if way is None:
+    conversion = (
+        _conversion(shape, tuple(biases.shape), recurrent.shape[0]) if recurrent.shape else None
+    )
+    if conversion is None:
         return
-    by_gate = _by_gate(way.gates)
+    by_gate = _by_gate(conversion.gates)
     arrays[places[0]] = ConvertedArray(
         kernel,
         kernel.shape,
-        lambda value: by_gate(value, lambda part: part.T.reshape(part.shape, order=way.order)),
+        lambda value: by_gate(
+            value, lambda part: part.T.reshape(part.shape, order=conversion.order)
+        ),
     )
     arrays[places[1]] = ConvertedArray(
         recurrent, recurrent.shape, lambda value: by_gate(value, np.transpose)
     )
-    arrays[places[2]] = ConvertedArray(biases, shape, way.biases)
+    arrays[places[2]] = ConvertedArray(biases, shape, conversion.biases)
 
 
 def _by_gate(gates: int) -> Callable[[Array, Callable[[Array], Array]], Array]:

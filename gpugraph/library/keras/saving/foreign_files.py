@@ -22,7 +22,7 @@ _MARKS_OF_KERAS_1 = tuple(
 )
 """Arguments of layers that Keras 2 renamed."""
 
-_MOST_BYTES = 1 << 16
+_MAX_BYTES = 1 << 16
 
 
 def kind_text(path: Any) -> str:
@@ -48,7 +48,7 @@ def _archive_text(path: str) -> str:
             if "config.json" not in archive.namelist():
                 return " (it is a zip archive)"
             with archive.open("metadata.json") as file:
-                version = json.loads(file.read(_MOST_BYTES)).get("keras_version")
+                version = json.loads(file.read(_MAX_BYTES)).get("keras_version")
             return (
                 f" (it is a `.keras` archive by Keras {version}, a format of later versions: save "
                 "the model there as HDF5, by `tf_keras` or Keras 2, or its `get_weights()`)"

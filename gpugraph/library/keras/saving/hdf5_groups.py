@@ -30,7 +30,7 @@ from gpugraph.base.optional_packages import package_of_extra
 from gpugraph.base.whole_files import local_path, open_to_read, write_whole
 from gpugraph.library.keras.saving.foreign_files import kind_text
 
-_MOST_BYTES = 64512
+_MAX_BYTES = 64512
 """The maximum size of an attribute in bytes; HDF5 keeps attributes in a header of 64 KiB."""
 
 
@@ -75,7 +75,9 @@ def written_file(file: Any) -> Iterator[Any]:
 
 @contextmanager
 def read_file(file: Any) -> Iterator[Any]:
-    """Yield a file to read from: `file` itself, or that of a path. Raise OSError if it is not HDF5.
+    """Yield a file to read from: `file` itself, or that of a path.
+
+    Raise OSError if it is not HDF5.
     """
     if is_open_file(file):
         yield file
@@ -85,8 +87,10 @@ def read_file(file: Any) -> Iterator[Any]:
 
 
 def opened_file(path: Any) -> Any:
-    """Open the file at a path for reading. Raise OSError for a file that is not HDF5, or so damaged
-    that the library would loop or crash."""
+    """Open the file at a path for reading.
+
+    Raise OSError for a file that is not HDF5, or so damaged that the library would loop or crash.
+    """
     path = local_path(path)
     library = hdf5_library()
     try:
@@ -113,8 +117,9 @@ def _identity(status: os.stat_result) -> tuple[int, ...]:
 
 
 def _check_structure(path: str, size: int) -> None:
-    """Walk through a file in another process. Raise OSError if that process fails or exceeds its
-    limits.
+    """Walk through a file in another process.
+
+    Raise OSError if that process fails or exceeds its limits.
     """
     megabytes = size >> 20
     seconds = _SECONDS + megabytes // 10
@@ -140,18 +145,18 @@ def write_names(group: Any, attribute: str, names: Sequence[str]) -> None:
     RuntimeError for a single name that is too long.
     """
     encoded = [name.encode("utf-8") for name in names]
-    if any(len(name) > _MOST_BYTES for name in encoded):
+    if any(len(name) > _MAX_BYTES for name in encoded):
         raise RuntimeError(
             f"The following attributes cannot be saved to HDF5 file because they are larger than "
-            f"{_MOST_BYTES} bytes: {[name[:40] for name in names if len(name) > _MOST_BYTES]}"
+            f"{_MAX_BYTES} bytes: {[name[:40] for name in names if len(name) > _MAX_BYTES]}"
         )
     width = max(map(len, encoded), default=1)
-    most = max(1, _MOST_BYTES // max(1, width))
-    if len(encoded) <= most:
+    names_per_piece = max(1, _MAX_BYTES // max(1, width))
+    if len(encoded) <= names_per_piece:
         group.attrs[attribute] = np.array(encoded, dtype=f"S{max(1, width)}")
         return
-    for piece, start in enumerate(range(0, len(encoded), most)):
-        group.attrs[f"{attribute}{piece}"] = np.array(encoded[start : start + most])
+    for piece, start in enumerate(range(0, len(encoded), names_per_piece)):
+        group.attrs[f"{attribute}{piece}"] = np.array(encoded[start : start + names_per_piece])
 
 
 @contextmanager
@@ -179,7 +184,9 @@ def has_part(group: Any, name: str) -> bool:
 
 
 def _attribute(group: Any, name: str) -> Any:
-    """Return an attribute, or None if there is none. Unlike with `get`, a damaged one is an error.
+    """Return an attribute, or None if there is none.
+
+    Unlike with `get`, a damaged one is an error.
     """
     with _refusals(group, name):
         return group.attrs[name] if name in group.attrs else None  # noqa: SIM401
@@ -255,7 +262,7 @@ class StoredArray:
             elsewhere = shape is not None and (dataset.external or dataset.is_virtual)
             dtype = None if shape is None else dataset.dtype
         if shape is None or dtype is None:
-            raise ValueError(f"{_place(group)}: {name!r} is no array")
+            raise ValueError(f"{_place(group)}: {name!r} is not an array")
         if elsewhere:
             raise ValueError(f"{_place(group)}: {name!r} lies in another file, not read")
         if dtype.kind not in "fiub":

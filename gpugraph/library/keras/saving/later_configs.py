@@ -46,7 +46,7 @@ def as_in_1_15(config: Any) -> Any:
         arguments = config["config"]
         if isinstance(arguments, Mapping) and not is_custom_object(name):
             arguments = {
-                key: value for key, value in arguments.items() if _is_said(name, key, value)
+                key: value for key, value in arguments.items() if _must_keep(name, key, value)
             }
         return {**as_in_1_15(labels), "class_name": name, "config": as_in_1_15(arguments)}
     return {
@@ -54,7 +54,7 @@ def as_in_1_15(config: Any) -> Any:
     }
 
 
-def _is_said(class_name: str, name: str, value: Any) -> bool:
+def _must_keep(class_name: str, name: str, value: Any) -> bool:
     """Return whether an argument must be kept because 1.15 does not imply it."""
     if name == "fn":
         return class_name in _OF_FUNCTIONS

@@ -34,7 +34,7 @@ from gpugraph.library.keras.saving.weight_groups import (
 from gpugraph.platform import logging
 
 
-def may_write(file: Any, overwrite: bool) -> bool:
+def confirm_write(file: Any, overwrite: bool) -> bool:
     """Return whether a file may be written; prompt on the terminal before replacing one."""
     if overwrite or is_open_file(file) or not os.path.isfile(local_path(file)):
         return True
@@ -80,7 +80,7 @@ def save_model(
     if optimizer is not None:
         texts["training_config"] = _training_config(model)
     encoded = {name: to_json_text(value).encode() for name, value in texts.items()}
-    if not may_write(filepath, overwrite):
+    if not confirm_write(filepath, overwrite):
         return
     with written_file(filepath) as file:
         file.attrs["keras_version"] = KERAS_VERSION.encode()

@@ -56,7 +56,7 @@ def from_json_text(text: str | bytes) -> Any:
     """Return the value of a JSON text. Raise ValueError if it is not JSON, or too deep."""
     content = text.encode() if isinstance(text, str) else text
     if content.startswith(BEGINNING):
-        raise ValueError(f"The configuration is no JSON{pointer_text(content)}")
+        raise ValueError(f"The configuration is not JSON{pointer_text(content)}")
     try:
         return json.loads(text)
     except RecursionError:

@@ -20,12 +20,12 @@ from gpugraph.library.keras.saving.hdf5_groups import (
     read_text,
     written_file,
 )
-from gpugraph.library.keras.saving.model_files import may_write, save_model
+from gpugraph.library.keras.saving.model_files import confirm_write, save_model
 from gpugraph.library.keras.saving.model_json import model_to_json
 from gpugraph.library.keras.saving.weight_groups import read_layers, read_named_layers, write_layers
 from gpugraph.library.train.object_checkpoints.load_status import LoadStatus
 
-_HDF5_ENDINGS = (".h5", ".keras", ".hdf5")
+_HDF5_SUFFIXES = (".h5", ".keras", ".hdf5")
 
 
 class NetworkFiles:
@@ -87,9 +87,9 @@ class NetworkFiles:
             )
         if not _is_written_as_hdf5(filepath, save_format):
             path = os.fspath(filepath)
-            if may_write(f"{path}.index", overwrite):
+            if confirm_write(f"{path}.index", overwrite):
                 self._checkpoints().save(path)
-        elif may_write(filepath, overwrite):
+        elif confirm_write(filepath, overwrite):
             with written_file(filepath) as file:
                 write_layers(file, self.layers)
 
@@ -148,8 +148,8 @@ def _version_of_weights(group: Any) -> str:
     return "3, or 2.12 and later (`.weights.h5`)" if is_later else "2"
 
 
-def _has_hdf5_ending(filepath: Any) -> bool:
-    return is_open_file(filepath) or os.fspath(filepath).endswith(_HDF5_ENDINGS)
+def _has_hdf5_suffix(filepath: Any) -> bool:
+    return is_open_file(filepath) or os.fspath(filepath).endswith(_HDF5_SUFFIXES)
 
 
 def _is_written_as_hdf5(filepath: Any, save_format: str | None) -> bool:
@@ -158,13 +158,13 @@ def _is_written_as_hdf5(filepath: Any, save_format: str | None) -> bool:
     ValueError for another format, and for a checkpoint with an HDF5 file's suffix.
     """
     if save_format is None:
-        return _has_hdf5_ending(filepath)
+        return _has_hdf5_suffix(filepath)
     name = save_format.lower().strip()
     if name in ("hdf5", "h5", "keras"):
         return True
     if name not in ("tensorflow", "tf"):
         raise ValueError(f'Unknown format "{save_format}". Was expecting one of {{"tf", "h5"}}.')
-    if _has_hdf5_ending(filepath):
+    if _has_hdf5_suffix(filepath):
         raise ValueError(
             f'save_weights got save_format="tf"/"tensorflow", but the filepath ("{filepath}") '
             'looks like an HDF5 file. Omit the ".h5"/".keras" when saving in TensorFlow format.'
@@ -176,7 +176,7 @@ def _is_read_as_hdf5(filepath: Any) -> bool:
     """Return whether a file is HDF5: by its suffix, or because it is a single file, not a
     checkpoint.
     """
-    if _has_hdf5_ending(filepath):
+    if _has_hdf5_suffix(filepath):
         return True
     path = local_path(filepath)
     return os.path.isfile(path) and not os.path.exists(f"{path}.index")

@@ -68,20 +68,20 @@ def read_layers(group: Any, layers: Sequence[Any]) -> None:
 
     ValueError if numbers of layers or of variables, or shapes, differ.
     """
-    own = [layer for layer in layers if ordered_weights(layer)]
+    weighted = [layer for layer in layers if ordered_weights(layer)]
     stored = [
         (name, arrays)
         for name in read_names(group, "layer_names")
         if (arrays := read_arrays(part_of(group, name)))
     ]
-    if len(stored) != len(own):
+    if len(stored) != len(weighted):
         raise ValueError(
             f"You are trying to load a weight file containing {len(stored)} layers into a model "
-            f"with {len(own)} layers: {[name for name, _ in stored][:8]} into "
-            f"{[layer.name for layer in own][:8]}."
+            f"with {len(weighted)} layers: {[name for name, _ in stored][:8]} into "
+            f"{[layer.name for layer in weighted][:8]}."
         )
     pairs: list[tuple[Any, StoredArray]] = []
-    for number, (layer, (name, arrays)) in enumerate(zip(own, stored)):
+    for number, (layer, (name, arrays)) in enumerate(zip(weighted, stored)):
         weights = ordered_weights(layer)
         if len(arrays) != len(weights):
             raise ValueError(
@@ -135,7 +135,9 @@ def _mismatch(number: int, layer: Any, weights: Sequence[Any], arrays: Sequence[
 
 
 def assign_stored(pairs: Sequence[tuple[Any, Any]]) -> None:
-    """Set variables to stored arrays after comparing all shapes. Raise ValueError if one differs.
+    """Set variables to stored arrays after comparing all shapes.
+
+    Raise ValueError if one differs.
     """
     for weight, array in pairs:
         if tuple(weight.shape.as_list()) != tuple(array.shape):

@@ -94,7 +94,7 @@ def predict_batches(batches: Any, functions: Functions, hooks: Hooks, bar: Any) 
             bar.update(seen)
     if not parts:
         raise _no_batch(batches)
-    _ends_early(batches, len(parts))
+    _warn_if_ended_early(batches, len(parts))
     return [np.concatenate(part) if len(part) > 1 else part[0] for part in zip(*parts)]
 
 
@@ -121,7 +121,7 @@ def evaluate_batches(
         model.stop_training = stopped
     if not results:
         raise _no_batch(batches)
-    if _ends_early(batches, count):
+    if _warn_if_ended_early(batches, count):
         model.stop_training = True
     callbacks.call("on_test_end", None)
     return results
@@ -161,8 +161,7 @@ def fit_epochs(
     first_epoch: int,
     epochs: int,
 ) -> None:
-    """Run all epochs of a training with their validations, until a callback sets `stop_training`.
-    """
+    """Run all epochs and validations, until a callback sets `stop_training`."""
     setup = model.setup
     names = model.metrics_names
     was_nan = False
@@ -177,7 +176,7 @@ def fit_epochs(
             if not results and epoch == first_epoch:
                 raise _no_batch(batches)
             if not model.stop_training:
-                model.stop_training = _ends_early(batches, count, epochs)
+                model.stop_training = _warn_if_ended_early(batches, count, epochs)
             if not results:
                 break
             if np.isnan(results[0]) and not was_nan:
@@ -202,19 +201,19 @@ def fit_epochs(
 def _no_batch(batches: Any) -> ValueError:
     reason = "the arrays have no examples"
     if not batches.counts_samples:
-        reason = "the generator ended before its first batch, or gave its batches before"
+        reason = "the generator ended before its first batch, or was exhausted before"
     return ValueError(f"Empty training data. There is no batch: {reason}")
 
 
-def _ends_early(batches: Any, count: int, epochs: int = 1) -> bool:
+def _warn_if_ended_early(batches: Any, count: int, epochs: int = 1) -> bool:
     """Return whether data ended before the steps of an epoch, and log a warning if so."""
     steps = batches.steps
     if batches.counts_samples or steps is None or count >= steps:
         return False
     logging.warning(
         "Your dataset iterator ran out of data; interrupting training. Make sure that your "
-        "iterator can generate at least `%s * epochs` batches (in this case, %d batches): it gave "
-        "%d of the %d of this epoch.",
+        "iterator can generate at least `%s * epochs` batches (in this case, %d batches): it "
+        "yielded %d of the %d of this epoch.",
         batches.steps_name, steps * epochs, count, steps,
     )  # fmt: skip
     return True

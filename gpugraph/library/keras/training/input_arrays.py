@@ -15,8 +15,7 @@ Shape = tuple[int | None, ...] | None
 
 
 def as_array(value: Any) -> Any:
-    """Convert a value to an array; arrays, memory maps, sparse matrices and tensors are unchanged.
-    """
+    """Convert a value to an array unless it is a memory map, sparse matrix or tensor."""
     if value is None or isinstance(value, np.ndarray) or is_tensor(value):
         return value
     if hasattr(value, "tocoo"):

@@ -186,8 +186,7 @@ class CompiledNetwork(Network):
 
     @property
     def metrics_names(self) -> list[str]:
-        """"loss", the losses of several outputs, and the metrics, in the order that steps return.
-        """
+        """ "loss", the losses of several outputs, and the metrics, in the order of results."""
         if self._setup is None:
             return ["loss"]
         return ["loss", *(metric.name for metric in self._setup.all_metrics())]
@@ -218,8 +217,8 @@ class CompiledNetwork(Network):
             raise ValueError("You cannot pass a dictionary as model target.")
         if x is None:
             raise ValueError(
-                f"Model {self.name} cannot be trained: its inputs are not known, and no data says "
-                "what they are. Call it on tensors, or pass arrays"
+                f"Model {self.name} cannot be trained: its inputs are unknown, and there are no "
+                "data to derive them from. Call it on tensors, or pass arrays"
             )
         names = sorted(x) if isinstance(x, dict) else None
         count = len(flatten(x)) if isinstance(x, (list, tuple, dict)) else 1

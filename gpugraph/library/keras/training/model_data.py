@@ -28,7 +28,7 @@ from gpugraph.library.keras.training.input_arrays import (
     standardize_arrays,
 )
 
-_MOST_BYTES = 1 << 28
+_MAX_BYTES = 1 << 28
 """The maximum size of arrays that are converted as a whole to their placeholder's dtype."""
 
 
@@ -92,8 +92,9 @@ class ModelData:
         return targets
 
     def of_value(self, value: Any, class_weight: Any = None) -> Batch:
-        """Return the batch of a generator's x, (x, y) or (x, y, weights). Raise ValueError for
-        others.
+        """Return the batch of a generator's x, (x, y) or (x, y, weights).
+
+        Raise ValueError for others.
         """
         parts = value if isinstance(value, tuple) else (value,)
         if value is None or len(parts) not in (1, 2, 3):
@@ -140,8 +141,7 @@ class ModelData:
         steps: int | None,
         shuffle: Any = False,
     ) -> Any:
-        """Return the batches of (x, y, sample_weight, class_weight), which are arrays or tensors.
-        """
+        """Return the batches of arrays or tensors (x, y, sample_weight, class_weight)."""
         x, y, sample_weight, class_weight = data
         if has_tensors(x) or has_tensors(y):
             return self.batches_of_tensors(x, y, steps, self.batch)
@@ -160,7 +160,7 @@ def _of_dtype(array: Any, tensor: Any) -> Any:
     if not isinstance(array, np.ndarray) or not isinstance(tensor, Tensor):
         return array
     dtype = tensor.dtype.base_dtype.as_numpy_dtype
-    if array.dtype == dtype or array.nbytes > _MOST_BYTES or array.dtype.kind in "OSU":
+    if array.dtype == dtype or array.nbytes > _MAX_BYTES or array.dtype.kind in "OSU":
         return array
     return array.astype(dtype)
 

@@ -106,7 +106,7 @@ class Sequential(Model):
         self._setup = self._predictor = None
         if outputs is None:
             return
-        if self.outputs and not self.is_graph_network:  # built from data, whose inputs have no layer
+        if self.outputs and not self.is_graph_network:  # built from data: no input layer
             self.outputs = flatten(outputs)
             return
         inputs = self._layers[0].inbound_nodes[0].output_tensors
@@ -150,8 +150,7 @@ class Sequential(Model):
     _DEFAULT_BUILDS = (*Model._DEFAULT_BUILDS, build)
 
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
-        """Return the outputs of the last layer; each layer is called on those of the previous one.
-        """
+        """Call each layer on the outputs of the previous one, and return the last outputs."""
         if self.is_graph_network:
             return super().call(inputs, training=training, mask=mask)
         outputs = inputs
@@ -160,8 +159,7 @@ class Sequential(Model):
         return outputs
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Return the shape of the last layer's outputs, computed layer by layer; nothing is built.
-        """
+        """Return the shape of the outputs, computed layer by layer; nothing is built."""
         for layer in self.layers:
             input_shape = layer.compute_output_shape(input_shape)
         return input_shape
@@ -209,7 +207,7 @@ class Sequential(Model):
         is_list = isinstance(config, (list, tuple))
         records = config if is_list else config_entry(config, "layers", cls.__name__)
         if not isinstance(records, (list, tuple)):
-            raise improper(f"the layers of {cls.__name__} are no list, but {records!r:.100}")
+            raise improper(f"the layers of {cls.__name__} are not a list, but {records!r:.100}")
         name = config.get("name") if isinstance(config, dict) else None
         added = [] if is_list else list(config.get("added_layers", ()))
         rows = [deserialize_layer(record, custom_objects) for record in [*added[:1], *records]]

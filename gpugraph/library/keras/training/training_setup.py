@@ -66,7 +66,7 @@ class TrainingSetup:
                 ]
         self._graphs: dict[Weighted, StepGraph] = {}
         self._functions: dict[Any, StepFunction] = {}
-        self._trained_weights = list(model.trainable_weights)  # as of now: those at the time of `compile`
+        self._trained_weights = list(model.trainable_weights)  # at `compile`
 
     def _metric(self, metric: Any, output: OutputTraining, is_weighted: bool) -> Metric:
         """Return the metric as an object, with a unique name."""
@@ -128,7 +128,9 @@ class TrainingSetup:
         return StepGraph(self._total(parts), results, [*targets, *placeholders])
 
     def _total(self, parts: list[Tensor]) -> Tensor:
-        """Return the sum of the losses of outputs and layers. Raise ValueError if there are none.
+        """Return the sum of the losses of outputs and layers.
+
+        Raise ValueError if there are none.
         """
         model = self.model
         added = [*model.get_losses_for(None)]
@@ -167,8 +169,7 @@ class TrainingSetup:
         return StepFunction(inputs, constants, outputs, updates, self.options)
 
     def _updates(self, step: StepGraph) -> list[Any]:
-        """Return the updates of a training step: the optimizer's, and the layers' for these inputs.
-        """
+        """Return a training step's updates: the optimizer's, and the layers' for these inputs."""
         model = self.model
         weights = self._trained_weights
         self.check_trained_weights()

@@ -116,7 +116,7 @@ class WideDeepModel(Model):
     def compile(self, optimizer: Any = "rmsprop", *args: Any, **kwargs: Any) -> None:
         """See `tf.keras.Model.compile`; a list has an optimizer for each model."""
         if isinstance(optimizer, (list, tuple)):
-            optimizer = _ForEach(self, optimizer)
+            optimizer = _OptimizerOfEachModel(self, optimizer)
         super().compile(optimizer, *args, **kwargs)
 
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
@@ -148,7 +148,7 @@ class WideDeepModel(Model):
         return cls(**{**config, **models})
 
 
-class _ForEach(list[Any]):
+class _OptimizerOfEachModel(list[Any]):
     """The optimizers of a WideDeepModel; each changes the variables of one of its models."""
 
     def __init__(self, model: WideDeepModel, both: Sequence[Any]) -> None:
@@ -164,7 +164,7 @@ class _ForEach(list[Any]):
         updates = []
         trained = {id(variable) for variable in params}
         for optimizer, part in zip(self, (self._model.linear_model, self._model.dnn_model)):
-            own = [weight for weight in part.trainable_weights if id(weight) in trained]
-            if own:
-                updates += optimizer.get_updates(loss, own)
+            part_weights = [weight for weight in part.trainable_weights if id(weight) in trained]
+            if part_weights:
+                updates += optimizer.get_updates(loss, part_weights)
         return updates

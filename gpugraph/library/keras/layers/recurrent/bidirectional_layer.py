@@ -117,10 +117,9 @@ class Bidirectional(Wrapper):
         return listed if len(listed) > 1 else listed[0]
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """Return the mask of the inputs for all outputs, and None for last outputs and for states.
-        """
-        own = flatten(mask)[0] if self.return_sequences else None
-        outputs = [own] if self.merge_mode else [own, own]
+        """Return the inputs' mask for all outputs, and None for last outputs and states."""
+        output_mask = flatten(mask)[0] if self.return_sequences else None
+        outputs = [output_mask] if self.merge_mode else [output_mask, output_mask]
         states = flatten(self.forward_layer.states) * 2 if self.return_state else []
         masks = [*outputs, *(None for _ in states)]
         return masks if len(masks) > 1 else masks[0]
@@ -155,8 +154,7 @@ class Bidirectional(Wrapper):
         initial_state: Any = None,
         constants: Any = None,
     ) -> Any:
-        """Return the merged outputs, the backward ones in the order of the inputs, and the states.
-        """
+        """Return the merged outputs, backward ones in input order, and the states."""
         if isinstance(inputs, list):
             inputs, initial_state, constants = split_arguments(
                 inputs, None, None, self._num_constants
@@ -172,8 +170,8 @@ class Bidirectional(Wrapper):
         half = len(initial_state or ()) // 2
         results = []
         for number, layer in enumerate(self.sublayers()):
-            own = initial_state[number * half : (number + 1) * half] if half else None
-            results.append(layer(inputs, **further, **({"initial_state": own} if own else {})))
+            state = initial_state[number * half : (number + 1) * half] if half else None
+            results.append(layer(inputs, **further, **({"initial_state": state} if state else {})))
         return self._merged(*results)
 
     def _merged(self, forward: Any, backward: Any) -> Any:
@@ -210,8 +208,8 @@ class Bidirectional(Wrapper):
             )
         half = len(states or ()) // 2
         for number, layer in enumerate(self.sublayers()):
-            own = None if states is None else states[number * half : (number + 1) * half]
-            layer.reset_states(own)
+            layer_states = None if states is None else states[number * half : (number + 1) * half]
+            layer.reset_states(layer_states)
 
     def get_config(self) -> dict[str, Any]:
         """Return the layer, the mode of merging, and `backward_layer` if it was passed."""
@@ -238,8 +236,7 @@ class Bidirectional(Wrapper):
 
 
 def _copy_of(layer: Any, **changes: Any) -> Any:
-    """Return a layer of the same class and configuration, except for `changes`, without variables.
-    """
+    """Return a layer of the same class and configuration, except for `changes`, unbuilt."""
     if not hasattr(layer, "go_backwards"):
         raise ValueError(f"A layer in both directions needs `go_backwards`: {layer!r} has none")
     config = {**layer.get_config(), **changes}

@@ -52,8 +52,8 @@ def call_arguments(
     """
     if constants is not None:
         layer._num_constants = len(constants)
-    own = {"initial_state": initial_state, "constants": constants}
-    passed = {name: _tensors(values) for name, values in own.items() if values is not None}
+    by_name = {"initial_state": initial_state, "constants": constants}
+    passed = {name: _tensors(values) for name, values in by_name.items() if values is not None}
     tensors = [tensor for values in passed.values() for tensor in values]
     kinds = {is_keras_tensor(tensor) for tensor in flatten(tensors)}
     if len(kinds) > 1:

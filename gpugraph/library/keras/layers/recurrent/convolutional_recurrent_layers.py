@@ -170,8 +170,9 @@ class ConvRNN2D(RNN):
         return [outputs, *(state for _ in self._sizes())] if self.return_state else outputs
 
     def shapes_of_states(self) -> list[Any]:
-        """Return the shapes of the states. Raise ValueError if a size of the images or batches is
-        unknown.
+        """Return the shapes of the states.
+
+        Raise ValueError if a size of the images or batches is unknown.
         """
         super().shapes_of_states()
         shape = self.cell.state_shape(self._step_shape(as_shape(flatten(self.input_spec)[0].shape)))

@@ -122,8 +122,8 @@ class _CuDNNLayer(LayerOfCell):
         """Return the last output or all outputs. Raise ValueError for masked inputs."""
         if mask is not None:
             raise ValueError(
-                f"Masking is not supported for CuDNN RNNs. Layer {self.name} gets masked inputs: "
-                f"a {type(self).__name__.removeprefix('CuDNN')} takes them"
+                f"Masking is not supported for CuDNN RNNs. Layer {self.name} has masked inputs: "
+                f"use a {type(self).__name__.removeprefix('CuDNN')} instead"
             )
         return super().call(inputs, None, training, initial_state, constants)
 

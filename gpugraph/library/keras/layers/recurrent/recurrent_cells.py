@@ -65,14 +65,16 @@ class GatedCell(DropoutCell):
     bias: Any = None
 
     def keep_sizes(self, units: int, input_rate: float, recurrent_rate: float) -> None:
-        """Set the number of units and the dropout rates. Raise ValueError unless there are units.
+        """Set the number of units and the dropout rates.
+
+        Raise ValueError unless there are units.
         """
         self.units = whole_number("units", units)
         if self.units <= 0:
             raise ValueError(
                 f"Received an invalid value for `units`, expected a positive integer, got {units}"
             )
-        self.limit_dropout(input_rate, recurrent_rate)
+        self.set_dropout(input_rate, recurrent_rate)
 
     def keep_implementation(self, implementation: int) -> None:
         """Set the implementation; the old value 0 becomes 1."""

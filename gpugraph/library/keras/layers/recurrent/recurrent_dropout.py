@@ -26,7 +26,7 @@ class DropoutCell(ConfiguredLayer):
         super().__init__(**kwargs)
         self._masks: dict[Any, Any] = {}
 
-    def limit_dropout(self, input_rate: float, recurrent_rate: float) -> None:
+    def set_dropout(self, input_rate: float, recurrent_rate: float) -> None:
         """Set the dropout rates, limited to the range from 0 to 1."""
         self.dropout = min(1.0, max(0.0, input_rate))
         self.recurrent_dropout = min(1.0, max(0.0, recurrent_rate))

@@ -144,8 +144,9 @@ class RNN(ConfiguredLayer):
         batch_set_value(list(zip(variables, values, strict=True)))
 
     def shapes_of_states(self) -> list[Any]:
-        """Return the shapes of a stateful layer's states. Raise ValueError for an unknown batch
-        size.
+        """Return the shapes of a stateful layer's states.
+
+        Raise ValueError for an unknown batch size.
         """
         spec = None if self.input_spec is None else flatten(self.input_spec)[0]
         batch = None if spec is None or spec.shape is None else spec.shape[int(self.time_major)]
@@ -200,8 +201,12 @@ class RNN(ConfiguredLayer):
         """Return the mask of the inputs if all outputs are returned, else None; None for the
         states.
         """
-        own = flatten(mask)[0] if self.return_sequences else None
-        return [own, *(None for _ in flatten(self.states))] if self.return_state else own
+        output_mask = flatten(mask)[0] if self.return_sequences else None
+        return (
+            [output_mask, *(None for _ in flatten(self.states))]
+            if self.return_state
+            else output_mask
+        )
 
     def build(self, input_shape: Any) -> None:
         """Build the cell for one step, and create the states of a stateful layer."""
@@ -279,7 +284,9 @@ class RNN(ConfiguredLayer):
         last, outputs, states = self.run(inputs, initial_state, mask, training, constants)
         if self.stateful:
             pairs = zip(flatten(self.states), flatten(states), strict=True)
-            self.add_update([assign(own, state) for own, state in pairs], inputs=flatten(inputs))
+            self.add_update(
+                [assign(variable, state) for variable, state in pairs], inputs=flatten(inputs)
+            )
         output = outputs if self.return_sequences else last
         if not self.return_state:
             return output
@@ -297,9 +304,9 @@ class RNN(ConfiguredLayer):
         count = len(constants or ())
 
         def step(step_inputs: Any, states: Any) -> Any:
-            own, fixed = (states[:-count], states[-count:]) if count else (states, None)
+            cell_states, fixed = (states[:-count], states[-count:]) if count else (states, None)
             further = {"training": training, **({"constants": fixed} if count else {})}
-            return call_cell(self.cell, step_inputs, own, further)
+            return call_cell(self.cell, step_inputs, cell_states, further)
 
         return rnn(
             step,

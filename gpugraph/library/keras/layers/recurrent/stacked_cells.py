@@ -19,8 +19,9 @@ from gpugraph.library.keras.layers.recurrent.state_sizes import (
 
 
 class StackedRNNCells(Layer):
-    """A cell of cells, each on the outputs of the previous one. Its state consists of all their
-    states.
+    """A cell of cells, each on the outputs of the previous one.
+
+    Its state consists of all their states.
 
     cells: layers, or objects with `call` and `state_size`; else ValueError.
     reverse_state_order: whether the last cell's states come first, as in old Keras.
@@ -70,8 +71,8 @@ class StackedRNNCells(Layer):
             by_cell.reverse()
         further = {"constants": constants, "training": training}
         following = []
-        for cell, own in zip(self.cells, by_cell, strict=True):
-            inputs, state = call_cell(cell, inputs, own, further)
+        for cell, cell_states in zip(self.cells, by_cell, strict=True):
+            inputs, state = call_cell(cell, inputs, cell_states, further)
             following.append(state)
         if self.reverse_state_order:
             following.reverse()
@@ -93,7 +94,7 @@ class StackedRNNCells(Layer):
         arguments = dict(config)
         records = config_entry(config, "cells", cls.__name__)
         if not isinstance(records, (list, tuple)):
-            raise improper(f"the cells of {cls.__name__} are no list, but {records!r:.100}")
+            raise improper(f"the cells of {cls.__name__} are not a list, but {records!r:.100}")
         cells = [deserialize_layer(cell, custom_objects) for cell in records]
         del arguments["cells"]
         return cls(cells, **arguments)
@@ -126,8 +127,7 @@ def call_cell(cell: Any, inputs: Any, states: Any, further: Mapping[str, Any]) -
 
 
 def is_plain_state(cell: Any) -> bool:
-    """Return whether the cell's single state is a tensor, not a list: a cell of `tf.nn.rnn_cell`.
-    """
+    """Return whether the state is a tensor, not a list, as in cells of `tf.nn.rnn_cell`."""
     return hasattr(cell, "zero_state")
 
 
