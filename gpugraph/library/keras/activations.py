@@ -29,9 +29,7 @@ def linear(x: Any) -> Any:
 
 
 def selu(x: Any) -> Tensor:
-    """Return scale * x for x > 0, else scale * alpha * (exp(x) - 1), with the constants of
-    `tf.nn.selu`.
-    """
+    """Return scale * x for x > 0, else scale * alpha * (exp(x) - 1), as `tf.nn.selu`."""
     return selu_softsign_swish.selu(x)
 
 

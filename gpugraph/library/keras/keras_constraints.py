@@ -21,9 +21,7 @@ from gpugraph.ops.indexing.gather import gather
 
 
 class Constraint:
-    """Base class of constraints: `constraint(w)` returns the constrained value of `w`, here `w`
-    itself.
-    """
+    """Base class of constraints: `constraint(w)` returns the constrained `w`, here `w` itself."""
 
     def __call__(self, w: Any) -> Any:
         return w

@@ -45,8 +45,7 @@ def custom_object_scope(*custom_objects: Mapping[str, Any]) -> Iterator[None]:
 
 @contextmanager
 def code_of_files(source: str) -> Iterator[None]:
-    """Set which code in configurations may run within the scope, by the source of the
-    configurations.
+    """Set which code in configurations may run within the scope, by their source.
 
     source: "trusted": all code is run. "text", which may come from this process: code that was
       passed to `remember_own_code` is run. "file": no code is run.
@@ -64,9 +63,7 @@ def remember_own_code(*code: str | None) -> None:
 
 
 def remember_own_function(function: Any, module: str | None) -> None:
-    """Record a function that a configuration of this process refers to, so that it can be found
-    again.
-    """
+    """Record a function to which a configuration of this process refers, for a later look-up."""
     _OWN_FUNCTIONS.setdefault(f"{module}:{function.__name__}", WeakSet()).add(function)
 
 

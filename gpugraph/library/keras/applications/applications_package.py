@@ -1,5 +1,4 @@
-"""The package keras-applications, which builds the networks of TensorFlow 1.15. Imported on first
-use.
+"""The package keras-applications, which builds TensorFlow 1.15's networks. Imported on demand.
 
 The package writes networks with the Keras modules that are passed to it, here those of `tf.keras`.
 It requests files of weights and class names by file name and address. Nothing is downloaded: the

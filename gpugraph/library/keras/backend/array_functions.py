@@ -108,9 +108,7 @@ def random_normal_variable(
     name: str | None = None,
     seed: int | None = None,
 ) -> Any:
-    """Return a variable with normally distributed initial values of this mean and standard
-    deviation.
-    """
+    """Return a variable of normally distributed initial values with this mean and deviation."""
     dtype = dtype or floatx()
     return variable(random_ops.random_normal(shape, mean, scale, dtype, seed), dtype, name)
 
@@ -231,9 +229,7 @@ def _padded(x: Any, padding: Any, data_format: Any) -> Tensor:
 
 
 def known_format(data_format: Any) -> str:
-    """Return the data format, by default `image_data_format()`. Raise ValueError for an unknown
-    one.
-    """
+    """Return the data format, by default `image_data_format()`, or raise ValueError."""
     data_format = image_data_format() if data_format is None else data_format
     if data_format not in ("channels_first", "channels_last"):
         raise ValueError(

@@ -29,9 +29,7 @@ def ctc_label_dense_to_sparse(labels: Any, label_lengths: Any) -> SparseTensor:
 
 
 def _times_first(y_pred: Any) -> Tensor:
-    """Return the logarithms of probabilities [n, steps, classes], transposed to have the steps
-    first.
-    """
+    """Return the logarithms of probabilities [n, steps, classes], with the steps first."""
     return log(transpose(y_pred, [1, 0, 2]) + epsilon())
 
 
@@ -55,8 +53,7 @@ def cast_values(sparse: SparseTensor) -> SparseTensor:
 def ctc_decode(
     y_pred: Any, input_length: Any, greedy: bool = True, beam_width: int = 100, top_paths: int = 1
 ) -> tuple[list[Tensor], Tensor]:
-    """Return the most likely labels, a list of [n, longest] padded with -1, and their
-    log-probabilities.
+    """Return the most likely labels, a list of [n, longest] padded with -1, and log-probabilities.
 
     y_pred: probabilities [n, steps, classes], the blank last. input_length: [n].
     greedy: take the most likely class of each step; else the `top_paths` of a beam search.

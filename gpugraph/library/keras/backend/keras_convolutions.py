@@ -310,9 +310,7 @@ def resize_volumes(
 
 
 def dropout(x: Any, level: float, noise_shape: Any = None, seed: int | None = None) -> Tensor:
-    """Set a random fraction `level` of the elements to zero, and scale the others to preserve the
-    sum.
-    """
+    """Set a random fraction `level` of the elements to zero; scale the rest to preserve the sum."""
     return dropout_ops.dropout(x, rate=level, noise_shape=noise_shape, seed=random_seed(seed))
 
 

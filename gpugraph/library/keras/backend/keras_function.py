@@ -107,9 +107,7 @@ class GraphExecutionFunction:
         return flatten(inputs)
 
     def _pairs(self, values: Sequence[Any]) -> list[tuple[Tensor, Any]]:
-        """Return the tensors to feed, each with its value; a sparse input contributes three
-        tensors.
-        """
+        """Return (tensor, value) pairs to feed; a sparse input contributes three of them."""
         pairs: list[tuple[Tensor, Any]] = []
         for tensor, value in zip(self.inputs, values):
             if isinstance(tensor, SparseTensor) and value is not None:

@@ -67,9 +67,7 @@ def sparse_categorical_crossentropy(
 
 
 def binary_crossentropy(target: Any, output: Any, from_logits: bool = False) -> Tensor:
-    """Return the cross entropy of each element: the probability of class 1, or a logit if
-    `from_logits`.
-    """
+    """Return the elementwise cross entropy of the probability of class 1, or of a logit."""
     output = convert_to_tensor(output)
     logits = output if from_logits else _logits_of(output, "Sigmoid")
     if logits is None:

@@ -110,9 +110,7 @@ def clear_session() -> None:
 
 
 def refuse_cleared(values: Sequence[Any]) -> None:
-    """Raise ValueError for tensors of a graph that `clear_session` replaced, unless it is the
-    default.
-    """
+    """Raise ValueError for tensors of a replaced graph, unless it is the default graph."""
     for value in values:
         graph = getattr(value, "graph", None)
         if graph in _CLEARED and graph is not get_default_graph():

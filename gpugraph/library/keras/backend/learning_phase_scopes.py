@@ -20,8 +20,7 @@ _PHASES: WeakKeyDictionary[Graph, int | weakref.ref[Tensor]] = WeakKeyDictionary
 
 
 def learning_phase() -> Any:
-    """Return the learning phase of the default graph: a bool tensor to feed, False unless it is
-    fed.
+    """Return the learning phase of the default graph: a bool tensor, False unless it is fed.
 
     After `set_learning_phase` it is the int that was set.
     """
@@ -62,10 +61,7 @@ def _checked(value: Any) -> int:
 
 @contextmanager
 def learning_phase_scope(value: int) -> Iterator[None]:
-    """Set the learning phase of the default graph to `value` in this scope. Raise ValueError unless
-    0
-    or 1.
-    """
+    """Set the default graph's learning phase to 0 or 1 in this scope; ValueError for others."""
     graph = get_default_graph()
     phase = _checked(value)
     previous = _PHASES.get(graph)

@@ -59,9 +59,7 @@ class Callback:
         """Run before each epoch."""
 
     def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
-        """Run after each epoch, with its losses and metrics; those of the validation begin with
-        `val_`.
-        """
+        """Run after each epoch, with its losses and metrics; `val_` marks those of validation."""
 
     def on_train_begin(self, logs: Logs = None) -> None:
         """Run before a training."""
@@ -124,9 +122,7 @@ class CallbackList:
             callback.set_model(model)
 
     def batch_hooks(self, name: str) -> list[Callable[[int, Logs], Any]]:
-        """Return the batch method `name` of each callback that defines it or the method it defaults
-        to.
-        """
+        """Return the batch method `name` of the callbacks that override it or its default."""
         names = [name, _BATCH_HOOKS[name]]
         return [
             getattr(callback, name)

@@ -158,9 +158,7 @@ class ProgbarLogger(Callback):
         )  # fmt: skip
 
     def on_batch_end(self, batch: int, logs: Logs = None) -> None:
-        """Advance the bar by a batch, except the last one: `on_epoch_end` shows it with the final
-        values.
-        """
+        """Advance the bar by a batch, except the last one, which `on_epoch_end` shows."""
         logs = logs or {}
         self.seen += logs.get("num_steps", 1) if self.use_steps else logs.get("size", 0)
         if self.verbose and self.progbar is not None and self.seen != self.target:

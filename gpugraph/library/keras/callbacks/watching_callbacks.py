@@ -110,8 +110,7 @@ class EarlyStopping(Callback):
 
 
 class ReduceLROnPlateau(Callback):
-    """Multiplies the learning rate by `factor` when a quantity has not improved for `patience`
-    epochs.
+    """Multiplies the learning rate by `factor` after `patience` epochs without improvement.
 
     cooldown: epochs after a reduction that do not count. min_lr: the minimum rate.
     ValueError for a factor of 1 or more, AttributeError for an optimizer without `lr`.

@@ -108,10 +108,7 @@ class ModelCheckpoint(Callback):
         self.load_weights_on_restart = kwargs.get("load_weights_on_restart", False)
 
     def on_train_begin(self, logs: Logs = None) -> None:
-        """Load the newest file if `load_weights_on_restart`. Raise ValueError if it does not fit
-        the
-        model.
-        """
+        """Load the newest file if requested. Raise ValueError if it does not fit the model."""
         path = self._newest() if self.load_weights_on_restart else None
         if path is not None:
             try:

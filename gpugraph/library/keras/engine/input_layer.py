@@ -135,7 +135,5 @@ def input_tensor(
 
 
 def input_of(tensor: Any) -> Any:
-    """Return a tensor as an input of a network: unless a layer created it, wrap it in an
-    InputLayer.
-    """
+    """Return a tensor as an input of a network; wrap it in an InputLayer if no layer created it."""
     return tensor if is_keras_tensor(tensor) else input_tensor(tensor=tensor)

@@ -55,9 +55,7 @@ class InputSpec:
         return cls(**config)
 
     def _fault(self, shape: TensorShape, dtype: Any) -> str:
-        """Describe how an input of this shape and dtype violates the spec; return "" if it does
-        not.
-        """
+        """Describe how an input of this shape and dtype violates the spec; "" if it does not."""
         rank, sizes = shape.rank, shape.sizes
         bounds = self.ndim, self.max_ndim, self.min_ndim
         if rank is None and bounds != (None, None, None):

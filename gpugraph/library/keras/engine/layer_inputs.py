@@ -18,9 +18,7 @@ _NUMBERS = (np.ndarray, np.generic, int, float, complex)
 
 
 def take_input_shape(options: dict[str, Any]) -> tuple[int | None, ...] | None:
-    """Remove the input shape from a constructor's options, and return it with the batch axis in
-    front.
-    """
+    """Remove the input shape, with the batch axis in front, from a constructor's options."""
     batch_size = options.pop("batch_size", None)
     size = options.pop("input_dim", None)
     sizes = options.pop("input_shape", size)

@@ -18,9 +18,7 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 class LayerLosses:
-    """The part of a layer that contributes to training: penalties, and operations to run in each
-    step.
-    """
+    """The part of a layer that contributes to training: penalties, and operations for each step."""
 
     _name: str
     trainable: bool
@@ -110,10 +108,7 @@ class LayerLosses:
         _collect(ops, self._update_collection)
 
     def _reachable(self, ops: list[Any]) -> set[Any]:
-        """Return the operations that depend on the inputs of the layer's current call, or of all
-        its
-        calls.
-        """
+        """Return the operations that depend on the inputs of the current call, or of all calls."""
         call = innermost_call()
         if call is not None:
             inputs = call.tensors
@@ -149,15 +144,11 @@ class LayerLosses:
             self._metrics.append(metric)
 
     def get_losses_for(self, inputs: Any) -> list[Any]:
-        """Return the losses that depend on the tensors `inputs`; for None, the unconditional
-        losses.
-        """
+        """Return the losses that depend on the tensors `inputs`; None: unconditional losses."""
         return _among(self.losses, "_unconditional_loss", inputs)
 
     def get_updates_for(self, inputs: Any) -> list[Any]:
-        """Return the updates that depend on the tensors `inputs`; for None, the unconditional
-        updates.
-        """
+        """Return the updates that depend on the tensors `inputs`; None: unconditional updates."""
         return _among(self.updates, "_unconditional_update", inputs)
 
 

@@ -23,9 +23,7 @@ def mask_of(tensor: Any) -> Any:
 
 
 def _mapped(tensors: str, function: Callable[[Any], Any], doc: str) -> property:
-    """Return a property: `function` of a node's tensors, in the structure of the attribute
-    `tensors`.
-    """
+    """Return a property: `function` of a node's tensors, in the structure of these."""
     return property(lambda node: map_structure(function, getattr(node, tensors)), doc=doc)
 
 
@@ -63,9 +61,7 @@ class LayerNode:
         self.arguments = arguments
 
     def needed_tensors(self) -> list[Any]:
-        """Return the layer tensors that the call requires: its inputs, then those among its
-        arguments.
-        """
+        """Return the layer tensors that the call requires: its inputs, then its arguments."""
         if self.is_input:
             return []
         arguments = [value for value in flatten(self.arguments) if hasattr(value, "_keras_history")]

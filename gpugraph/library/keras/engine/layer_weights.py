@@ -76,9 +76,7 @@ class LayerWeights(LayerLosses):
             layer.trainable = value
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Set an attribute, and mark the variables in its value for initialization by Keras's
-        session.
-        """
+        """Set an attribute; Keras's session will initialize the variables in its value."""
         super().__setattr__(name, value)
         if name not in UNSEARCHED and not isinstance(value, PLAIN):
             _initialize_later(leaves(value))
@@ -96,9 +94,7 @@ class LayerWeights(LayerLosses):
         return [layer for layer in self._assigned_layers() if layer.is_metric]
 
     def _assigned(self) -> Iterator[Any]:
-        """Yield the values of attributes, and those in lists, tuples and dicts, except plain
-        values.
-        """
+        """Yield the values of attributes, and those in lists, tuples and dicts, unless plain."""
         for name, value in vars(self).items():
             if isinstance(value, PLAIN) or name in UNSEARCHED:
                 continue
@@ -123,9 +119,7 @@ class LayerWeights(LayerLosses):
 
     @property
     def trainable_weights(self) -> list[Any]:
-        """The trainable variables of the layer and its sublayers; none if the layer is not
-        trainable.
-        """
+        """The trainable variables, with the sublayers'; none if the layer is not trainable."""
         if not self.trainable:
             return []
         assigned = [part for part in self._assigned_variables() if part.trainable]
@@ -185,9 +179,7 @@ class LayerWeights(LayerLosses):
         return values
 
     def set_weights(self, weights: Sequence[Any]) -> None:
-        """Set the values of `weights`. Raise ValueError if the number or the shapes of the arrays
-        differ.
-        """
+        """Set the values of `weights`, or raise ValueError if number or shapes differ."""
         variables = self.weights
         if len(variables) != len(weights):
             raise ValueError(

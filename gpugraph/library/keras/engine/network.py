@@ -42,8 +42,7 @@ from gpugraph.ops.arrays.constants_and_placeholders import placeholder
 class Network(NetworkFiles, NetworkLosses, Layer):
     """A layer of layers: `Network(inputs, outputs)`, or a subclass that defines `call`.
 
-    inputs, outputs: tensors of layers, or structures of them. Operations between layers become
-      layers themselves.
+    inputs, outputs: tensors of layers, or structures of them. Operations between become layers.
 
     TypeError for other keyword arguments, for inputs without outputs or outputs without inputs, and
     for inputs of another layer than an InputLayer; ValueError for tensors that no layer created,
@@ -75,9 +74,7 @@ class Network(NetworkFiles, NetworkLosses, Layer):
             self._init_graph(inputs, outputs)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Raise RuntimeError for a layer in a subclass that has not called this class's
-        constructor.
-        """
+        """Raise RuntimeError for a layer if a subclass has not called this constructor."""
         if "_network_graph" not in vars(self) and any(
             isinstance(leaf, LayerWeights) for leaf in leaves(value)
         ):
@@ -155,9 +152,7 @@ class Network(NetworkFiles, NetworkLosses, Layer):
     layers = property(sublayers)
 
     def get_layer(self, name: str | None = None, index: int | None = None) -> Any:
-        """Return the layer with a name, or at an index of `layers`. Raise ValueError if there is
-        none.
-        """
+        """Return the layer with a name or an index, or raise ValueError."""
         layers = self.layers
         if index is not None:
             if len(layers) <= index:

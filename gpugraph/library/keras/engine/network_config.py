@@ -121,8 +121,7 @@ def _is_plain(value: Any) -> bool:
 def network_of_config(
     config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None
 ) -> tuple[Any, Any, list[Any]]:
-    """Return inputs and outputs of the network in a configuration, and the outputs of all its
-    calls.
+    """Return inputs and outputs of the configuration's network, and the outputs of all calls.
 
     ValueError for calls whose inputs no layer provides.
     """
@@ -190,9 +189,7 @@ def _checked_call(call: Any) -> Any:
 
 
 def _checked_place(place: Any) -> Any:
-    """Check a reference to a tensor: the layer's name, and the numbers of its call and of the
-    output.
-    """
+    """Check a reference to a tensor: a layer's name, and numbers of its call and output."""
     is_one = isinstance(place, (list, tuple)) and len(place) >= 3 and isinstance(place[0], str)
     if not is_one or not all(type(number) is int and number >= 0 for number in place[1:3]):
         raise improper(f"{place!r:.100} is not a tensor of a layer")

@@ -150,9 +150,7 @@ def _calls_before(outputs: Sequence[Any], order: dict[Any, int]) -> list[tuple[L
 
 
 def _calls_of(stack: Sequence[tuple[LayerNode, int, Any]], since: LayerNode) -> list[Call]:
-    """Return the calls in progress in a walk back from an output after that of a node, inputs
-    first.
-    """
+    """Return the calls in progress in a walk back, after that of a node, inputs first."""
     nodes = [node for node, _, _ in stack]
     inner = stack[nodes.index(since) + 1 :]
     return [(node.outbound_layer, index) for node, index, _ in reversed(inner)]

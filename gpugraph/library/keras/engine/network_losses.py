@@ -69,9 +69,7 @@ class NetworkLosses(LayerLosses):
             super().add_metric(value, aggregation, name)
 
     def _record_in_graph(self, value: Any) -> bool:
-        """Return whether this is a graph of layers and a tensor, outside of calls, depends on
-        layers.
-        """
+        """Record the operations that lead to a tensor; return whether it depends on layers."""
         if self._network_graph is None or not isinstance(value, Tensor) or innermost_call():
             return False
         record_operations([value])

@@ -11,8 +11,7 @@ from gpugraph.library.keras.keras_objects import LAYER_CLASSES
 
 
 def record_operations(tensors: Iterable[Any]) -> None:
-    """Create a TensorFlowOpLayer for each operation through which tensors depend on layers'
-    tensors.
+    """Create a TensorFlowOpLayer for each operation between layers' tensors and `tensors`.
 
     Tensors that depend on none, and tensors that a layer created, are left unchanged.
     """

@@ -1,5 +1,4 @@
-"""Layers that programs do not create themselves: for operations, and for losses and metrics of
-models.
+"""Layers that programs do not create themselves: for operations, losses and metrics.
 
 `x * 2` between layers becomes a TensorFlowOpLayer. `add_loss` and `add_metric` of a model of inputs
 and outputs add an AddLoss or AddMetric layer, which makes them part of its configuration.
@@ -100,9 +99,7 @@ class TensorFlowOpLayer(Layer):
         return types
 
     def _constant_in(self, graph: Graph, value: Any, dtype: DType) -> Tensor:
-        """Return a constant of the layer as a tensor of a graph: the tensor itself, or one with its
-        value.
-        """
+        """Return a constant of the layer as a tensor of a graph: itself, or a copy of its value."""
         if isinstance(value, Tensor) and value.graph is graph:
             return value
         with graph.as_default():

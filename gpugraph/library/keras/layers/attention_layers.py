@@ -22,8 +22,7 @@ _FAR = 1e9
 
 
 class _Attention(ConfiguredLayer):
-    """Attention over [query, value] or [query, value, key]: [n, queries, size] and [n, values,
-    size].
+    """Attention over [query, value] or [query, value, key], [n, queries or values, size].
 
     causal: whether later values are hidden from a query.
     Masks: of the queries, whose results become 0, and of the values, which are hidden from all

@@ -57,8 +57,7 @@ class Masking(SameShape):
 
 
 class Reshape(ConfiguredLayer):
-    """Reshapes the inputs except for the batch axis; one size may be -1, for the remaining
-    elements.
+    """Reshapes inputs except for the batch axis; -1 stands for the remaining elements.
 
     ValueError for a shape with another number of elements.
     """
@@ -228,8 +227,6 @@ class AlphaDropout(SameShape):
 
 
 def in_training(function: Callable[[], Tensor], inputs: Any, training: Any) -> Tensor:
-    """Call `function` while training, else return the inputs; training: None for the learning
-    phase.
-    """
+    """Call `function` while training, else return the inputs; None: the learning phase."""
     phase = learning_phase() if training is None else training
     return smart_cond(phase, function, lambda: inputs + 0)

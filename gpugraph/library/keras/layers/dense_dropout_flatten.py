@@ -80,9 +80,7 @@ class Dense(ConfiguredLayer):
         self.built = True
 
     def call(self, inputs: Tensor) -> Tensor:
-        """Return activation(inputs @ kernel + bias); inputs of rank 2 are cast to the kernel's
-        dtype.
-        """
+        """Return activation(inputs @ kernel + bias); matrices are cast to the kernel's dtype."""
         if inputs.shape.rank == 2:
             inputs = cast(inputs, self.kernel.dtype.base_dtype)
             is_sparse = isinstance(inputs, SparseTensor)
@@ -136,9 +134,7 @@ class Dropout(SameShape):
         )
 
     def shape_of_noise(self, inputs: Tensor) -> Any:
-        """Return `noise_shape` with the inputs' sizes for None, or None for the shape of the
-        inputs.
-        """
+        """Return `noise_shape` with the inputs' sizes for None; None: the shape of the inputs."""
         if not isinstance(self.noise_shape, (list, tuple)):
             return self.noise_shape
         sizes = shape(inputs)

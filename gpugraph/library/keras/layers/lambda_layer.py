@@ -63,9 +63,7 @@ class Lambda(Layer):
         return self.mask(inputs, mask) if callable(self.mask) else self.mask
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Return the constructor's shape, or the shape that a call of the function in a separate
-        graph
-        has.
+        """Return the constructor's shape, or that of a call of the function in a separate graph.
 
         NotImplementedError if this fails, for example for functions that use tensors of a program.
         """

@@ -97,9 +97,7 @@ class _LocallyConnected(ConfiguredLayer):
         return sizes[1:] if self.data_format == "channels_first" else sizes[:-1]
 
     def _mask(self, sizes: list[int], outputs: list[int]) -> np.ndarray:
-        """Return bools [*sizes, *outputs], with 1 for channels: whether an input is in an output's
-        window.
-        """
+        """Return whether inputs are in outputs' windows: bools [*sizes, *outputs], channels 1."""
         mask = np.ones((), bool)
         axes = zip(self._space(sizes), self._space(outputs), self.kernel_size, self.strides)
         for size, number, window, stride in axes:

@@ -30,8 +30,7 @@ Shape = tuple[int | None, ...]
 
 
 class Merge(Layer):
-    """An elementwise function of several tensors; lower ranks get axes of size 1 after the batch
-    axis.
+    """An elementwise function of several tensors; lower ranks get axes of 1 after the batch.
 
     ValueError for fewer than two inputs, and for shapes that do not broadcast.
     """

@@ -1,5 +1,4 @@
-"""Layers that change the spatial axes of sequences, images and volumes: padding, cropping,
-upsampling.
+"""Layers that change spatial axes of sequences, images and volumes: padding, cropping, upsampling.
 
 Inputs are [n, ..., channels], or with "channels_first" [n, channels, ...].
 """
@@ -109,9 +108,7 @@ class _Cropping(_Space):
 
 
 class _Upsampling(_Space):
-    """Repeats each element along the spatial axes. size: the number of times, one or one for each
-    axis.
-    """
+    """Repeats elements along the spatial axes. size: how many times, one or one for each axis."""
 
     def __init__(self, size: Any = 2, data_format: str | None = None, **kwargs: Any) -> None:
         super().__init__(data_format, **kwargs)

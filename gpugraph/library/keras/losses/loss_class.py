@@ -59,9 +59,7 @@ def weighted_loss(losses: Any, sample_weight: Any, reduction: str) -> Tensor:
 
 
 def of_one_rank(y_true: Any, y_pred: Any) -> tuple[Tensor, Tensor]:
-    """Return targets and predictions of the same rank, by removing a last axis of size 1 from one
-    of
-    them.
+    """Remove a last axis of size 1 from targets or predictions, to give both the same rank.
 
     If there are several predictions for each target of one axis less, the targets are classes, and
     are left unchanged.
@@ -109,9 +107,7 @@ class Loss:
 
 
 class LossFunctionWrapper(Loss):
-    """The loss of a function `fn(y_true, y_pred, **kwargs)`, which returns the loss of each
-    example.
-    """
+    """The loss of a function `fn(y_true, y_pred, **kwargs)` that returns each example's loss."""
 
     def __init__(
         self,

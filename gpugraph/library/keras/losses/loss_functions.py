@@ -78,9 +78,7 @@ def logcosh(y_true: Any, y_pred: Any) -> Tensor:
 
 
 def huber_loss(y_true: Any, y_pred: Any, delta: float = 1.0) -> Tensor:
-    """Return, for each element, half the square of the difference up to `delta`, and linear beyond
-    it.
-    """
+    """Return half the square of each difference up to `delta`, and linear beyond it."""
     return huber_errors(cast(y_true, floatx()), cast(y_pred, floatx()), delta)
 
 
@@ -140,8 +138,7 @@ def sparse_categorical_crossentropy(
 def binary_crossentropy(
     y_true: Any, y_pred: Any, from_logits: bool = False, label_smoothing: Any = 0
 ) -> Tensor:
-    """Return the mean over the last axis of the cross entropies of probabilities of class 1, or of
-    logits.
+    """Return the mean over the last axis of cross entropies, of probabilities or logits.
 
     label_smoothing: the fraction by which targets of 0 and 1 are moved towards 1 / 2.
     """

@@ -1,6 +1,4 @@
-"""Metrics from counts of right and wrong predictions at thresholds, with the kernels of
-`tf.metrics`.
-"""
+"""Metrics from counts of right and wrong predictions at thresholds, by `tf.metrics`' kernels."""
 
 from __future__ import annotations
 
@@ -60,10 +58,7 @@ class ConfusionMetric(Metric):
         top_k: int | None = None,
         class_id: int | None = None,
     ) -> Any:
-        """Create the operation that adds a batch; it fails for predictions outside the range from 0
-        to
-        1.
-        """
+        """Create the operation that adds a batch; predictions outside 0 to 1 fail in the run."""
         y_pred = cast(y_pred, float32)
         with control_dependencies([check_range(y_pred)]):
             y_true, y_pred = of_one_rank(cast(y_true, float32), identity(y_pred))

@@ -1,6 +1,4 @@
-"""The base class of metrics: layers whose variables accumulate batches, and whose result is a
-tensor.
-"""
+"""The base class of metrics: layers whose variables accumulate batches, with a tensor as result."""
 
 from __future__ import annotations
 
@@ -62,10 +60,7 @@ class Metric(Layer):
         return result
 
     def update_state(self, *args: Any, **kwargs: Any) -> Any:
-        """Create the operation that adds a batch. Raise NotImplementedError unless a subclass
-        defines
-        it.
-        """
+        """Create the operation that adds a batch; NotImplementedError in the base class."""
         raise NotImplementedError("Must be implemented in subclasses.")
 
     def result(self) -> Any:

@@ -24,8 +24,7 @@ from gpugraph.ops.reductions.reduction_functions import reduce_mean, reduce_sum
 
 
 def weighted(values: Tensor, sample_weight: Any, averages: bool) -> tuple[Tensor, Any]:
-    """Multiply values by weights; return the products and the broadcast weights, or values and
-    None.
+    """Return values times weights, and the broadcast weights; without weights values and None.
 
     If the weights do not broadcast, the further axes of the values are averaged or summed first.
     """

@@ -26,10 +26,7 @@ class LearningRateSchedule:
         raise NotImplementedError("Learning rate schedule must override __call__")
 
     def get_config(self) -> dict[str, Any]:
-        """Return the arguments of the constructor. Raise NotImplementedError unless a subclass
-        defines
-        it.
-        """
+        """Return the arguments of the constructor; NotImplementedError in the base class."""
         raise NotImplementedError("Learning rate schedule must override get_config")
 
     @classmethod
@@ -59,8 +56,9 @@ class _Decay(LearningRateSchedule):
 
 
 class ExponentialDecay(_Decay):
-    """initial_learning_rate * decay_rate ** (step / decay_steps), with a floored exponent if
-    `staircase`.
+    """initial_learning_rate * decay_rate ** (step / decay_steps).
+
+    staircase: whether step / decay_steps is floored.
     """
 
     decay = staticmethod(learning_rate_decay.exponential_decay)
@@ -77,8 +75,9 @@ class ExponentialDecay(_Decay):
 
 
 class InverseTimeDecay(_Decay):
-    """initial_learning_rate / (1 + decay_rate * step / decay_steps), the quotient floored if
-    `staircase`.
+    """initial_learning_rate / (1 + decay_rate * step / decay_steps).
+
+    staircase: whether step / decay_steps is floored.
     """
 
     decay = staticmethod(learning_rate_decay.inverse_time_decay)
@@ -127,9 +126,7 @@ class CosineDecay(_Decay):
 
 
 class CosineDecayRestarts(_Decay):
-    """CosineDecay with restarts: each period is `t_mul` times as long and starts `m_mul` times as
-    high.
-    """
+    """CosineDecay with restarts: periods are `t_mul` times as long, rates `m_mul` times as high."""
 
     decay = staticmethod(learning_rate_decay.cosine_decay_restarts)
 

@@ -91,9 +91,7 @@ class OptimizerV2(Hyperparameters):
     def minimize(
         self, loss: Any, var_list: Any, grad_loss: Any = None, name: str | None = None
     ) -> Any:
-        """Return an operation that takes one step on a loss, a tensor or a function that returns
-        one.
-        """
+        """Return an operation that takes one step on a loss: a tensor, or a function of one."""
         value = convert_to_tensor(loss() if callable(loss) else loss)
         variables = flatten(var_list() if callable(var_list) else var_list)
         with get_default_graph().name_scope(f"{self._name}/gradients"):
@@ -206,9 +204,7 @@ class OptimizerV2(Hyperparameters):
         return rate
 
     def numbers(self, variable: Variable) -> dict[str, Any]:
-        """Return the settings in a variable's dtype: `lr` is that of this step, `step` counts from
-        1.
-        """
+        """Return the settings in a variable's dtype: this step's `lr`, and `step` from 1 on."""
         dtype = variable.dtype.base_dtype
         if dtype not in self._numbers:
             graph = get_default_graph()

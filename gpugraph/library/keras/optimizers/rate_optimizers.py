@@ -155,9 +155,7 @@ class RMSprop(OptimizerV2):
 
 
 def decayed_rows(slot: Any, rate: Any, indices: Tensor, new: Tensor) -> tuple[Tensor, Any]:
-    """Decay all rows of a slot and add `new` to some; return these rows, and the op that
-    writes.
-    """
+    """Decay all rows of a slot and add `new` to some; return these rows and the writing op."""
     rows = gather(slot, indices) * rate + new
     with control_dependencies([rows]):
         decay = slot.assign(slot * rate)

@@ -69,9 +69,7 @@ def lay_out(boxes: Sequence[Box], edges: Sequence[tuple[int, int]]) -> Layout:
 
 
 def _route(first: Box, second: Box, rows: defaultdict[int, list[Box]]) -> list[Box]:
-    """Return the boxes of an edge, with a new bend in each row in between, and link them as
-    neighbours.
-    """
+    """Return the boxes of an edge, with a new bend in each row in between, linked as neighbours."""
     route = [first]
     for rank in range(first.rank + 1, second.rank):
         bend = Box(_BEND_WIDTH, 0.0, rank, is_bend=True)

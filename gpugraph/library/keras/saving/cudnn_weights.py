@@ -1,5 +1,4 @@
-"""Conversion of recurrent layers' weights in files between cuDNN's order of elements and the plain
-one.
+"""Conversion of recurrent layers' weights in files between cuDNN's element order and the plain one.
 
 A file may contain a CuDNNLSTM where the model has an LSTM, or the reverse; the same applies to
 GRUs. The shapes of the biases distinguish them.
@@ -16,9 +15,10 @@ Array = np.ndarray[Any, Any]
 
 
 class _Conversion(NamedTuple):
-    """A conversion of a layer's weights: the number of gates, the order of a kernel's elements
-    after
-    its transposition, and the function for the biases."""
+    """A conversion of a layer's weights.
+
+    order: of the elements of a transposed kernel. biases: the function that converts biases.
+    """
 
     gates: int
     order: Any

@@ -83,10 +83,7 @@ def version_text(version: str | None, config: str = "") -> str:
 
 @contextlib.contextmanager
 def naming_version(version: str | None, config: str = "") -> Iterator[None]:
-    """Add the version of the Keras that wrote the file to errors in this context, unless it is
-    Keras
-    2.
-    """
+    """Add the version of the Keras that wrote a file to errors, unless it is Keras 2."""
     try:
         yield
     except (ValueError, TypeError, LookupError, AttributeError, NotImplementedError) as error:

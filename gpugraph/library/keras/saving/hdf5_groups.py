@@ -59,9 +59,7 @@ def is_open_file(file: Any) -> bool:
 
 @contextmanager
 def written_file(file: Any) -> Iterator[Any]:
-    """Yield a file to write to: `file` itself, or a new file that appears at the path when
-    complete.
-    """
+    """Yield a file to write to: `file` itself, or one that appears at the path when complete."""
     if is_open_file(file):
         yield file
         return

@@ -173,9 +173,7 @@ def _is_written_as_hdf5(filepath: Any, save_format: str | None) -> bool:
 
 
 def _is_read_as_hdf5(filepath: Any) -> bool:
-    """Return whether a file is HDF5: by its suffix, or because it is a single file, not a
-    checkpoint.
-    """
+    """Return whether a file is HDF5: by its suffix, or as a single file without an index."""
     if _has_hdf5_suffix(filepath):
         return True
     path = local_path(filepath)

@@ -117,9 +117,7 @@ def read_named_layers(group: Any, layers: Sequence[Any], skip_mismatch: bool = F
 
 
 def _mismatch(number: int, layer: Any, weights: Sequence[Any], arrays: Sequence[Any]) -> str | None:
-    """Describe a difference between a layer's variables and the arrays of its name; None without
-    one.
-    """
+    """Describe a difference between a layer's variables and arrays of its name, or return None."""
     if len(arrays) != len(weights):
         return (
             f'Layer #{number} (named "{layer.name}") expects {len(weights)} weight(s), but the '

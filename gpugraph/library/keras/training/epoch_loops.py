@@ -53,8 +53,7 @@ class Hooks:
 def run_epoch(
     model: Any, batches: Any, functions: Functions, hooks: Hooks
 ) -> tuple[list[Any], int]:
-    """Run each batch; return [mean of the losses, last results of metrics] and the number of
-    batches.
+    """Run each batch; return [mean loss, last results of metrics] and the number of batches.
 
     Losses are weighted by the sizes of batches if the batches are of arrays. Without a batch the
     results are empty.

@@ -118,9 +118,7 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
         workers: int = 1,
         use_multiprocessing: bool = False,
     ) -> Any:
-        """Return the loss, or [loss, metrics ...] in the order of `metrics_names`; arguments as for
-        `fit`.
-        """
+        """Return the loss, or [loss, metrics ...] as in `metrics_names`; arguments as for `fit`."""
         options = dict(zip(_WORKERS, (workers, max_queue_size, use_multiprocessing)))
         if is_generator(x):
             _refuse_beside_generator(x, y=y, sample_weight=sample_weight)

@@ -127,9 +127,7 @@ def _loss_object(loss: Any) -> Any:
 
 
 def loss_weights_by_output(weights: Any, names: Sequence[str]) -> list[float]:
-    """Return the weight of each output's loss; errors as for `losses_by_output`, TypeError for
-    others.
-    """
+    """Return the weights of outputs' losses; errors as for `losses_by_output`, and TypeError."""
     if weights is None:
         return [1.0] * len(names)
     if isinstance(weights, Mapping):

@@ -145,9 +145,7 @@ class TrainingSetup:
     # -- functions
 
     def function(self, kind: str, weighted: Weighted = ()) -> StepFunction:
-        """Return the function "train", "test" or "predict" of a batch; built once for each
-        `weighted`.
-        """
+        """Return the function "train", "test" or "predict"; built once for each `weighted`."""
         key = kind, weighted
         if key not in self._functions:
             with self.model.graph.as_default():

@@ -158,9 +158,7 @@ class _OptimizerOfEachModel(list[Any]):
         self._model = model
 
     def get_updates(self, loss: Any, params: Any) -> list[Any]:
-        """Return the operations that take one step on a loss, with each model's variables of
-        `params`.
-        """
+        """Return the operations of one step on a loss, with each model's variables of `params`."""
         updates = []
         trained = {id(variable) for variable in params}
         for optimizer, part in zip(self, (self._model.linear_model, self._model.dnn_model)):

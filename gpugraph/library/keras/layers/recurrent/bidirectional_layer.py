@@ -20,8 +20,7 @@ _MODES = ("sum", "mul", "ave", "concat", None)
 
 
 class Bidirectional(Wrapper):
-    """A recurrent layer and a copy of it that runs backwards; their outputs are merged step by
-    step.
+    """A recurrent layer and a copy that runs backwards; outputs are merged step by step.
 
     merge_mode: "concat" (along the last axis), "sum", "ave", "mul"; None: a list of both outputs.
     weights: arrays, first those of the forward layer.
@@ -100,9 +99,7 @@ class Bidirectional(Wrapper):
         self.built = True
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Return the shape of the merged outputs, then those of states; a list for `merge_mode`
-        None.
-        """
+        """Return the shapes of merged outputs and states; a list for `merge_mode` None."""
         shapes = self.forward_layer.compute_output_shape(input_shape)
         states: list[Any] = []
         if self.return_state:

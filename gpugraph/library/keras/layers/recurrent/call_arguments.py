@@ -1,5 +1,4 @@
-"""The call arguments of recurrent layers: inputs, initial states and constants, in a list or
-separate.
+"""The call arguments of recurrent layers: inputs, initial states and constants, listed or separate.
 
 A network records only the inputs of a call as tensors of layers. Therefore such states and
 constants are appended to the inputs.

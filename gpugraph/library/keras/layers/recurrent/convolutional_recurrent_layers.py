@@ -157,10 +157,7 @@ class ConvRNN2D(RNN):
         self.input_spec = [InputSpec(ndim=5)]
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Return the shape of the outputs; with `return_state`, a list with those of the states
-        after
-        it.
-        """
+        """Return the shape of the outputs, with `return_state` in a list with those of states."""
         shape = as_shape(input_shape[0] if isinstance(input_shape, list) else input_shape)
         state = self.cell.state_shape(self._step_shape(shape))
         sizes = state.as_list()

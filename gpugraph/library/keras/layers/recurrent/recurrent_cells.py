@@ -120,9 +120,7 @@ class GatedCell(DropoutCell):
         return self.kernel, self.recurrent_kernel, self.bias
 
     def masks_of(self, inputs: Any, state: Any, training: Any) -> tuple[Any, Any]:
-        """Return the dropout masks for inputs and state: for each None, one mask, or one for each
-        part.
-        """
+        """Return dropout masks for inputs and state: None, one mask, or one for each part."""
         count = self.gates if self.implementation == 1 else 1
         return (
             self.get_dropout_mask_for_cell(inputs, training, count),
@@ -156,9 +154,7 @@ def add_gated_bias(cell: Any, shape: list[int], before: int, units: int) -> Any:
 
 
 class SimpleRNNCell(GatedCell):
-    """output = activation(inputs @ kernel + bias + state @ recurrent_kernel), which is the next
-    state
-    too.
+    """activation(inputs @ kernel + bias + state @ recurrent_kernel) is output and next state.
 
     dropout, recurrent_dropout: the fraction of inputs and of the state that is dropped while
     training.

@@ -181,10 +181,7 @@ class RNN(ConfiguredLayer):
     # -- shapes and masks
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Return the shape of the outputs; with `return_state`, a list with those of the states
-        after
-        it.
-        """
+        """Return the shape of the outputs, with `return_state` in a list with those of states."""
         first = as_shape(flatten_shapes(_first(input_shape))[0]).as_list()
         batch, steps = (first[1], first[0]) if self.time_major else first[:2]
         leading = [batch]
@@ -198,9 +195,7 @@ class RNN(ConfiguredLayer):
         return [*flatten(outputs), *(known_shape(batch, size) for size in flatten(self._sizes()))]
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """Return the mask of the inputs if all outputs are returned, else None; None for the
-        states.
-        """
+        """Return the inputs' mask for all outputs, and None for the last output and states."""
         output_mask = flatten(mask)[0] if self.return_sequences else None
         return (
             [output_mask, *(None for _ in flatten(self.states))]
@@ -265,8 +260,7 @@ class RNN(ConfiguredLayer):
         initial_state: Any = None,
         constants: Any = None,
     ) -> Any:
-        """Return the last output or all outputs; with `return_state`, a list with the last states
-        after it.
+        """Return the last output or all outputs, with `return_state` in a list with the states.
 
         mask: bool [n, steps]; where it is False a step keeps the states.
         """

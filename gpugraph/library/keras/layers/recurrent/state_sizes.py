@@ -86,8 +86,7 @@ def initial_state_of(cell: Any, inputs: Any, batch_size: Any, dtype: Any) -> Any
 
 
 def zero_state_of(cell: Any, inputs: Any, batch_size: Any, dtype: Any) -> Any:
-    """Return zeros of a cell's `state_size`, for a batch like `inputs`, or of a batch size and
-    dtype.
+    """Return zeros of a cell's `state_size`, for the batch of `inputs` or a batch size and dtype.
 
     ValueError without either.
     """
