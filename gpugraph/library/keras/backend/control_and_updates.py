@@ -90,14 +90,14 @@ def map_fn(fn: Callable[..., Any], elems: Any, name: str | None = None, dtype: A
 def foldl(
     fn: Callable[..., Any], elems: Any, initializer: Any = None, name: str | None = None
 ) -> Any:
-    """Fold `fn(accumulator, element)` from the first element on."""
+    """Return the last accumulator of `fn(accumulator, element)` from the first element on."""
     return map_fold_scan.foldl(fn, elems, initializer=initializer, name=name)
 
 
 def foldr(
     fn: Callable[..., Any], elems: Any, initializer: Any = None, name: str | None = None
 ) -> Any:
-    """Fold `fn(accumulator, element)` from the last element back."""
+    """Return the last accumulator of `fn(accumulator, element)` from the last element back."""
     return map_fold_scan.foldr(fn, elems, initializer=initializer, name=name)
 
 

@@ -161,20 +161,20 @@ class _SpatialDropout(Dropout):
 
 
 class SpatialDropout1D(_SpatialDropout):
-    """Sets whole channels of sequences [n, steps, channels] to 0, as `Dropout` does elements."""
+    """Sets whole channels of sequences [n, steps, channels] to 0, as `Dropout` does with elements."""
 
     def __init__(self, rate: Any, **kwargs: Any) -> None:
         super().__init__(rate, "channels_last", **kwargs)
 
 
 class SpatialDropout2D(_SpatialDropout):
-    """Sets whole channels of images to 0, as `Dropout` does elements."""
+    """Sets whole channels of images to 0, as `Dropout` does with elements."""
 
     dimensions = 2
 
 
 class SpatialDropout3D(_SpatialDropout):
-    """Sets whole channels of volumes to 0, as `Dropout` does elements."""
+    """Sets whole channels of volumes to 0, as `Dropout` does with elements."""
 
     dimensions = 3
 
