@@ -12,8 +12,7 @@ from gpugraph.inspection.chrome_trace import TraceEvents, start_of
 
 class AllocationMaximum(NamedTuple):
     """The peak of an allocator: its time in microseconds, the bytes, and the name of the step at
-    the
-    peak.
+    the peak.
     """
 
     timestamp: float

@@ -87,7 +87,7 @@ class MatrixProducts(NamedTuple):
 
 SUMMED_AT_ONCE = 256
 """The number of products that are summed completely in registers, so that an addend may be in the
-memory of the result: GG_MATMUL_DEPTH of kernels/host/host_matmul.h."""
+memory of the result: GG_MATMUL_DEPTH of host_matmul.h."""
 
 
 class Epilogue(NamedTuple):

@@ -1,4 +1,4 @@
-"""kernels/host/host_random.h: each number that it can compute is NumPy's, to the bit."""
+"""host_random.h: each number that it can compute is NumPy's, to the bit."""
 
 from __future__ import annotations
 

@@ -12,8 +12,8 @@ _SEEN_THROUGH = {
     "NotEqual", "StopGradient", "Identity",
 }  # fmt: skip
 """Ops whose value TensorFlow evaluates at graph construction. Values of other ops are checked in
-the
-run even if they are known earlier, because a check that fails at construction ends the program."""
+the run even if they are known earlier, because a check that fails at construction ends the program.
+"""
 
 
 def static_value(tensor: Tensor) -> Any:

@@ -5,7 +5,7 @@
         W --> Enter --> MatMul(transpose_b)     becomes     W --> Transpose --> Enter --> MatMul
 
 Tiles read adjacent rows of the second operand. If the first one has few rows, the panels of the
-second are read in place (`kernels/host/host_matmul.h`), but panels of a transposed operand are
+second are read in place (`host_matmul.h`), but panels of a transposed operand are
 transposed by each product. With this pass they are transposed once, before the loop, into separate
 memory: this takes about the time that six iterations save.
 

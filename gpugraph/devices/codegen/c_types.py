@@ -83,7 +83,7 @@ def in_c(expression: str, source: DType, target: DType) -> str:
 
     `rounded(...)` rounds a value as if it had been in memory. C does not define the conversion of a
     float that does not fit its integer: there `(U)` is a function of
-    kernels/host/float_to_integer.h.
+    float_to_integer.h.
     """
     expression = expression.replace("rounded(", "gg_as_half(" if source is float16 else "(")
     if not (source.is_floating and target.is_integer):

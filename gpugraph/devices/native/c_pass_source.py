@@ -2,7 +2,7 @@
 
 Names in the generated code, beside those of `ProgramSource`:
 
-    b                      the kernel's block (kernels/host/host_kernel.h)
+    b                      the kernel's block (host_kernel.h)
     start, stop            the elements of a row that a pass has
     begin, end, i, lane    those of a block of a reduction; where its next lanes begin; one of them
     lanes<n>, tail<n>      a reduction's total in each lane; the rest of a row for each

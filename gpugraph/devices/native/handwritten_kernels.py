@@ -5,7 +5,7 @@
     run()
 
 A file is compiled for float32, for float64, or for both: then the arrays decide which one runs.
-kernels/host/host_source.h declares the arguments of a function.
+host_source.h declares the arguments of a function.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ _INCLUDE = re.compile(r'^#include "(\w+\.h)"$', re.MULTILINE)
 
 _MOST_ARRAYS = 12
 _LINE = 64
-"""The same constant as in kernels/host/host_source.h."""
+"""The same constant as in host_source.h."""
 
 
 class _Source(ctypes.Structure):
-    """`gg_source` of kernels/host/host_source.h."""
+    """`gg_source` of host_source.h."""
 
     _fields_ = (
         *((name, ctypes.c_void_p) for name in ("entry", "parallel")),

@@ -61,13 +61,13 @@ class Instruction(NamedTuple):
 
 
 class _Instruction(ctypes.Structure):
-    """`gg_instruction` of kernels/host/host_iterations.c."""
+    """`gg_instruction` of host_iterations.c."""
 
     _fields_ = (("kind", ctypes.c_int64), ("operand", ctypes.c_void_p), ("target", ctypes.c_int64))
 
 
 class _Iterations(ctypes.Structure):
-    """`gg_iterations` of kernels/host/host_iterations.c."""
+    """`gg_iterations` of host_iterations.c."""
 
     _fields_ = (
         ("entry", ctypes.c_void_p),
@@ -79,7 +79,7 @@ class _Iterations(ctypes.Structure):
 
 
 class _Access(ctypes.Structure):
-    """`gg_access` of kernels/host/host_iterations.c."""
+    """`gg_access` of host_iterations.c."""
 
     _fields_ = (
         *((name, ctypes.c_void_p) for name in ("entry", "handle", "object", "record")),

@@ -40,7 +40,7 @@ def _kernel_paths() -> dict[str, Path]:
 
 
 class Block(ctypes.Structure):
-    """`gg_block` of kernels/host/host_kernel.h: the arrays and sizes of a kernel."""
+    """`gg_block` of host_kernel.h: the arrays and sizes of a kernel."""
 
     _fields_ = (
         *((name, ctypes.c_void_p) for name in ("entry", "parallel")),
@@ -53,7 +53,7 @@ class Block(ctypes.Structure):
 
 
 class _Several(ctypes.Structure):
-    """`gg_several` of kernels/host/host_runtime.c."""
+    """`gg_several` of host_runtime.c."""
 
     _fields_ = (
         ("entry", ctypes.c_void_p),

@@ -72,7 +72,7 @@ _MATRICES, _COLUMN, _ROW = range(3)
 
 
 class _Products(ctypes.Structure):
-    """`gg_products` of kernels/host/host_runtime.c."""
+    """`gg_products` of host_runtime.c."""
 
     _fields_ = (
         *((name, ctypes.c_void_p) for name in ("entry", "gemm", "gemv")),

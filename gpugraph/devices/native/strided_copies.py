@@ -29,7 +29,7 @@ from gpugraph.devices.native.numpy_views import are_apart, overlap, show
 
 MOST_AXES = 8
 """The maximum number of axes after collapsing: two of the plane, and `GG_OUTSIDE` of
-kernels/host/host_strided_copy.c.
+host_strided_copy.c.
 """
 
 PART_BYTES = 65_536
@@ -60,7 +60,7 @@ class Axis(NamedTuple):
 
 
 class _Move(ctypes.Structure):
-    """`gg_move` of kernels/host/host_strided_copy.c."""
+    """`gg_move` of host_strided_copy.c."""
 
     _fields_ = (
         ("entry", ctypes.c_void_p),

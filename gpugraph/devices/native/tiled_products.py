@@ -1,4 +1,4 @@
-"""Matrix products by tiles of our own: kernels/host/host_matmul.h.
+"""Matrix products by tiles of our own: host_matmul.h.
 
 They accept the same views as `products`, and fuse a bias, an addition and Relu into the store.
 Threads share one packed operand. Sizes alone decide which products use tiles. The others have too
@@ -28,7 +28,7 @@ _LEAST_WORK = 1 << 19
 """The minimum number of multiplications: 10 us, of which packing takes one or two."""
 
 _BIAS, _ADDEND, _RELU = 1, 2, 4
-"""The same constants as in kernels/host/host_matmul_tile.h."""
+"""The same constants as in host_matmul_tile.h."""
 
 
 def is_tiled(triples: Sequence[tuple[Any, Any, Any]]) -> bool:

@@ -10,8 +10,7 @@ from gpugraph.runtime import StepTrace
 
 MAX_OWNERS, MAX_MOMENTS = 20, 2_000
 """The maximum number of owners that are named at the peak (the others are one sum), and of points
-of a
-curve (a longer curve keeps the maximum of each group of neighbours)."""
+of a curve (a longer curve keeps the maximum of each group of neighbours)."""
 
 
 def memory_over_time(device: str, graph: GraphRecord, trace: StepTrace) -> dict[str, Any]:

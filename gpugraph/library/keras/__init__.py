@@ -1,8 +1,8 @@
 """`tf.keras`: its backend, the graph of layers, and networks of layers.
 
-`engine` has layers, nodes and networks, `backend` what they are written in, `layers` the names of
-`tf.keras.layers`. `training` has models: `losses`, `metrics`, `optimizers` and `callbacks` serve
-it, `inputs` computes batches ahead.
+`engine` has layers, nodes and networks. `backend` has the functions that they are written with, and
+`layers` the names of `tf.keras.layers`. `training` has models; `losses`, `metrics`, `optimizers`
+and `callbacks` support it, and `inputs` computes batches ahead.
 """
 
 from gpugraph.base.version import KERAS_VERSION

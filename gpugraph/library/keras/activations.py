@@ -16,7 +16,7 @@ from gpugraph.ops.nn.activations.softmax import softmax as softmax_of
 
 
 def softmax(x: Any, axis: int = -1) -> Tensor:
-    """exp(x) / sum(exp(x)) along `axis`. ValueError for less than two dimensions."""
+    """Return exp(x) / sum(exp(x)) along `axis`. Raise ValueError for fewer than two dimensions."""
     x = convert_to_tensor(x)
     if x.shape.rank is not None and x.shape.rank < 2:
         raise ValueError(f"Cannot apply softmax to a tensor that is 1D. Received input: {x}")
@@ -24,22 +24,22 @@ def softmax(x: Any, axis: int = -1) -> Tensor:
 
 
 def linear(x: Any) -> Any:
-    """x itself."""
+    """Return x itself."""
     return x
 
 
 def selu(x: Any) -> Tensor:
-    """scale * x above 0, else scale * alpha * (exp(x) - 1), with the constants of `tf.nn.selu`."""
+    """Return scale * x for x > 0, else scale * alpha * (exp(x) - 1), as `tf.nn.selu`."""
     return selu_softsign_swish.selu(x)
 
 
 def softplus(x: Any) -> Tensor:
-    """log(1 + exp(x))."""
+    """Return log(1 + exp(x))."""
     return unary_functions.softplus(x)
 
 
 def softsign(x: Any) -> Tensor:
-    """x / (1 + |x|)."""
+    """Return x / (1 + |x|)."""
     return selu_softsign_swish.softsign(x)
 
 
@@ -52,7 +52,7 @@ _ACTIVATIONS: dict[str, Callable[..., Any]] = {name: globals()[name] for name in
 
 
 def serialize(activation: Callable[..., Any]) -> str:
-    """The name of an activation: that by which `deserialize` finds it."""
+    """Return the name by which `deserialize` finds an activation."""
     for name, function in _ACTIVATIONS.items():
         if function is activation:
             return name
@@ -60,12 +60,12 @@ def serialize(activation: Callable[..., Any]) -> str:
 
 
 def deserialize(name: Any, custom_objects: Any = None) -> Any:
-    """The activation of a name; ValueError for an unknown one."""
+    """Return the activation with a name. Raise ValueError for an unknown name."""
     return deserialize_keras_object(name, _ACTIVATIONS, custom_objects, "activation function")
 
 
 def get(identifier: Any) -> Any:
-    """The activation of a name, `linear` for None, a function or layer as it is.
+    """Return the activation with a name, `linear` for None, or a function or layer unchanged.
 
     TypeError for anything else.
     """

@@ -1,7 +1,7 @@
-"""Models of Keras as SavedModels: `tf.keras.experimental.export_saved_model`, and read again.
+"""Keras models as SavedModels: `tf.keras.experimental.export_saved_model` and its inverse.
 
-The folder has the model's configuration as the asset `saved_model.json`, its variables, those of
-the optimizer too, as a checkpoint of objects, and a meta graph that predicts, whose saver reads
+The folder contains the model's configuration as the asset `saved_model.json`; its variables and
+those of the optimizer as an object checkpoint; and a meta graph for prediction, whose saver reads
 the checkpoint by its keys.
 """
 
@@ -36,15 +36,15 @@ def export_saved_model(
     input_signature: Any = None,
     serving_only: bool = False,
 ) -> None:
-    """Writes a model as a SavedModel: the tag "serve", with the signature "serving_default".
+    """Write a model as a SavedModel with the tag "serve" and the signature "serving_default".
 
-    saved_model_path: of a folder that is not there, or empty; else AssertionError.
+    saved_model_path: of a folder that does not exist or is empty; else AssertionError.
     custom_objects: classes and functions by the names that the configuration has for them.
-    as_text: whether the graph is written as text. serving_only: whether the configuration, and so
-      what `load_from_saved_model` reads, is left out.
+    as_text: whether the graph is written as text. serving_only: whether to leave out the
+      configuration, which `load_from_saved_model` requires.
 
     NotImplementedError for a subclass that defines `call`, which has no configuration, and for
-    `input_signature`, which tells its inputs. What trains and evaluates is not exported.
+    `input_signature`, which specifies its inputs. Training and evaluation are not exported.
     """
     if not model.is_graph_network or input_signature is not None:
         raise NotImplementedError(
@@ -71,14 +71,14 @@ def export_saved_model(
 
 
 class _SaverByKeys(Saver):
-    """Saves a model as a checkpoint of objects, and restores a copy by the keys in it."""
+    """Saves a model as an object checkpoint, and restores a copy by the checkpoint's keys."""
 
     def __init__(self, model: Any, copy: Any) -> None:
         super().__init__(ObjectGraph(copy).saveables(), allow_empty=True)
         self._model = model
 
     def save(self, sess: Any, save_path: Any, *args: Any, **kwargs: Any) -> Any:
-        """Writes the model's variables, which are in Keras's session."""
+        """Write the model's variables, whose values are in Keras's session."""
         del sess, args, kwargs
         self._model.save_weights(save_path, save_format="tf")
         return save_path
@@ -87,10 +87,10 @@ class _SaverByKeys(Saver):
 def load_from_saved_model(
     saved_model_path: Any, custom_objects: Mapping[str, Any] | None = None
 ) -> Any:
-    """The model of a folder by `export_saved_model`, with its variables; it is not compiled.
+    """Load a model that `export_saved_model` wrote, with its variables; it is not compiled.
 
     custom_objects: classes and functions by the names that the configuration has for them.
-    NotFoundError where the folder has no configuration; errors as of `model_from_json` and
+    NotFoundError if the folder has no configuration; other errors as for `model_from_json` and
     `load_weights`.
     """
     path = Path(os.fspath(saved_model_path))

@@ -1,4 +1,4 @@
-"""`tf.keras.constraints`: what variables are set to after each update, by class and by name."""
+"""`tf.keras.constraints`: functions that constrain updated variables, by class and name."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from gpugraph.ops.indexing.gather import gather
 
 
 class Constraint:
-    """The base of constraints: `constraint(w)` is what a variable `w` becomes, here itself."""
+    """Base class of constraints: `constraint(w)` returns the constrained `w`, here `w` itself."""
 
     def __call__(self, w: Any) -> Any:
         return w
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments of the constructor."""
+        """Return the arguments of the constructor."""
         return dict(vars(self))
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Any:
-        """The constraint of a configuration by `get_config`."""
+        """Create a constraint from a configuration of `get_config`."""
         return cls(**config)
 
 
@@ -41,7 +41,7 @@ def _norms(w: Any, axis: Any) -> Any:
 
 
 class MaxNorm(Constraint):
-    """Vectors along `axis` that are longer than `max_value` are scaled to that length."""
+    """Scales vectors along `axis` that are longer than `max_value` to that length."""
 
     def __init__(self, max_value: float = 2, axis: Any = 0) -> None:
         self.max_value, self.axis = max_value, axis
@@ -52,14 +52,14 @@ class MaxNorm(Constraint):
 
 
 class NonNeg(Constraint):
-    """Negative elements become 0."""
+    """Replaces negative elements by 0."""
 
     def __call__(self, w: Any) -> Any:
         return w * cast(greater_equal(w, 0.0), w.dtype.base_dtype)
 
 
 class UnitNorm(Constraint):
-    """Vectors along `axis` are scaled to length 1."""
+    """Scales vectors along `axis` to length 1."""
 
     def __init__(self, axis: Any = 0) -> None:
         self.axis = axis
@@ -69,9 +69,9 @@ class UnitNorm(Constraint):
 
 
 class MinMaxNorm(Constraint):
-    """Vectors along `axis` are scaled towards lengths from `min_value` to `max_value`.
+    """Scales vectors along `axis` towards lengths from `min_value` to `max_value`.
 
-    rate: which part of the way, 1: all of it.
+    rate: the fraction of the change that is applied; 1 for all of it.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class MinMaxNorm(Constraint):
 
 
 class RadialConstraint(Constraint):
-    """Kernels [size, size, in, out] become equal in all directions: each ring has one value."""
+    """Makes kernels [size, size, in, out] radially symmetric: each ring has one value."""
 
     def __call__(self, w: Any) -> Any:
         sizes = w.shape.as_list()
@@ -126,17 +126,17 @@ _CONSTRAINTS: dict[str, Any] = {
 
 
 def serialize(constraint: Any) -> Any:
-    """The name, or class and configuration, of a constraint."""
+    """Return the name, or class and configuration, of a constraint."""
     return serialize_keras_object(constraint)
 
 
 def deserialize(config: Any, custom_objects: Any = None) -> Any:
-    """The constraint of a name or configuration; ValueError for an unknown one."""
+    """Return the constraint of a name or configuration. Raise ValueError for an unknown one."""
     return deserialize_keras_object(config, _CONSTRAINTS, custom_objects, "constraint")
 
 
 def get(identifier: Any) -> Any:
-    """The constraint of a name or configuration, None for None, a function as it is.
+    """Return the constraint of a name or configuration, or None or a function unchanged.
 
     ValueError for anything else.
     """

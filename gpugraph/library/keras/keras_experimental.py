@@ -1,4 +1,4 @@
-"""`tf.keras.experimental`: what Keras tries out."""
+"""`tf.keras.experimental`: Keras's experimental features."""
 
 from gpugraph.library.keras.exported_models import (
     export_saved_model as export_saved_model,

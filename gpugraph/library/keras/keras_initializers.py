@@ -1,4 +1,4 @@
-"""`tf.keras.initializers`: the first values of variables, by class and by name."""
+"""`tf.keras.initializers`: initial values of variables, by class and by name."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from gpugraph.ops.random.variable_initializers import (
 
 
 class RandomUniform(variable_initializers.RandomUniform):
-    """Numbers from `minval` to `maxval`, evenly distributed."""
+    """Uniformly distributed numbers from `minval` to `maxval`."""
 
     def __init__(
         self, minval: Any = -0.05, maxval: Any = 0.05, seed: int | None = None, dtype: Any = float32
@@ -32,7 +32,7 @@ class RandomUniform(variable_initializers.RandomUniform):
 
 
 class RandomNormal(variable_initializers.RandomNormal):
-    """Normal numbers of this mean and standard deviation."""
+    """Normally distributed numbers with this mean and standard deviation."""
 
     def __init__(
         self, mean: Any = 0.0, stddev: Any = 0.05, seed: int | None = None, dtype: Any = float32
@@ -41,7 +41,7 @@ class RandomNormal(variable_initializers.RandomNormal):
 
 
 class TruncatedNormal(variable_initializers.TruncatedNormal):
-    """Normal numbers, those further than two deviations from the mean drawn again."""
+    """Normally distributed numbers; those beyond two deviations from the mean are drawn again."""
 
     def __init__(
         self, mean: Any = 0.0, stddev: Any = 0.05, seed: int | None = None, dtype: Any = float32
@@ -88,21 +88,21 @@ _INITIALIZERS: dict[str, Any] = {
 
 
 def serialize(initializer: Any) -> Any:
-    """The name, or class and configuration, of an initializer."""
+    """Return the name, or class and configuration, of an initializer."""
     return serialize_keras_object(initializer)
 
 
 def deserialize(config: Any, custom_objects: Any = None) -> Any:
-    """The initializer of a name or configuration; ValueError for an unknown one."""
+    """Return the initializer of a name or configuration. Raise ValueError for an unknown one."""
     initializer = deserialize_keras_object(config, _INITIALIZERS, custom_objects, "initializer")
     makers = (he_normal, he_uniform, lecun_normal, lecun_uniform)
     return initializer() if any(initializer is maker for maker in makers) else initializer
 
 
 def get(identifier: Any) -> Any:
-    """The initializer of a name or configuration, None for None, of a class a new one.
+    """Return the initializer of a name or configuration, a new one of a class, and None for None.
 
-    A function is one as it is. ValueError for anything else.
+    A function is returned unchanged. ValueError for anything else.
     """
     if identifier is None:
         return None

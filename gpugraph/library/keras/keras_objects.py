@@ -11,31 +11,31 @@ from weakref import WeakSet
 
 
 class _Scopes(threading.local):
-    """The custom objects of the scopes that a thread is in, the innermost last."""
+    """The custom objects of the scopes that a thread has entered, the innermost last."""
 
     def __init__(self) -> None:
         self.stack: list[Mapping[str, Any]] = []
-        self.source: str | None = None  # of configurations: see `code_of_files`
+        self.source: str | None = None  # the source of configurations; see `code_of_files`
 
 
 _CUSTOM_OBJECTS: dict[str, Any] = {}
 _SCOPES = _Scopes()
 
 _OWN_CODE: set[bytes] = set()
-"""The digests of the code that this process has put into configurations."""
+"""Digests of the code that this process has put into configurations."""
 
 _OWN_FUNCTIONS: dict[str, WeakSet[Any]] = {}
-"""The functions that configurations of this process name, by their modules and names."""
+"""The functions that configurations of this process refer to, by module and name."""
 
 
 def get_custom_objects() -> dict[str, Any]:
-    """The classes and functions of the program that configurations name, by name: to be changed."""
+    """Return the mutable dict of the program's classes and functions for configurations."""
     return _CUSTOM_OBJECTS
 
 
 @contextmanager
 def custom_object_scope(*custom_objects: Mapping[str, Any]) -> Iterator[None]:
-    """Within it configurations find these classes and functions by their names."""
+    """Make these classes and functions available to configurations by name, within the scope."""
     _SCOPES.stack.extend(custom_objects)
     try:
         yield
@@ -45,10 +45,10 @@ def custom_object_scope(*custom_objects: Mapping[str, Any]) -> Iterator[None]:
 
 @contextmanager
 def code_of_files(source: str) -> Iterator[None]:
-    """Within it code in configurations is run or refused, by their source.
+    """Set which code in configurations may run within the scope, by their source.
 
-    source: "trusted": all code is run. "text", which may come from this process: code that
-      `remember_own_code` knows is run. "file": none is.
+    source: "trusted": all code is run. "text", which may come from this process: code that was
+      passed to `remember_own_code` is run. "file": no code is run.
     """
     before, _SCOPES.source = _SCOPES.source, source
     try:
@@ -58,19 +58,19 @@ def code_of_files(source: str) -> Iterator[None]:
 
 
 def remember_own_code(*code: str | None) -> None:
-    """Note code that this process puts into a configuration, so that it may build it again."""
+    """Record code that this process puts into a configuration, so that it may be run again."""
     _OWN_CODE.add(_digest(code))
 
 
 def remember_own_function(function: Any, module: str | None) -> None:
-    """Note a function that a configuration of this process names, so that it may be found again."""
+    """Record a function to which a configuration of this process refers, for a later look-up."""
     _OWN_FUNCTIONS.setdefault(f"{module}:{function.__name__}", WeakSet()).add(function)
 
 
 def own_functions(name: str, module: str | None) -> dict[str, Any]:
-    """The function that this process has put into configurations under this name.
+    """Return the function that this process has put into configurations under this name.
 
-    None while a file is read, and where several functions had the name.
+    The result is empty while a file is read, and if several functions had the name.
     """
     functions = list(_OWN_FUNCTIONS.get(f"{module}:{name}", ()))
     is_known = len(functions) == 1 and _SCOPES.source in (None, "text")
@@ -80,11 +80,11 @@ def own_functions(name: str, module: str | None) -> dict[str, Any]:
 def check_code_of_files(
     what: str, kind: str, code: Sequence[str | None], is_refused_elsewhere: bool
 ) -> None:
-    """ValueError where code in a configuration is not to be run: see `code_of_files`.
+    """Raise ValueError if code in a configuration must not be run; see `code_of_files`.
 
-    what, kind: whose code, and of what kind, in words. code: as `remember_own_code` takes it.
-    is_refused_elsewhere: whether it is refused too where no text and no file is read, unless this
-    process made it.
+    what, kind: the owner and the kind of the code, as text. code: as for `remember_own_code`.
+    is_refused_elsewhere: whether code is also rejected outside of `code_of_files`, unless this
+      process made it.
     """
     source = _SCOPES.source
     if source == "trusted" or (source is None and not is_refused_elsewhere):
@@ -104,7 +104,7 @@ def _digest(code: Sequence[str | None]) -> bytes:
 def object_named(
     name: str, known: Mapping[str, Any], custom_objects: Mapping[str, Any] | None, kind: str
 ) -> Any:
-    """A class or function: of `custom_objects`, of the scopes, of the program, or of Keras.
+    """Return a class or function from `custom_objects`, the scopes, the program, or Keras.
 
     ValueError for an unknown name.
     """
@@ -118,32 +118,32 @@ def object_named(
 
 
 def config_entry(config: Any, key: str, owner: str) -> Any:
-    """An entry of a configuration that may be damaged.
+    """Return an entry of a configuration that may be damaged.
 
-    owner: the class whose configuration it is. ValueError where it is no dictionary, or lacks the
+    owner: the class whose configuration it is. ValueError if it is not a dictionary, or lacks the
     key.
     """
     if not isinstance(config, Mapping):
-        raise improper(f"the config of {owner} is no dictionary, but {config!r:.100}")
+        raise improper(f"the config of {owner} is not a dictionary, but {config!r:.100}")
     if key not in config:
         raise improper(f"the config of {owner} has no {key!r}")
     return config[key]
 
 
 def improper(why: str) -> ValueError:
-    """The error for a configuration that is damaged."""
+    """Return the error for a damaged configuration."""
     return ValueError(f"Improper config format: {why}")
 
 
 def is_custom_object(name: str) -> bool:
-    """Whether the program has a class or function of this name, here and now."""
+    """Return whether the program has a class or function with this name in the current scopes."""
     return any(name in objects for objects in (*_SCOPES.stack, _CUSTOM_OBJECTS))
 
 
 def serialize_keras_object(instance: Any) -> Any:
-    """An object as its class's name and configuration, a function as its name, None as None.
+    """Return an object's class name and configuration, a function's name, or None for None.
 
-    ValueError for what has neither.
+    ValueError for an object that has neither.
     """
     if instance is None:
         return None
@@ -160,9 +160,9 @@ def deserialize_keras_object(
     custom_objects: Mapping[str, Any] | None = None,
     printable_module_name: str = "object",
 ) -> Any:
-    """The object of a name or of `{"class_name": ..., "config": ...}`; None for None.
+    """Return the object of a name or of `{"class_name": ..., "config": ...}`; None for None.
 
-    module_objects: what is known by name. custom_objects: further classes and functions.
+    module_objects: known objects by name. custom_objects: further classes and functions.
     ValueError for an unknown name and for another identifier.
     """
     known = module_objects or {}
@@ -178,7 +178,7 @@ def deserialize_keras_object(
         object_class = object_named(name, known, custom_objects, printable_module_name)
         is_ours = getattr(object_class, "__module__", "").startswith("gpugraph.")
         if is_ours and not isinstance(config, Mapping) and name != "Sequential":
-            raise improper(f"the config of {name} is no dictionary, but {config!r:.100}")
+            raise improper(f"the config of {name} is not a dictionary, but {config!r:.100}")
         if not hasattr(object_class, "from_config"):
             with custom_object_scope(custom_objects or {}):
                 return object_class(**config)
@@ -192,13 +192,13 @@ def deserialize_keras_object(
 
 
 def takes_custom_objects(from_config: Callable[..., Any]) -> bool:
-    """Whether a `from_config` takes classes and functions by name."""
+    """Return whether a `from_config` has the parameter `custom_objects`."""
     code = getattr(from_config, "__func__", from_config).__code__
     return "custom_objects" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
 
 def object_of(identifier: Any, deserialize: Callable[[Any], Any], kind: str) -> Any:
-    """The object of a name or configuration, by `deserialize`; another that is callable as it is.
+    """Return the object of a name or configuration, by `deserialize`, or a callable unchanged.
 
     ValueError for anything else.
     """
@@ -210,7 +210,7 @@ def object_of(identifier: Any, deserialize: Callable[[Any], Any], kind: str) -> 
 
 
 def plain_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments as plain values: functions and objects as their names and configurations."""
+    """Return arguments as plain values: functions and objects by name and configuration."""
     return {
         name: serialize_keras_object(value) if callable(value) else value
         for name, value in arguments.items()
@@ -218,17 +218,17 @@ def plain_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 LAYER_CLASSES: dict[str, Any] = {}
-"""The classes of layers that configurations name; `gpugraph.keras` fills it."""
+"""The classes of layers that configurations may name; `gpugraph.keras` fills it."""
 
 METRIC_CLASSES: dict[str, Any] = {}
-"""The classes of metrics that configurations name; `gpugraph.keras.metrics` fills it."""
+"""The classes of metrics that configurations may name; `gpugraph.keras.metrics` fills it."""
 
 
 def serialize_layer(layer: Any) -> Any:
-    """The class and configuration of a layer."""
+    """Return the class and configuration of a layer."""
     return serialize_keras_object(layer)
 
 
 def deserialize_layer(config: Any, custom_objects: Mapping[str, Any] | None = None) -> Any:
-    """The layer of a configuration `{"class_name": ..., "config": ...}`."""
+    """Create the layer of a configuration `{"class_name": ..., "config": ...}`."""
     return deserialize_keras_object(config, LAYER_CLASSES, custom_objects, "layer")

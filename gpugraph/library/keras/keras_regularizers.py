@@ -1,4 +1,4 @@
-"""`tf.keras.regularizers`: penalties of weights and outputs, by class and by name."""
+"""`tf.keras.regularizers`: penalties on weights and outputs, by class and by name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gpugraph.ops.reductions.reduction_functions import reduce_sum
 
 
 class Regularizer:
-    """The base of penalties: `regularizer(x)` is a scalar, here 0."""
+    """Base class of penalties: `regularizer(x)` is a scalar, here 0."""
 
     def __call__(self, x: Any) -> Any:
         del x
@@ -24,12 +24,12 @@ class Regularizer:
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Any:
-        """The regularizer of a configuration by `get_config`."""
+        """Create a regularizer from a configuration of `get_config`."""
         return cls(**config)
 
 
 class L1L2(Regularizer):
-    """l1 * sum(|x|) + l2 * sum(x ** 2), both rounded to Keras's default dtype."""
+    """l1 * sum(|x|) + l2 * sum(x ** 2); `l1` and `l2` are rounded to Keras's default dtype."""
 
     def __init__(self, l1: float = 0.0, l2: float = 0.0) -> None:
         self.l1, self.l2 = float(cast_to_floatx(l1)), float(cast_to_floatx(l2))
@@ -45,22 +45,22 @@ class L1L2(Regularizer):
         return sum(penalties[1:], penalties[0])
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments of the constructor."""
+        """Return the arguments of the constructor."""
         return {"l1": self.l1, "l2": self.l2}
 
 
 def l1(l: float = 0.01) -> L1L2:  # noqa: E741
-    """l * sum(|x|)."""
+    """Return the penalty l * sum(|x|)."""
     return L1L2(l1=l)
 
 
 def l2(l: float = 0.01) -> L1L2:  # noqa: E741
-    """l * sum(x ** 2)."""
+    """Return the penalty l * sum(x ** 2)."""
     return L1L2(l2=l)
 
 
 def l1_l2(l1: float = 0.01, l2: float = 0.01) -> L1L2:
-    """l1 * sum(|x|) + l2 * sum(x ** 2)."""
+    """Return the penalty l1 * sum(|x|) + l2 * sum(x ** 2)."""
     return L1L2(l1=l1, l2=l2)
 
 
@@ -68,19 +68,19 @@ _REGULARIZERS = {"L1L2": L1L2, "l1": l1, "l2": l2, "l1_l2": l1_l2}
 
 
 def serialize(regularizer: Any) -> Any:
-    """The name, or class and configuration, of a regularizer."""
+    """Return the name, or class and configuration, of a regularizer."""
     return serialize_keras_object(regularizer)
 
 
 def deserialize(config: Any, custom_objects: Any = None) -> Any:
-    """The regularizer of a name or configuration; ValueError for an unknown one."""
+    """Return the regularizer of a name or configuration. Raise ValueError for an unknown one."""
     regularizer = deserialize_keras_object(config, _REGULARIZERS, custom_objects, "regularizer")
     is_maker = any(regularizer is maker for maker in (l1, l2, l1_l2))
     return regularizer() if is_maker else regularizer
 
 
 def get(identifier: Any) -> Any:
-    """The regularizer of a name or configuration, None for None, a function as it is.
+    """Return the regularizer of a name or configuration, or None or a function unchanged.
 
     ValueError for anything else.
     """

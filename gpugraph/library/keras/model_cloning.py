@@ -1,4 +1,4 @@
-"""Copies of models: the same layers and calls, with variables of their own."""
+"""Copies of models: the same layers and calls, with separate variables."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from gpugraph.library.keras.training.sequential import Sequential
 
 
 def clone_layer(layer: Any) -> Any:
-    """A layer of the same class and configuration, with variables of its own."""
+    """Return a layer of the same class and configuration, with its own variables."""
     with custom_object_scope(_functions_in(layer)), code_of_files("trusted"):
         return type(layer).from_config(layer.get_config())
 
 
 def _functions_in(layer: Any) -> dict[str, Any]:
-    """The functions of the Lambda layers in a layer, by their names."""
+    """Return the functions of the Lambda layers in a layer, by name."""
     functions: dict[str, Any] = {}
     for part in (layer, *layer.sublayers()):
         if part is not layer:
@@ -34,13 +34,13 @@ def _functions_in(layer: Any) -> dict[str, Any]:
 def clone_model(
     model: Any, input_tensors: Any = None, clone_function: Callable[[Any], Any] | None = None
 ) -> Any:
-    """A model of the same layers, called in the same way, with variables of its own.
+    """Return a model of the same layers, called in the same way, with its own variables.
 
-    input_tensors: what the copy begins with; by default new inputs.
-    clone_function: makes a layer of each layer but the inputs; by default a copy of it.
+    input_tensors: the inputs of the copy; by default new ones.
+    clone_function: returns a layer for each layer except inputs; by default a copy of it.
 
-    ValueError for what is no model, a subclass that defines `call`, another number of inputs, and a
-    function that does not return layers.
+    ValueError for an object that is not a model, a subclass that defines `call`, a wrong number of
+    inputs, and a function that does not return layers.
     """
     if not isinstance(model, Model):
         raise ValueError(f"Expected `model` argument to be a `Model` instance, got {model!r}")
@@ -55,7 +55,7 @@ def clone_model(
             f"model instead: {model.name}"
         )
     inputs = _new_inputs(model, input_tensors)
-    computed = {id(own): tensor for own, tensor in zip(model.inputs, inputs)}
+    computed = {id(model_input): tensor for model_input, tensor in zip(model.inputs, inputs)}
     copies = {
         layer: _copy(layer, function)
         for layer in model.network_graph.layers
@@ -76,7 +76,10 @@ def clone_model(
 
 
 def _extend(copy: Model, model: Model, computed: dict[int, Any]) -> None:
-    """Add what leads to losses and metrics of a model to its copy, by the tensors of both."""
+    """Add the calls that lead to losses and metrics of a model to its copy.
+
+    computed: the copy's tensors by the ids of the model's tensors.
+    """
     places = {layer: place for place, layer in enumerate(model.layers)}
     nodes = sorted(model.added_nodes(), key=lambda node: places[node.outbound_layer])
     if nodes:
@@ -84,7 +87,7 @@ def _extend(copy: Model, model: Model, computed: dict[int, Any]) -> None:
 
 
 def _clone_row(model: Sequential, function: Callable[[Any], Any]) -> Sequential:
-    """A copy of a Sequential model, built where the model is."""
+    """Return a copy of a Sequential model, which is built if the model is."""
     copies = {layer: _copy(layer, function) for layer in model.layers}
     layers = [copies[layer] for layer in model.row]
     if model.inputs:
@@ -93,7 +96,9 @@ def _clone_row(model: Sequential, function: Callable[[Any], Any]) -> Sequential:
     if not model.inputs and model._build_input_shape is not None:
         copy.build(model._build_input_shape)
     if model.added_nodes():
-        computed = {id(own): tensor for own, tensor in zip(_row(model), _row(copy))}
+        computed = {
+            id(model_tensor): tensor for model_tensor, tensor in zip(_row(model), _row(copy))
+        }
         for node in model.added_nodes():
             model.run_node(node, computed, copies[node.outbound_layer])
         _extend(copy, model, computed)
@@ -101,14 +106,14 @@ def _clone_row(model: Sequential, function: Callable[[Any], Any]) -> Sequential:
 
 
 def _row(model: Sequential) -> list[Any]:
-    """The tensors of the layers in a row, from the input on."""
+    """Return the tensors of the layers in a row, from the input on."""
     depths = sorted((depth for depth in model.nodes_by_depth if depth >= 0), reverse=True)
     nodes = [node for depth in depths for node in model.nodes_by_depth[depth]]
     return [tensor for node in nodes for tensor in flatten(node.output_tensors)]
 
 
 def _new_inputs(model: Model, input_tensors: Any) -> list[Any]:
-    """The tensors that a copy begins with."""
+    """Return the input tensors of a copy."""
     if input_tensors is None:
         return [clone_layer(tensor._keras_history.layer).output for tensor in model.inputs]
     tensors = flatten(input_tensors)

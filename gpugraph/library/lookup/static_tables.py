@@ -156,8 +156,7 @@ class StrongHashSpec(HasherSpec):
 
     def __new__(cls, key: Sequence[int]) -> StrongHashSpec:
         """Create the spec. Raise ValueError unless there are two elements, TypeError unless they
-        are
-        ints.
+        are ints.
         """
         if len(key) != 2:
             raise ValueError(f"key must have size 2, got {len(key)}.")

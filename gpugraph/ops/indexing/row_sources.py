@@ -207,7 +207,7 @@ def different_elements() -> RowSource:
 
 
 _INTEGERS, _FLOATS, _TRUTHS = range(3)
-"""Kinds of words, of kernels/host/host_where.h."""
+"""Kinds of words, of host_where.h."""
 
 
 def coordinates_of_nonzero() -> RowSource:

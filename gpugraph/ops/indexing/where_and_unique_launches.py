@@ -1,6 +1,5 @@
 """Launches of where_nonzero.cu and unique.cu: selections of elements, in order, whose number is
-known
-only after a first kernel."""
+known only after a first kernel."""
 
 from __future__ import annotations
 

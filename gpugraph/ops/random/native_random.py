@@ -1,4 +1,4 @@
-"""Large float32 draws by C code (kernels/host/host_random.h), as soon as it is compiled.
+"""Large float32 draws by C code (host_random.h), as soon as it is compiled.
 
 The numbers equal NumPy's bit for bit, so NumPy may fill the first part of a tensor until the code
 is ready, and C the rest. Code that gives other numbers is not used.

@@ -101,9 +101,8 @@ def range(
 ) -> Tensor:
     """Return the vector start, start + delta, ... of numbers before `limit`.
 
-    `range(n)` starts at 0.
-    Without `dtype` it has the widest of the arguments' dtypes: int32, int64, bfloat16, float32,
-    float64. Raises ValueError if delta is 0 or leads away from the limit.
+    `range(n)` starts at 0. Without `dtype` it has the widest of the arguments' dtypes: int32,
+    int64, bfloat16, float32, float64. Raises ValueError if delta is 0 or leads away from the limit.
     """
     if limit is None:
         start, limit = 0, start

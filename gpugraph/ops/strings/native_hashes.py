@@ -1,4 +1,4 @@
-"""Hashes of many strings by C (kernels/host/host_string_hash.h), as soon as it is compiled.
+"""Hashes of many strings by C (host_string_hash.h), as soon as it is compiled.
 
 They equal those of `hash_algorithms`, bit for bit. Code with other results is rejected.
 """

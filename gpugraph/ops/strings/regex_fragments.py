@@ -21,8 +21,7 @@ Ranges = tuple[tuple[int, int], ...]
 
 Op = Enum("Op", ["BYTES", "SPLIT", "SAVE", "ASSERT", "MATCH"])
 """The kinds of instructions. BYTES reads one byte of a frozenset; SPLIT continues at each of the
-given
-distances, in order of preference; SAVE stores the position in a slot; ASSERT continues if the
+given distances, in order of preference; SAVE stores the position in a slot; ASSERT continues if the
 Assertion holds; MATCH ends."""
 
 

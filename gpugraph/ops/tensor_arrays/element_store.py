@@ -7,7 +7,7 @@ An array of fixed size allocates the block at the first write; one that grows do
 Arrays may be of any library that supports `rows[i] = value` and `out[...] = rows[i]`.
 
 Elements that lie together are also described by a record of numbers, for native code that reads and
-writes elements itself (`kernels/host/host_iterations.c`).
+writes elements itself (`host_iterations.c`).
 """
 
 from __future__ import annotations

@@ -46,35 +46,36 @@ _PARAMETERS = {
     "mobilenet_v2": "input_shape alpha include_top weights input_tensor pooling classes",
     "nasnet": "input_shape include_top weights input_tensor pooling classes",
 }
-"""Of networks, by module; in "" those of all other modules."""
+"""Parameters of the networks by module; "" stands for all other modules."""
 
 _WITH_MODE = ("imagenet_utils", "vgg16", "vgg19")
 _FROM = {"resnet50": "resnet"}
-"""Modules of another name in the package, whose own `resnet50` is an older network."""
+"""Modules that have another name in the package, because its `resnet50` is an older network."""
 
 _NETWORK_DOC = """The network {name}, a new `tf.keras.Model`.
 
 weights: None for random ones, a path of a file that `save_weights` wrote, or "imagenet" for the
-  file that Keras downloads, if it is in ~/.keras/models: FileNotFoundError where it is not.
-include_top: whether the layers that classify come last; `classes` is the number of classes.
-pooling: without them, "avg" or "max" for the mean or the largest value of each channel, (batch,
+  file that Keras downloads, if it is in ~/.keras/models; else FileNotFoundError.
+include_top: whether the network ends with the layers for classification; `classes` is the number
+  of classes.
+pooling: without them, "avg" or "max" for the mean or the maximum of each channel, (batch,
   channels); None for images.
 input_shape: of one image; None for that of the paper, or for any size without the top.
-input_tensor: what the network begins with in place of a new `tf.keras.Input`.
+input_tensor: the input of the network, instead of a new `tf.keras.Input`.
 
-Further parameters scale the numbers of channels (`alpha`, `depth_multiplier`) or drop values out.
-ValueError for what does not fit together, ImportError without the package keras-applications.
+Further parameters scale the numbers of channels (`alpha`, `depth_multiplier`) or apply dropout.
+ValueError for arguments that do not fit together; ImportError without keras-applications.
 """
 _FUNCTION_DOCS = {
-    "preprocess_input": """Images as the network was trained on them.
+    "preprocess_input": """Convert images to the form on which the network was trained.
 
 x: an array or tensor of RGB values from 0 to 255, [height, width, 3] or a batch of them; an array
   of floats is changed in place, and another array is copied.
-mode: "caffe" for BGR less the means of ImageNet, "torch" for RGB from 0 to 1, standardized by
+mode: "caffe" for BGR minus the means of ImageNet, "torch" for RGB from 0 to 1, standardized by
   channel, "tf" for RGB from -1 to 1.
 data_format: "channels_last" or "channels_first"; None for `image_data_format()`.
 """,
-    "decode_predictions": """The `top` likeliest classes of each image, the likeliest first.
+    "decode_predictions": """Return the `top` most likely classes of each image, in falling order.
 
 preds: an array [batch, 1000]; ValueError for another shape. Returns for each image a list of
   (identifier, name, probability).
@@ -85,7 +86,7 @@ The names come from ~/.keras/models/imagenet_class_index.json: FileNotFoundError
 
 
 def _function(module: str, name: str, parameters: str, doc: str) -> Any:
-    """A function that calls the package's, under this name and with these parameters."""
+    """Return a function with this name and these parameters that calls the package's function."""
     signature = Signature(
         [
             Parameter(
@@ -106,10 +107,10 @@ def _function(module: str, name: str, parameters: str, doc: str) -> Any:
 
 
 def _module(name: str, networks: list[str]) -> Any:
-    """A module of these networks."""
+    """Return a module that contains these networks."""
     module = ModuleType(
         f"gpugraph.keras.applications.{name}",  # the public path, which pickles name
-        f"`tf.keras.applications.{name}`: {', '.join(networks) or 'what networks share'}.",
+        f"`tf.keras.applications.{name}`: {', '.join(networks) or 'shared functions'}.",
     )
     parameters = dict.fromkeys(networks, _PARAMETERS.get(name, _PARAMETERS[""]))
     docs = {network: _NETWORK_DOC.format(name=network) for network in networks}
@@ -127,4 +128,4 @@ MODULES: dict[str, Any] = {
     name: _module(name, networks.split())
     for name, _, networks in (line.partition(":") for line in _NETWORKS.strip().splitlines())
 }
-"""Each module by its name."""
+"""The modules by name."""

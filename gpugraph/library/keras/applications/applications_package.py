@@ -1,8 +1,8 @@
-"""The package keras-applications, whose networks are those of TensorFlow 1.15: used when needed.
+"""The package keras-applications, which builds TensorFlow 1.15's networks. Imported on demand.
 
-It writes networks in the modules of a Keras that it is given, here `tf.keras`. Files of weights
-and classes it asks for by name and address; nothing is downloaded, they are looked for in the
-folder where Keras keeps downloads.
+The package writes networks with the Keras modules that are passed to it, here those of `tf.keras`.
+It requests files of weights and class names by file name and address. Nothing is downloaded: the
+files are looked up in the folder where Keras keeps downloads.
 """
 
 from __future__ import annotations
@@ -17,13 +17,16 @@ from gpugraph.library.keras.engine.source_inputs import get_source_inputs
 
 
 class _Utils:
-    """What the package uses of `tf.keras.utils`."""
+    """The part of `tf.keras.utils` that the package uses."""
 
     get_source_inputs = staticmethod(get_source_inputs)
 
     @staticmethod
     def get_file(name: str, origin: str, cache_subdir: str, **hashes: str) -> str:
-        """The path of a downloaded file; FileNotFoundError, with what to do, where it is not."""
+        """Return the path of a downloaded file.
+
+        Raise FileNotFoundError with instructions if it is missing.
+        """
         path = Path.home() / ".keras" / cache_subdir / name
         if path.exists():
             return str(path)
@@ -35,16 +38,20 @@ class _Utils:
 
 
 def applications_package() -> Any:
-    """The package keras-applications; ModuleNotFoundError, with the extra, without it."""
+    """Return the package keras-applications.
+
+    Raise ModuleNotFoundError, which names the extra to install, if it is missing.
+    """
     users = "Networks of tf.keras.applications"
     with package_of_extra("applications", "keras-applications", users):
         package = importlib.import_module("keras_applications")
-    # It would keep a tensor of the first graph, and of the first mode, for all others.
+    # Otherwise the package would reuse a tensor of the first graph, and of the first mode, in all
+    # others.
     package.imagenet_utils._IMAGENET_MEAN = None
     return package
 
 
 def call_package(module: str, name: str, arguments: dict[str, Any]) -> Any:
-    """What the package's function of that module returns for these arguments, by `tf.keras`."""
+    """Call a function of the package's module with the modules of `tf.keras`."""
     function = getattr(getattr(applications_package(), module), name)
     return function(**arguments, backend=backend, layers=layers, models=models, utils=_Utils)

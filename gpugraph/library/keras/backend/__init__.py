@@ -1,6 +1,6 @@
-"""`tf.keras.backend`: the functions that Keras's layers and models are written in.
+"""`tf.keras.backend`: the functions with which Keras's layers and models are written.
 
-`keras_session` has the session and what it initializes, `learning_phase_scopes` the learning
+`keras_session` has the session and initializes its variables, `learning_phase_scopes` the learning
 phase, `keras_variables` variables and placeholders, `keras_function` functions of values,
 `keras_rnn` recurrent loops, `backend_config` the defaults. `array_functions`, `keras_convolutions`,
 `elementwise_and_reductions`, `control_and_updates` and `ctc_functions` compute.

@@ -1,4 +1,4 @@
-"""Shapes, parts and products of tensors under Keras's names and arguments."""
+"""Shapes, slices and products of tensors under Keras's names and arguments."""
 
 from __future__ import annotations
 
@@ -39,45 +39,51 @@ from gpugraph.ops.strings.print_ops import print as print_op
 
 
 def shape(x: Any) -> Tensor:
-    """The shape of `x` in a run: a vector, int32."""
+    """Return the shape of `x` at run time as an int32 vector."""
     return identity_and_shape.shape(x)
 
 
 def stack(x: Any, axis: int = 0) -> Tensor:
-    """Tensors of one shape as one, along a new axis."""
+    """Stack tensors of the same shape along a new axis."""
     return concat_and_stack.stack(x, axis=axis)
 
 
 def _created(tensor: Tensor, dtype: Any, name: str | None) -> Any:
-    """A variable that begins with a tensor; the tensor itself where a size is not known."""
+    """Return a variable initialized to `tensor`, or `tensor` itself if a size is unknown."""
     return variable(tensor, dtype, name) if tensor.shape.is_fully_defined() else tensor
 
 
 def zeros(shape: Any, dtype: Any = None, name: str | None = None) -> Any:
-    """A variable of zeros, of `floatx()` by default; a tensor where a size is not known."""
+    """Return a variable of zeros, or a tensor if a size is unknown.
+
+    The default dtype is `floatx()`.
+    """
     dtype = dtype or floatx()
     return _created(constants_and_placeholders.zeros(shape, dtype), dtype, name)
 
 
 def ones(shape: Any, dtype: Any = None, name: str | None = None) -> Any:
-    """A variable of ones, of `floatx()` by default; a tensor where a size is not known."""
+    """Return a variable of ones, or a tensor if a size is unknown.
+
+    The default dtype is `floatx()`.
+    """
     dtype = dtype or floatx()
     return _created(constants_and_placeholders.ones(shape, dtype), dtype, name)
 
 
 def eye(size: int, dtype: Any = None, name: str | None = None) -> Any:
-    """A variable that is the identity matrix of `size` rows, of `floatx()` by default."""
+    """Return a variable: the identity matrix of `size` rows, of `floatx()` by default."""
     dtype = dtype or floatx()
     return variable(matrix_compositions.eye(size, dtype=dtype), dtype, name)
 
 
 def zeros_like(x: Any, dtype: Any = None, name: str | None = None) -> Tensor:
-    """Zeros in the shape of `x`, of its dtype by default."""
+    """Return zeros in the shape of `x`, by default of its dtype."""
     return constants_and_placeholders.zeros_like(x, dtype=dtype, name=name)
 
 
 def ones_like(x: Any, dtype: Any = None, name: str | None = None) -> Tensor:
-    """Ones in the shape of `x`, of its dtype by default."""
+    """Return ones in the shape of `x`, by default of its dtype."""
     return constants_and_placeholders.ones_like(x, dtype=dtype, name=name)
 
 
@@ -89,7 +95,7 @@ def random_uniform_variable(
     name: str | None = None,
     seed: int | None = None,
 ) -> Any:
-    """A variable that begins with numbers from `low` to `high`, evenly distributed."""
+    """Return a variable whose initial values are uniformly distributed between `low` and `high`."""
     dtype = dtype or floatx()
     return variable(random_ops.random_uniform(shape, low, high, dtype, seed), dtype, name)
 
@@ -102,13 +108,16 @@ def random_normal_variable(
     name: str | None = None,
     seed: int | None = None,
 ) -> Any:
-    """A variable that begins with normal numbers of that mean and standard deviation."""
+    """Return a variable of normally distributed initial values with this mean and deviation."""
     dtype = dtype or floatx()
     return variable(random_ops.random_normal(shape, mean, scale, dtype, seed), dtype, name)
 
 
 def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = "int32") -> Tensor:
-    """Numbers from `start` (0 where it alone is given, as the end) by `step`, before `stop`."""
+    """Return the numbers from `start` by `step`, before `stop`.
+
+    If `stop` is None, `start` is the end and the numbers begin at 0.
+    """
     if stop is None and isinstance(start, int) and start < 0:
         start = 0
     first, limit = (0, start) if stop is None else (start, stop)
@@ -120,59 +129,59 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = "int32") ->
 
 
 def reshape(x: Any, shape: Any) -> Tensor:
-    """The elements of `x` in another shape."""
+    """Return the elements of `x` in another shape."""
     return reshape_and_transpose.reshape(x, shape)
 
 
 def flatten(x: Any) -> Tensor:
-    """All elements as one vector."""
+    """Return all elements as one vector."""
     return reshape_and_transpose.reshape(x, [-1])
 
 
 def batch_flatten(x: Any) -> Tensor:
-    """A matrix with a row for each element of the first axis."""
+    """Return a matrix with one row for each element of the first axis."""
     sizes: Any = as_shape(x.shape).as_list()[1:]
     count = reduce_prod(shape(x)[1:]) if None in sizes else prod(sizes)
     return reshape_and_transpose.reshape(x, stack([-1, count]))
 
 
 def expand_dims(x: Any, axis: int = -1) -> Tensor:
-    """With a new axis of size 1 at `axis`."""
+    """Insert a new axis of size 1 at `axis`."""
     return reshape_and_transpose.expand_dims(x, axis)
 
 
 def squeeze(x: Any, axis: int) -> Tensor:
-    """Without `axis`, which has size 1."""
+    """Remove `axis`, which must have size 1."""
     return reshape_and_transpose.squeeze(x, [axis])
 
 
 def transpose(x: Any) -> Tensor:
-    """With the axes in reverse order."""
+    """Reverse the order of the axes."""
     return reshape_and_transpose.transpose(x)
 
 
 def permute_dimensions(x: Any, pattern: Any) -> Tensor:
-    """With the axes in the order `pattern`: (0, 2, 1)."""
+    """Put the axes in the order `pattern`, for example (0, 2, 1)."""
     return reshape_and_transpose.transpose(x, perm=pattern)
 
 
 def reverse(x: Any, axes: Any) -> Tensor:
-    """With the elements along `axes`, an int or several, in reverse order."""
+    """Reverse the elements along `axes`, an int or several."""
     return reverse_ops.reverse(x, [axes] if isinstance(axes, int) else axes)
 
 
 def tile(x: Any, n: Any) -> Tensor:
-    """`x` repeated `n` times: a number, or one for each axis."""
+    """Repeat `x` `n` times; `n` is a number, or one number for each axis."""
     return tile_and_pad.tile(x, [n] if isinstance(n, int) else n)
 
 
 def repeat(x: Any, n: int) -> Tensor:
-    """The rows of a matrix [rows, size], each `n` times: [rows, n, size]."""
+    """Repeat each row of a matrix [rows, size] `n` times: [rows, n, size]."""
     return tile_and_pad.tile(expand_dims(x, 1), stack([1, n, 1]))
 
 
 def repeat_elements(x: Any, rep: int, axis: int) -> Tensor:
-    """Each element along `axis` `rep` times, one after the other."""
+    """Repeat each element along `axis` `rep` times in succession."""
     axis = place_of_axis(x, axis)
     sizes, dynamic = x.shape.as_list(), shape(x)
     counts = [1] * (len(sizes) + 1)
@@ -187,7 +196,7 @@ def repeat_elements(x: Any, rep: int, axis: int) -> Tensor:
 
 
 def concatenate(tensors: Sequence[Any], axis: int = -1) -> Any:
-    """Tensors one after the other along `axis`; a SparseTensor where all are sparse."""
+    """Concatenate tensors along `axis`; the result is a SparseTensor if all are sparse."""
     if axis < 0:
         axis %= int(ndim(tensors[0]) or 1)
     if all(is_sparse(tensor) for tensor in tensors):
@@ -196,19 +205,19 @@ def concatenate(tensors: Sequence[Any], axis: int = -1) -> Any:
 
 
 def temporal_padding(x: Any, padding: Any = (1, 1)) -> Tensor:
-    """Zeros before and after the steps of [n, steps, features]."""
+    """Add zeros before and after the steps of [n, steps, features]."""
     return tile_and_pad.pad(x, [[0, 0], list(padding), [0, 0]])
 
 
 def spatial_2d_padding(x: Any, padding: Any = ((1, 1), (1, 1)), data_format: Any = None) -> Tensor:
-    """Zeros around images: before and after rows and columns."""
+    """Add zeros around images: before and after the rows and the columns."""
     return _padded(x, padding, data_format)
 
 
 def spatial_3d_padding(
     x: Any, padding: Any = ((1, 1), (1, 1), (1, 1)), data_format: Any = None
 ) -> Tensor:
-    """Zeros around volumes: before and after the elements of three axes."""
+    """Add zeros around volumes: before and after the elements of three axes."""
     return _padded(x, padding, data_format)
 
 
@@ -220,7 +229,7 @@ def _padded(x: Any, padding: Any, data_format: Any) -> Tensor:
 
 
 def known_format(data_format: Any) -> str:
-    """The data format, by default `image_data_format()`; ValueError for what is none."""
+    """Return the data format, by default `image_data_format()`, or raise ValueError."""
     data_format = image_data_format() if data_format is None else data_format
     if data_format not in ("channels_first", "channels_last"):
         raise ValueError(
@@ -233,22 +242,22 @@ def known_format(data_format: Any) -> str:
 
 
 def gather(reference: Any, indices: Any) -> Tensor:
-    """The elements of the first axis of `reference` at these places."""
+    """Return the elements at these indices of the first axis of `reference`."""
     return gather_ops.gather(reference, indices)
 
 
 def one_hot(indices: Any, num_classes: int) -> Tensor:
-    """Vectors of zeros with a one at each index: [..., num_classes]."""
+    """Return vectors of zeros with a one at each index: [..., num_classes]."""
     return one_hot_where_unique.one_hot(indices, depth=num_classes, axis=-1)
 
 
 def in_top_k(predictions: Any, targets: Any, k: int) -> Tensor:
-    """Whether each target is among the `k` largest predictions of its row."""
+    """Return whether each target is among the `k` largest predictions of its row."""
     return top_k.in_top_k(predictions, targets, k)
 
 
 def print_tensor(x: Any, message: str = "", summarize: int = 3) -> Tensor:
-    """`x`, which prints `message` and its value to standard output when it is computed."""
+    """Return `x`; when it is computed, `message` and its value are printed to standard output."""
     printed = print_op(message, x, output_stream=sys.stdout, summarize=summarize)
     with control_dependencies([printed]):
         return identity_and_shape.identity(x)
@@ -258,7 +267,7 @@ def print_tensor(x: Any, message: str = "", summarize: int = 3) -> Tensor:
 
 
 def dot(x: Any, y: Any) -> Any:
-    """The products along the last axis of `x` and the last but one of `y`; `x` may be sparse."""
+    """Contract the last axis of `x` with the second-to-last axis of `y`; `x` may be sparse."""
     if is_sparse(x):
         return sparse_tensor_dense_matmul(x, y)
     x_rank, y_rank = int(ndim(x) or 0), int(ndim(y) or 0)
@@ -268,10 +277,11 @@ def dot(x: Any, y: Any) -> Any:
 
 
 def batch_dot(x: Any, y: Any, axes: Any = None) -> Tensor:
-    """The products along an axis of each, example by example; of two vectors [n, 1].
+    """Contract one axis of `x` with one of `y`, separately for each example; vectors give [n, 1].
 
-    axes: an axis, or one of each; by default the last of `x` and the last but one of `y`. Of more
-      than three axes, those between the first and the last two are of examples too.
+    axes: an axis, or one for each operand; by default the last of `x` and the second-to-last of
+      `y`. If an operand has more than three axes, the axes between the first and the last two are
+      batch axes too.
     """
     x_rank, y_rank = int(ndim(x) or 0), int(ndim(y) or 0)
     if axes is None:

@@ -1,4 +1,4 @@
-"""What Keras computes with by default: the dtype of floats, a small number, the order of axes."""
+"""The defaults of Keras's computations: the dtype of floats, a small number, the order of axes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _DATA_FORMATS = ("channels_last", "channels_first")
 
 
 class _Config:
-    """The process's defaults."""
+    """The defaults of the process."""
 
     floatx = "float32"
     epsilon = 1e-7
@@ -19,39 +19,39 @@ class _Config:
 
 
 def backend() -> str:
-    """The name of what Keras computes with: "tensorflow"."""
+    """Return the name of Keras's backend: "tensorflow"."""
     return "tensorflow"
 
 
 def floatx() -> str:
-    """The default dtype of floats, as a name: "float32" until `set_floatx`."""
+    """Return the name of the default dtype of floats: "float32" until `set_floatx`."""
     return _Config.floatx
 
 
 def set_floatx(value: str) -> None:
-    """Sets the default dtype: "float16", "float32" or "float64". ValueError for another."""
+    """Set the default dtype: "float16", "float32" or "float64". Raise ValueError for another."""
     if value not in _FLOATS:
         raise ValueError(f"Unknown floatx type: {value}; it is one of {', '.join(_FLOATS)}")
     _Config.floatx = str(value)
 
 
 def epsilon() -> float:
-    """The small number that keeps divisions and logarithms finite: 1e-7 until `set_epsilon`."""
+    """Return the small number that keeps quotients and logarithms finite, initially 1e-7."""
     return _Config.epsilon
 
 
 def set_epsilon(value: float) -> None:
-    """Sets the small number."""
+    """Set the small number."""
     _Config.epsilon = value
 
 
 def image_data_format() -> str:
-    """The default order of an image's axes: "channels_last" or "channels_first"."""
+    """Return the default order of an image's axes: "channels_last" or "channels_first"."""
     return _Config.image_data_format
 
 
 def set_image_data_format(data_format: str) -> None:
-    """Sets the default order of an image's axes. ValueError for what is none."""
+    """Set the default order of an image's axes. Raise ValueError for an unknown one."""
     if data_format not in _DATA_FORMATS:
         raise ValueError(
             f"Unknown data_format: {data_format}; it is one of {', '.join(_DATA_FORMATS)}"
@@ -60,7 +60,10 @@ def set_image_data_format(data_format: str) -> None:
 
 
 def cast_to_floatx(x: Any) -> Any:
-    """Return `x` as a NumPy array of the default dtype. ValueError for an int beyond all floats."""
+    """Return `x` as a NumPy array of the default dtype.
+
+    Raise ValueError for an int beyond all floats.
+    """
     try:
         return np.asarray(x, dtype=_Config.floatx)
     except OverflowError as error:

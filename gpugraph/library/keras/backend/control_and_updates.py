@@ -28,10 +28,10 @@ name_scope = graph_name_scope
 
 
 def switch(condition: Any, then_expression: Any, else_expression: Any) -> Any:
-    """One of two expressions, tensors or functions of tensors, by a condition.
+    """Return one of two expressions (tensors, or functions that return tensors) by a condition.
 
-    condition: a scalar; or a tensor, of as many axes as the expressions or of their first ones:
-      then elements are chosen. ValueError for a condition of more axes.
+    condition: a scalar; or a tensor that has all axes of the expressions or the first of them,
+      which selects elements. ValueError for a condition with more axes.
     """
     condition = convert_to_tensor(condition)
     if condition.dtype.base_dtype != bool_type:
@@ -47,7 +47,7 @@ def _function(expression: Any) -> Callable[[], Any]:
 
 
 def _like(condition: Tensor, expression: Any) -> Tensor:
-    """A condition repeated along the further axes of an expression."""
+    """Repeat a condition along the remaining axes of an expression."""
     rank, wanted = int(ndim(condition) or 0), int(ndim(expression) or 0)
     if rank > wanted:
         raise ValueError(
@@ -63,7 +63,7 @@ def _like(condition: Tensor, expression: Any) -> Tensor:
 
 
 def in_train_phase(x: Any, alt: Any, training: Any = None) -> Any:
-    """`x` while training, else `alt`: tensors, or functions of them.
+    """Return `x` while training, else `alt`. Both are tensors, or functions that return tensors.
 
     training: by default the learning phase.
     """
@@ -75,56 +75,59 @@ def in_train_phase(x: Any, alt: Any, training: Any = None) -> Any:
 
 
 def in_test_phase(x: Any, alt: Any, training: Any = None) -> Any:
-    """`alt` while training, else `x`: see `in_train_phase`."""
+    """Return `alt` while training, else `x`; see `in_train_phase`."""
     return in_train_phase(alt, x, training=training)
 
 
 def map_fn(fn: Callable[..., Any], elems: Any, name: str | None = None, dtype: Any = None) -> Any:
-    """`fn` of each element of the first axis; dtype: of the results, by default that of `elems`."""
+    """Apply `fn` to each element of the first axis.
+
+    dtype: of the results, by default that of `elems`.
+    """
     return map_fold_scan.map_fn(fn, elems, name=name, dtype=dtype)
 
 
 def foldl(
     fn: Callable[..., Any], elems: Any, initializer: Any = None, name: str | None = None
 ) -> Any:
-    """`fn(accumulator, element)` from the first element on; the last accumulator."""
+    """Return the last accumulator of `fn(accumulator, element)` from the first element on."""
     return map_fold_scan.foldl(fn, elems, initializer=initializer, name=name)
 
 
 def foldr(
     fn: Callable[..., Any], elems: Any, initializer: Any = None, name: str | None = None
 ) -> Any:
-    """`fn(accumulator, element)` from the last element back; the last accumulator."""
+    """Return the last accumulator of `fn(accumulator, element)` from the last element back."""
     return map_fold_scan.foldr(fn, elems, initializer=initializer, name=name)
 
 
 def gradients(loss: Any, variables: Any) -> Any:
-    """The gradients of `loss` by `variables`, a list."""
+    """Return the gradients of `loss` with respect to `variables`, as a list."""
     return backpropagation.gradients(loss, variables)
 
 
 def stop_gradient(variables: Any) -> Any:
-    """Tensors, or a list of them, through which no gradient passes."""
+    """Return a tensor, or a list of tensors, through which no gradient passes."""
     if isinstance(variables, (list, tuple)):
         return [identity_and_shape.stop_gradient(tensor) for tensor in variables]
     return identity_and_shape.stop_gradient(variables)
 
 
 def update(x: Any, new_x: Any) -> Any:
-    """Sets a variable to a tensor."""
+    """Assign a tensor to a variable."""
     return reference_variable_ops.assign(x, new_x)
 
 
 def update_add(x: Any, increment: Any) -> Any:
-    """Adds a tensor to a variable."""
+    """Add a tensor to a variable."""
     return reference_variable_ops.assign_add(x, increment)
 
 
 def update_sub(x: Any, decrement: Any) -> Any:
-    """Takes a tensor from a variable."""
+    """Subtract a tensor from a variable."""
     return reference_variable_ops.assign_sub(x, decrement)
 
 
 def moving_average_update(x: Any, value: Any, momentum: Any) -> Any:
-    """Moves a variable towards a value: x * momentum + value * (1 - momentum), without bias."""
+    """Set a variable to x * momentum + value * (1 - momentum), with zero debiasing."""
     return assign_moving_average(x, value, momentum, zero_debias=True)

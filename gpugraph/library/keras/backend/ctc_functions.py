@@ -1,4 +1,4 @@
-"""Connectionist temporal classification of dense labels, as Keras has it."""
+"""Connectionist temporal classification of dense labels, under Keras's names."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 
 
 def ctc_label_dense_to_sparse(labels: Any, label_lengths: Any) -> SparseTensor:
-    """Labels [n, longest] of which each row counts as far as its length: as a SparseTensor."""
+    """Convert labels [n, longest] to a SparseTensor that has each row up to its length."""
     sizes = shape(labels)
     counts = expand_dims(range_of(sizes[1]), 0) < expand_dims(cast(label_lengths, int32), 1)
     places = where(counts)
@@ -29,15 +29,15 @@ def ctc_label_dense_to_sparse(labels: Any, label_lengths: Any) -> SparseTensor:
 
 
 def _times_first(y_pred: Any) -> Tensor:
-    """The logarithms of probabilities [n, steps, classes], with the steps first."""
+    """Return the logarithms of probabilities [n, steps, classes], with the steps first."""
     return log(transpose(y_pred, [1, 0, 2]) + epsilon())
 
 
 def ctc_batch_cost(y_true: Any, y_pred: Any, input_length: Any, label_length: Any) -> Tensor:
-    """The loss of each example: [n, 1].
+    """Return the CTC loss of each example: [n, 1].
 
-    y_true: labels [n, longest]. y_pred: probabilities [n, steps, classes], the last of the blank.
-    input_length, label_length: [n, 1], how many steps and labels of each count.
+    y_true: labels [n, longest]. y_pred: probabilities [n, steps, classes], the blank last.
+    input_length, label_length: [n, 1], the number of valid steps and labels of each example.
     """
     lengths = cast(reshape(label_length, [-1]), int32)
     labels = cast_values(ctc_label_dense_to_sparse(y_true, lengths))
@@ -46,17 +46,17 @@ def ctc_batch_cost(y_true: Any, y_pred: Any, input_length: Any, label_length: An
 
 
 def cast_values(sparse: SparseTensor) -> SparseTensor:
-    """The labels as int32."""
+    """Return the labels as int32."""
     return SparseTensor(sparse.indices, cast(sparse.values, int32), sparse.dense_shape)
 
 
 def ctc_decode(
     y_pred: Any, input_length: Any, greedy: bool = True, beam_width: int = 100, top_paths: int = 1
 ) -> tuple[list[Tensor], Tensor]:
-    """The likeliest labels: a list of [n, longest], -1 where a row ends; and their logarithms.
+    """Return the most likely labels, a list of [n, longest] padded with -1, and log-probabilities.
 
-    y_pred: probabilities [n, steps, classes], the last of the blank. input_length: [n].
-    greedy: the likeliest class of each step; else the `top_paths` of a beam search.
+    y_pred: probabilities [n, steps, classes], the blank last. input_length: [n].
+    greedy: take the most likely class of each step; else the `top_paths` of a beam search.
     """
     inputs, steps = _times_first(y_pred), cast(input_length, int32)
     if greedy:

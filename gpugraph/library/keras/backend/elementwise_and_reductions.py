@@ -29,7 +29,7 @@ from gpugraph.ops.reductions.reduction_functions import (
 
 
 def _of_one(name: str, function: Callable[..., Any]) -> Callable[[Any], Any]:
-    """The function of a tensor `x`, element by element."""
+    """Return the elementwise function of one tensor `x` under a Keras name."""
 
     @named(name, f"{(function.__doc__ or '').partition(chr(10))[0]}")
     def computed(x: Any) -> Any:
@@ -49,7 +49,7 @@ softsign = _of_one("softsign", selu_softsign_swish.softsign)
 
 
 def _of_two(name: str, function: Callable[..., Any]) -> Callable[[Any, Any], Any]:
-    """The function of two tensors, element by element."""
+    """Return the elementwise function of two tensors under a Keras name."""
 
     @named(name, f"{(function.__doc__ or '').partition(chr(10))[0]}")
     def computed(x: Any, y: Any) -> Any:
@@ -70,9 +70,12 @@ maximum, minimum = (
 def _reduction(
     name: str, result: str, function: Callable[..., Any], dtype: Callable[[], Any] | None = None
 ) -> Callable[..., Any]:
-    """The reduction along `axis`, of bools (and where it wants one, others) cast to a dtype."""
+    """Return a reduction along `axis`.
 
-    @named(name, f"The {result} along `axis`, an int or several; None: of all elements.")
+    dtype: a function that returns the dtype to which bools are cast; "bool" casts every input.
+    """
+
+    @named(name, f"Return the {result} along `axis`, an int or several; None: of all elements.")
     def reduced(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
         if dtype is not None:
             x = _cast_bools(x, dtype())
@@ -82,7 +85,7 @@ def _reduction(
 
 
 def _cast_bools(x: Any, dtype: Any) -> Any:
-    """`x` as a tensor of `dtype` where it is of bools, or a bool is wanted."""
+    """Return `x` as a tensor, cast to `dtype` if it holds bools or if `dtype` is "bool"."""
     x = convert_to_tensor(x)
     is_bool = x.dtype.base_dtype == bool_type
     return cast_ops.cast(x, dtype) if is_bool or dtype == "bool" else x
@@ -98,51 +101,51 @@ all = _reduction("all", "logical and", reduce_all, lambda: "bool")
 
 
 def var(x: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
-    """The variance along `axis`, of all elements by default."""
+    """Return the variance along `axis`, by default of all elements."""
     x = _cast_bools(x, floatx())
     centred = x - reduce_mean(x, axis=axis, keepdims=True)
     return reduce_mean(unary_functions.square(centred), axis=axis, keepdims=keepdims)
 
 
 def std(x: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
-    """The standard deviation along `axis`, of all elements by default."""
+    """Return the standard deviation along `axis`, by default of all elements."""
     return unary_functions.sqrt(var(x, axis=axis, keepdims=keepdims))
 
 
 def argmax(x: Any, axis: int = -1) -> Tensor:
-    """The places of the largest elements along `axis`, int64."""
+    """Return the indices of the largest elements along `axis`, int64."""
     return argmax_and_argmin.argmax(x, axis)
 
 
 def argmin(x: Any, axis: int = -1) -> Tensor:
-    """The places of the smallest elements along `axis`, int64."""
+    """Return the indices of the smallest elements along `axis`, int64."""
     return argmax_and_argmin.argmin(x, axis)
 
 
 def cumsum(x: Any, axis: int = 0) -> Tensor:
-    """The running sums along `axis`."""
+    """Return the running sums along `axis`."""
     return ranges_and_running_sums.cumsum(x, axis=axis)
 
 
 def cumprod(x: Any, axis: int = 0) -> Tensor:
-    """The running products along `axis`."""
+    """Return the running products along `axis`."""
     return ranges_and_running_sums.cumprod(x, axis=axis)
 
 
 def pow(x: Any, a: Any) -> Tensor:
-    """`x` to the power `a`."""
+    """Return `x` to the power `a`."""
     return arithmetic_functions.pow(x, a)
 
 
 def cast(x: Any, dtype: Any) -> Any:
-    """`x` with elements of another dtype."""
+    """Cast `x` to another dtype."""
     return cast_ops.cast(x, dtype)
 
 
 def clip(x: Any, min_value: Any, max_value: Any) -> Tensor:
-    """Elements below `min_value` and above `max_value` (not below the former) cut to these.
+    """Clip the elements to the range from `min_value` to `max_value`; None stands for no bound.
 
-    None for no bound.
+    A `max_value` below `min_value` counts as `min_value`.
     """
     low = float("-inf") if min_value is None else min_value
     high = float("inf") if max_value is None else max_value
@@ -152,7 +155,7 @@ def clip(x: Any, min_value: Any, max_value: Any) -> Tensor:
 
 
 def relu(x: Any, alpha: float = 0.0, max_value: float | None = None, threshold: float = 0) -> Any:
-    """x above `threshold`, `alpha` times what is below it; at most `max_value`."""
+    """Return x above `threshold`, cut to `max_value`; below it, `alpha` * (x - threshold)."""
     if not alpha and not threshold and max_value in (None, 6):
         return relu_and_elu.relu(x) if max_value is None else relu_and_elu.relu6(x)
     if alpha and not threshold and max_value is None:
@@ -165,16 +168,16 @@ def relu(x: Any, alpha: float = 0.0, max_value: float | None = None, threshold: 
 
 
 def elu(x: Any, alpha: float = 1.0) -> Any:
-    """x where it is positive, else alpha * (exp(x) - 1)."""
+    """Return x where it is positive, else alpha * (exp(x) - 1)."""
     result = relu_and_elu.elu(x)
     return result if alpha == 1 else comparison_and_select.where(x > 0, result, alpha * result)
 
 
 def softmax(x: Any, axis: int = -1) -> Tensor:
-    """exp(x) divided by its sum along `axis`."""
+    """Return exp(x) divided by its sum along `axis`."""
     return softmax_along(x, axis=axis)
 
 
 def l2_normalize(x: Any, axis: Any = None) -> Tensor:
-    """Vectors along `axis` scaled to length 1."""
+    """Scale the vectors along `axis` to length 1."""
     return normalized(x, axis=axis)

@@ -1,4 +1,4 @@
-"""Convolutions, pooling and what images need, under Keras's names and arguments."""
+"""Convolutions, pooling and other functions of images, under Keras's names and arguments."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _AXES = {1: "W", 2: "HW", 3: "DHW"}
 
 
 def order_of_axes(data_format: Any, rank: int) -> str:
-    """The axes of inputs with `rank` axes of space, 1 to 3, as ops name them: "NHWC"."""
+    """Return the axes of inputs with `rank` (1 to 3) spatial axes as ops name them: "NHWC"."""
     if rank not in _AXES:
         raise ValueError(f"Images have 1 to 3 axes of space, with a size for each, not {rank}")
     axes = _AXES[rank]
@@ -37,7 +37,7 @@ def order_of_axes(data_format: Any, rank: int) -> str:
 
 
 def known_padding(padding: str) -> str:
-    """The padding as ops name it; ValueError for another than "same" and "valid"."""
+    """Return the padding as ops name it. Raise ValueError unless it is "same" or "valid"."""
     if padding not in ("same", "valid"):
         raise ValueError(f"Invalid padding: {padding}; it is same or valid")
     return padding.upper()
@@ -51,7 +51,7 @@ def conv1d(
     data_format: Any = None,
     dilation_rate: int = 1,
 ) -> Tensor:
-    """A convolution of [n, steps, channels]; padding "causal": zeros before the first step."""
+    """Convolve [n, steps, channels]; the padding "causal" adds zeros before the first step."""
     data_format = known_format(data_format)
     if padding == "causal":
         before = dilation_rate * (kernel.shape.as_list()[0] - 1)
@@ -72,7 +72,7 @@ def conv2d(
     data_format: Any = None,
     dilation_rate: Any = (1, 1),
 ) -> Tensor:
-    """A convolution of images [n, rows, columns, channels], or with the channels first."""
+    """Convolve images [n, rows, columns, channels], or with the channels first."""
     return _convolved(x, kernel, strides, padding, data_format, dilation_rate)
 
 
@@ -84,7 +84,7 @@ def conv3d(
     data_format: Any = None,
     dilation_rate: Any = (1, 1, 1),
 ) -> Tensor:
-    """A convolution of volumes."""
+    """Convolve volumes."""
     return _convolved(x, kernel, strides, padding, data_format, dilation_rate)
 
 
@@ -102,7 +102,7 @@ def _convolved(
 
 
 def _by_axis(values: Sequence[int], data_format: Any) -> list[int]:
-    """Strides or sizes for all axes of images: those of examples and channels are 1."""
+    """Return strides or sizes for all axes of images: 1 for examples and channels."""
     if known_format(data_format) == "channels_first":
         return [1, 1, *values]
     return [1, *values, 1]
@@ -117,7 +117,7 @@ def conv2d_transpose(
     data_format: Any = None,
     dilation_rate: Any = (1, 1),
 ) -> Tensor:
-    """The gradient of a convolution of `output_shape` as a layer: kernels [h, w, out, in]."""
+    """Apply a transposed convolution, whose result has `output_shape`: kernels [h, w, out, in]."""
     sizes = stack(list(output_shape)) if isinstance(output_shape, (tuple, list)) else output_shape
     return conv2d_functions.conv2d_transpose(
         x,
@@ -138,7 +138,7 @@ def depthwise_conv2d(
     data_format: Any = None,
     dilation_rate: Any = (1, 1),
 ) -> Tensor:
-    """A convolution of each channel by itself: kernels [h, w, channels, multiplier]."""
+    """Convolve each channel separately: kernels [h, w, channels, multiplier]."""
     return conv2d_functions.depthwise_conv2d(
         x,
         depthwise_kernel,
@@ -158,7 +158,7 @@ def separable_conv2d(
     data_format: Any = None,
     dilation_rate: Any = (1, 1),
 ) -> Tensor:
-    """A convolution of each channel, and then one of 1 x 1 over all of them."""
+    """Convolve each channel separately, then convolve all of them with a 1 x 1 kernel."""
     return conv2d_functions.separable_conv2d(
         x,
         depthwise_kernel,
@@ -178,7 +178,7 @@ def pool2d(
     data_format: Any = None,
     pool_mode: str = "max",
 ) -> Tensor:
-    """The largest elements, or the means, of windows of images."""
+    """Return the maxima or the means of windows of images."""
     return _pooled(x, pool_size, strides, padding, data_format, pool_mode)
 
 
@@ -190,7 +190,7 @@ def pool3d(
     data_format: Any = None,
     pool_mode: str = "max",
 ) -> Tensor:
-    """The largest elements, or the means, of windows of volumes."""
+    """Return the maxima or the means of windows of volumes."""
     return _pooled(x, pool_size, strides, padding, data_format, pool_mode)
 
 
@@ -212,9 +212,9 @@ def _pooled(
 def local_conv1d(
     inputs: Any, kernel: Any, kernel_size: Any, strides: Any, data_format: Any = None
 ) -> Tensor:
-    """A convolution of [n, steps, channels] with a kernel for each step of the outputs.
+    """Convolve [n, steps, channels] with a separate kernel for each output step.
 
-    kernel: [steps of the outputs, kernel_size * channels, filters].
+    kernel: [output steps, kernel_size * channels, filters].
     """
     steps = kernel.shape[place_of_axis(kernel, 0)].value
     return local_conv(inputs, kernel, kernel_size, strides, (steps,), data_format)
@@ -228,9 +228,9 @@ def local_conv2d(
     output_shape: Any,
     data_format: Any = None,
 ) -> Tensor:
-    """A convolution of images with a kernel for each place of the outputs.
+    """Convolve images with a separate kernel for each output position.
 
-    kernel: [rows * columns of the outputs, kernel rows * kernel columns * channels, filters].
+    kernel: [output rows * output columns, kernel rows * kernel columns * channels, filters].
     output_shape: rows and columns of the outputs.
     """
     return local_conv(inputs, kernel, kernel_size, strides, output_shape, data_format)
@@ -239,7 +239,7 @@ def local_conv2d(
 def local_conv(
     inputs: Any, kernel: Any, kernel_size: Any, strides: Any, sizes: Any, data_format: Any
 ) -> Tensor:
-    """A convolution of any number of axes with a kernel for each place: see `local_conv2d`."""
+    """Convolve any number of axes with a separate kernel for each position; see `local_conv2d`."""
     is_first = known_format(data_format) == "channels_first"
     _, length, filters = int_shape(kernel) or ()
     windows = []
@@ -251,7 +251,7 @@ def local_conv(
         whole = slice(None)
         window = inputs[(whole, whole, *spans) if is_first else (whole, *spans, whole)]
         windows.append(reshape(window, (1, -1, length)))
-    products = batch_dot(concat(windows, axis=0), kernel)  # [places, n, filters]
+    products = batch_dot(concat(windows, axis=0), kernel)  # [positions, n, filters]
     spaced = reshape(products, (*sizes, -1, filters))
     rank = len(sizes)
     space = list(range(rank))
@@ -259,7 +259,7 @@ def local_conv(
 
 
 def bias_add(x: Any, bias: Any, data_format: Any = None) -> Tensor:
-    """`x` plus a bias: a vector with an element for each channel, or of the shape of an example.
+    """Add a bias to `x`: a vector with one element for each channel, or of the shape of an example.
 
     ValueError for a bias of another rank.
     """
@@ -280,7 +280,7 @@ def bias_add(x: Any, bias: Any, data_format: Any = None) -> Tensor:
 def resize_images(
     x: Any, height_factor: int, width_factor: int, data_format: str, interpolation: str = "nearest"
 ) -> Tensor:
-    """Images with more rows and columns, by whole factors; "nearest" or "bilinear".
+    """Enlarge images by integer factors; `interpolation` is "nearest" or "bilinear".
 
     ValueError for another interpolation.
     """
@@ -302,7 +302,7 @@ def resize_images(
 def resize_volumes(
     x: Any, depth_factor: int, height_factor: int, width_factor: int, data_format: str
 ) -> Tensor:
-    """Volumes with each element repeated along three axes."""
+    """Enlarge volumes: repeat each element along three axes."""
     first = 2 if known_format(data_format) == "channels_first" else 1
     for axis, factor in enumerate((depth_factor, height_factor, width_factor), first):
         x = repeat_elements(x, factor, axis)
@@ -310,14 +310,17 @@ def resize_volumes(
 
 
 def dropout(x: Any, level: float, noise_shape: Any = None, seed: int | None = None) -> Tensor:
-    """`x` with a part of the elements set to zero, the others scaled so that the sum stays."""
+    """Set a random fraction `level` of the elements to zero; scale the rest to preserve the sum."""
     return dropout_ops.dropout(x, rate=level, noise_shape=noise_shape, seed=random_seed(seed))
 
 
 def batch_normalization(
     x: Any, mean: Any, var: Any, beta: Any, gamma: Any, axis: int = -1, epsilon: float = 1e-3
 ) -> Tensor:
-    """(x - mean) / sqrt(var + epsilon) * gamma + beta, each vector along `axis`; None for none."""
+    """Return (x - mean) / sqrt(var + epsilon) * gamma + beta, with vectors along `axis`.
+
+    `beta` and `gamma` may be None.
+    """
     place = place_of_axis(x, axis)
     sizes: Any = [1] * int(ndim(x) or 0)
     sizes[place] = -1
@@ -325,7 +328,7 @@ def batch_normalization(
 
 
 def _normalized(x: Any, parts: Sequence[Any], sizes: Any, epsilon: float) -> Tensor:
-    """Batch normalization by mean, variance, offset and scale, vectors that get a shape."""
+    """Normalize by mean, variance, offset and scale, of which vectors are reshaped to `sizes`."""
     mean, variance, beta, gamma = (
         reshape(part, sizes) if part is not None and ndim(part) == 1 else part for part in parts
     )
@@ -335,7 +338,7 @@ def _normalized(x: Any, parts: Sequence[Any], sizes: Any, epsilon: float) -> Ten
 def normalize_batch_in_training(
     x: Any, gamma: Any, beta: Any, reduction_axes: Any, epsilon: float = 1e-3
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """`x` normalized by its own mean and variance along `reduction_axes`; and these two."""
+    """Return `x` normalized by its own mean and variance along `reduction_axes`, and these two."""
     reduced = sorted(place_of_axis(x, axis) for axis in reduction_axes)
     mean, variance = bias_and_moments.moments(x, reduced)
     dynamic = shape(x)

@@ -1,4 +1,4 @@
-"""`function`: inputs to outputs, and updates on the way, by one run of Keras's session."""
+"""`function`: computes outputs from inputs, and applies updates, in one run of Keras's session."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from gpugraph.session import Session
 
 
 class GraphExecutionFunction:
-    """Runs a part of the graph: called with values of `inputs` it returns values of `outputs`.
+    """Runs a part of the graph: called with values of `inputs`, it returns values of `outputs`.
 
     Args:
       inputs, outputs: tensors, or structures of them.
-      updates: what is run after the first output is there: operations, and (variable, new value)
-        pairs.
+      updates: operations and (variable, new value) pairs, which are run after the first output is
+        computed.
       feed_dict: values of further tensors.
-      fetches: tensors that are computed too; `fetch_callbacks` has functions of their values, by
-        the tensors of `fetches` here.
-      options, run_metadata: as of `Session.run`.
+      fetches: further tensors to compute. `fetch_callbacks` maps tensors of the attribute `fetches`
+        to functions that receive their values.
+      options, run_metadata: see `Session.run`.
 
-    TypeError for updates that are no list; ValueError for other arguments.
+    TypeError for updates that are not a list; ValueError for other arguments.
     """
 
     def __init__(
@@ -65,17 +65,17 @@ class GraphExecutionFunction:
         with control_dependencies([_first_part(output) for output in self.outputs[:1]]):
             self.updates_op = group(*map(_update, updates or []))
         fetches = fetches if isinstance(fetches, list) else [fetches]
-        self.fetches = [identity(fetch) for fetch in fetches]  # also what is an operation's
+        self.fetches = [identity(fetch) for fetch in fetches]  # a fetch may be a variable too
         self.fetch_callbacks: dict[Tensor, Callable[[Any], object]] = {}
         self._structure = outputs
         self._prepared: tuple[Any, ...] | None = None
         self._run: Callable[..., list[Any]] | None = None
 
     def __call__(self, inputs: Any) -> Any:
-        """The outputs' values for these values of the inputs, in the structure of `outputs`.
+        """Return the values of the outputs for these input values, in the structure of `outputs`.
 
-        A value is an array, a SciPy matrix or a SparseTensorValue for a sparse input, a tensor of
-        the graph, which is fed within the run, or None for what needs none.
+        A value is an array; a SciPy matrix or a SparseTensorValue for a sparse input; a tensor of
+        the graph, which is fed within the run; or None for an input that needs no value.
         """
         fed: dict[Tensor, Any] = {}
         connected: dict[Tensor, Any] = {}
@@ -99,7 +99,7 @@ class GraphExecutionFunction:
         return self._answer(results)
 
     def _values(self, inputs: Any) -> list[Any]:
-        """One value for each input: a list of lists is one of arrays, where the number fits."""
+        """Return one value for each input. A list whose length differs from theirs is flattened."""
         if isinstance(inputs, SparseTensorValue):
             return [inputs]
         if isinstance(inputs, (list, tuple)) and len(inputs) == len(self.inputs):
@@ -107,7 +107,7 @@ class GraphExecutionFunction:
         return flatten(inputs)
 
     def _pairs(self, values: Sequence[Any]) -> list[tuple[Tensor, Any]]:
-        """The tensors to feed, each with its value: those of a sparse input one by one."""
+        """Return (tensor, value) pairs to feed; a sparse input contributes three of them."""
         pairs: list[tuple[Tensor, Any]] = []
         for tensor, value in zip(self.inputs, values):
             if isinstance(tensor, SparseTensor) and value is not None:
@@ -155,10 +155,10 @@ def function(
     name: str | None = None,
     **kwargs: Any,
 ) -> GraphExecutionFunction:
-    """A function from values of `inputs` to values of `outputs`: see GraphExecutionFunction.
+    """Return a function from values of `inputs` to values of `outputs`; see GraphExecutionFunction.
 
-    updates: operations, or (variable, new value) pairs, that are run too.
-    ValueError for keyword arguments that `Session.run` has not.
+    updates: operations, or (variable, new value) pairs, to run too.
+    ValueError for keyword arguments that `Session.run` does not have.
     """
     known = inspect.signature(Session.run).parameters
     for key in kwargs:
@@ -182,7 +182,7 @@ def _first_part(output: Any) -> Tensor:
 
 
 def _update(update: Any) -> Any:
-    """The operation of an update; a pair is an assignment."""
+    """Return the operation of an update; a pair becomes an assignment."""
     return assign(*update) if isinstance(update, tuple) else update
 
 

@@ -1,7 +1,7 @@
 """Cross entropies of probabilities or logits, by example, and the hard sigmoid.
 
-Probabilities that a softmax or a sigmoid has just computed are looked through: the loss is then
-computed of its logits, which loses no digits where a probability is near 0.
+If the probabilities are the direct output of a softmax or sigmoid, the loss is computed from its
+logits instead, which loses no digits where a probability is near 0.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from gpugraph.ops.reductions.reduction_functions import reduce_sum
 def categorical_crossentropy(
     target: Any, output: Any, from_logits: bool = False, axis: int = -1
 ) -> Tensor:
-    """The cross entropy of probabilities, or of logits if `from_logits`, along `axis`.
+    """Return the cross entropy of probabilities, or of logits if `from_logits`, along `axis`.
 
-    target, output: of one shape. Returns that shape without `axis`. Probabilities are scaled so
-    that their sum is 1, and cut to epsilon() ... 1 - epsilon().
+    target, output: of the same shape. Returns that shape without `axis`. Probabilities are scaled
+    to the sum 1, and clipped to the range from epsilon() to 1 - epsilon().
     """
     output = convert_to_tensor(output)
     logits = output if from_logits else _logits_of(output, "Softmax")
@@ -46,10 +46,10 @@ def categorical_crossentropy(
 def sparse_categorical_crossentropy(
     target: Any, output: Any, from_logits: bool = False, axis: int = -1
 ) -> Tensor:
-    """As `categorical_crossentropy`, with classes 0, 1, ... as targets.
+    """Return the same as `categorical_crossentropy`, with classes 0, 1, ... as targets.
 
-    target: as many classes as `output` has elements beside `axis`. Returns [count], or from three
-    axes on the shape of `output` without `axis`.
+    target: has as many classes as `output` has vectors along `axis`. Returns [count], or for three
+    or more axes the shape of `output` without `axis`.
     """
     output = convert_to_tensor(output)
     logits = output if from_logits else _logits_of(output, "Softmax")
@@ -67,7 +67,7 @@ def sparse_categorical_crossentropy(
 
 
 def binary_crossentropy(target: Any, output: Any, from_logits: bool = False) -> Tensor:
-    """The cross entropy of each element: a probability of 1, or a logit if `from_logits`."""
+    """Return the elementwise cross entropy of the probability of class 1, or of a logit."""
     output = convert_to_tensor(output)
     logits = output if from_logits else _logits_of(output, "Sigmoid")
     if logits is None:
@@ -78,7 +78,7 @@ def binary_crossentropy(target: Any, output: Any, from_logits: bool = False) -> 
 
 
 def _logits_of(output: Tensor, op_type: str) -> Any:
-    """What an op of this type computed the output of; None where it is of another."""
+    """Return the input of the op that computed `output`, or None if the op has another type."""
     return output.op.inputs[0] if output.op.type == op_type else None
 
 
@@ -88,6 +88,6 @@ def _cut(output: Tensor) -> Tensor:
 
 
 def hard_sigmoid(x: Any) -> Tensor:
-    """0.2 * x + 0.5, cut to 0 ... 1."""
+    """Return 0.2 * x + 0.5, clipped to the range from 0 to 1."""
     x = convert_to_tensor(x)
     return clip_by_value(0.2 * x + 0.5, 0.0, 1.0)

@@ -1,4 +1,4 @@
-"""`rnn`: a step function called for each step of a sequence, in a loop or unrolled, with a mask."""
+"""`rnn`: calls a step function for each step of a sequence, in a loop or unrolled, with a mask."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ def rnn(
     time_major: bool = False,
     zero_output_for_mask: bool = False,
 ) -> tuple[Any, Any, Any]:
-    """Calls `step_function(input, states)`, which gives (output, new states), for each step.
+    """Call `step_function(input, states)`, which returns (output, new states), for each step.
 
     inputs: [batch, time, ...], or [time, batch, ...] if `time_major`, or a structure of these.
-    initial_states: a list of tensors [batch, ...], in which states may be structures.
+    initial_states: a list of tensors [batch, ...]; a state may be a structure.
     go_backwards: the last step comes first, in the outputs too.
     mask: bool [batch, time] or [batch, time, 1]. Where it is False the states stay as they are,
-      and the output is the previous one, in the first step 0; 0 anywhere if
-      `zero_output_for_mask`.
-    constants: tensors that each step gets behind the states.
+      and the output is the previous one (0 in the first step), or 0 if `zero_output_for_mask`.
+    constants: tensors that each step receives after the states.
     unroll: build each step once, without a loop; the number of steps must be known.
-    input_length: the number of steps, where the inputs do not tell it.
+    input_length: the number of steps, if the inputs do not determine it.
 
     Returns the last output, all outputs [batch, time, ...] (or time first), the last states.
-    ValueError for inputs of fewer than three axes, or of steps that can't be unrolled.
+    ValueError for inputs of fewer than three axes, or if `unroll` and the number of steps is
+    unknown.
     """
     if not time_major:
         inputs = map_structure(_swapped, inputs)
@@ -72,12 +72,12 @@ def rnn(
 
 def _swapped(x: Tensor) -> Tensor:
     """Return `x` with the first two axes exchanged."""
-    place_of_axis(x, 1)  # refuses fewer
+    place_of_axis(x, 1)  # raises for fewer than two axes
     return transpose(x, [1, 0, *range(2, len(x.shape))])
 
 
 def _time_first(mask: Any, time_major: bool) -> Any:
-    """The mask as bool [time, batch, 1], or None."""
+    """Return the mask as bool [time, batch, 1], or None."""
     if mask is None:
         return None
     if mask.dtype is not bool_type:
@@ -88,14 +88,14 @@ def _time_first(mask: Any, time_major: bool) -> Any:
 
 
 def _shaped(output: Tensor, first: Tensor, time_major: bool) -> Tensor:
-    """An output [time, batch, ...] with the sizes of the inputs, in the order of their axes."""
+    """Return an output [time, batch, ...] with the sizes and the axis order of the inputs."""
     sizes = output.shape.as_list()
     output.set_shape([*first.shape.as_list()[:2], *sizes[2:]])
     return output if time_major else _swapped(output)
 
 
 def _expanded(mask: Tensor, like: Tensor, kept: int = 1) -> Tensor:
-    """The mask with the sizes of `like`, of which the first `kept` are the mask's own."""
+    """Tile the mask to the shape of `like`; the first `kept` axes are the mask's already."""
     sizes = like.shape.as_list()
     for _ in range(len(sizes) - len(mask.shape)):
         mask = expand_dims(mask, -1)
@@ -105,7 +105,7 @@ def _expanded(mask: Tensor, like: Tensor, kept: int = 1) -> Tensor:
 
 
 def _select(mask: Tensor, new: Any, old: Any, kept: int = 1) -> Any:
-    """`new` where the mask is True, else `old`; structures of tensors."""
+    """Return `new` where the mask is True, else `old`; both are structures of tensors."""
     return map_structure(lambda x, y: where(_expanded(mask, x, kept), x, y), new, old)
 
 
@@ -114,7 +114,7 @@ def _no_output(output: Any) -> Any:
 
 
 class _Steps:
-    """The steps of one `rnn`: inputs [time, batch, ...], the mask [time, batch, 1] or None."""
+    """The steps of one `rnn`: inputs [time, batch, ...], and the mask [time, batch, 1] or None."""
 
     def __init__(self, step: Step, inputs: Any, constants: list[Any], mask: Any) -> None:
         self.step = step
@@ -123,7 +123,7 @@ class _Steps:
         self.mask = mask
 
     def reversed(self) -> _Steps:
-        """The same steps in the other direction."""
+        """Return the same steps in reverse order."""
         inputs = map_structure(lambda x: reverse(x, [0]), self.inputs)
         mask = None if self.mask is None else reverse(self.mask, [0])
         return _Steps(self.step, inputs, self.constants, mask)
@@ -133,7 +133,7 @@ class _Steps:
         return output, new_states
 
     def _masked(self, mask: Any, step_inputs: Any, states: Any, previous: Any) -> tuple[Any, Any]:
-        """Output and states of one step; `previous` is the output where there is no step."""
+        """Return one step's output and states; masked examples keep `previous` and states."""
         output, new_states = self._call(step_inputs, states)
         if mask is None:
             return output, new_states
@@ -143,7 +143,7 @@ class _Steps:
         return _select(mask, output, old), pack_sequence_as(new_states, kept)
 
     def unrolled(self, states: Any, zero_output: bool) -> tuple[Any, Any]:
-        """All outputs and the last states, each step built once."""
+        """Return all outputs and the last states, building each step once."""
         count = flatten(self.inputs)[0].shape.as_list()[0]
         if not count:
             raise ValueError("Unrolling requires a fixed number of timesteps.")
@@ -161,7 +161,7 @@ class _Steps:
         return stacked, states
 
     def looped(self, states: Any, zero_output: bool, length: Any) -> tuple[Any, Any]:
-        """All outputs and the last states, by one while loop."""
+        """Return all outputs and the last states, using one while loop."""
         states = tuple(states)
         count = shape(flatten(self.inputs)[0])[0]
         read_inputs = [_filled(tensor, count, "input_ta") for tensor in flatten(self.inputs)]
@@ -199,5 +199,5 @@ class _Steps:
 
 
 def _filled(tensor: Tensor, count: Tensor, name: str) -> TensorArray:
-    """A TensorArray of the steps of a tensor [time, ...]."""
+    """Return a TensorArray of the steps of a tensor [time, ...]."""
     return TensorArray(tensor.dtype, count, tensor_array_name=name).unstack(tensor)

@@ -1,6 +1,6 @@
-"""Keras's session, the variables that it initializes, and the numbers of names.
+"""Keras's session, its initialization of variables, and the numbering of names.
 
-Keras makes a session when it first needs one, unless there is a default session, and initializes
+Keras creates a session when it first needs one, unless there is a default session, and initializes
 its variables in it before their first use.
 """
 
@@ -28,7 +28,7 @@ from gpugraph.session import Session
 
 
 class _State(threading.local):
-    """Of each thread: the session that Keras made or was given."""
+    """Per thread: the session that Keras created or that the program set."""
 
     session: Any = None
 
@@ -44,7 +44,7 @@ _UIDS: WeakKeyDictionary[Graph, defaultdict[str, int]] = WeakKeyDictionary()
 
 
 def get_graph() -> Graph:
-    """The graph that Keras builds: the default graph."""
+    """Return the graph in which Keras builds: the default graph."""
     return get_default_graph()
 
 
@@ -52,14 +52,14 @@ def get_graph() -> Graph:
 
 
 def get_uid(prefix: str = "") -> int:
-    """How often the default graph was asked for this prefix, this time included."""
+    """Return the number of calls for the prefix in the default graph, including this one."""
     uids = _UIDS.setdefault(get_graph(), defaultdict(int))
     uids[prefix] += 1
     return uids[prefix]
 
 
 def reset_uids() -> None:
-    """Lets the numbers of all prefixes begin at 1 again, in all graphs."""
+    """Restart the numbering of all prefixes at 1, in all graphs."""
     _UIDS.clear()
 
 
@@ -67,13 +67,14 @@ def reset_uids() -> None:
 
 
 def get_session(op_input_list: Sequence[Any] = ()) -> Any:
-    """The session in which Keras runs: the default session, or else Keras's own.
+    """Return the session in which Keras runs: the default session, or else Keras's own.
 
-    Keras's own is made when it is first asked for, and anew for another graph: that of the tensors
-    `op_input_list`, or the default graph. Keras's variables that are not initialized in it are
-    initialized, unless `manual_variable_initialization(True)` was said.
+    Keras's session is created on first use, and again for another graph: that of the tensors
+    `op_input_list`, or the default graph. Keras's uninitialized variables are initialized in it,
+    unless `manual_variable_initialization(True)` was called.
 
-    ValueError for tensors of a graph from before `clear_session`, which is not the default graph.
+    ValueError for tensors of a graph that `clear_session` replaced and that is not the default
+    graph.
     """
     session = get_default_session()
     if session is None:
@@ -90,14 +91,14 @@ def get_session(op_input_list: Sequence[Any] = ()) -> Any:
 
 
 def set_session(session: Any) -> None:
-    """Has Keras run in this session from now on, in this thread."""
+    """Make Keras run in this session from now on, in this thread."""
     _STATE.session = session
 
 
 def clear_session() -> None:
-    """Begins anew: a new default graph and session, names from 1, a learning phase that is fed.
+    """Start over: a new default graph and session, names from 1, a learning phase that is fed.
 
-    Models from before are not usable afterwards. AssertionError inside `with graph.as_default()`.
+    Models built before are not usable afterwards. AssertionError inside `with graph.as_default()`.
     """
     graph = get_default_graph()
     reset_default_graph()
@@ -109,7 +110,7 @@ def clear_session() -> None:
 
 
 def refuse_cleared(values: Sequence[Any]) -> None:
-    """ValueError for tensors from before `clear_session`, whose graph is not the default graph."""
+    """Raise ValueError for tensors of a replaced graph, unless it is the default graph."""
     for value in values:
         graph = getattr(value, "graph", None)
         if graph in _CLEARED and graph is not get_default_graph():
@@ -119,7 +120,7 @@ def refuse_cleared(values: Sequence[Any]) -> None:
 
 
 def cleared_text(graph: Any) -> str:
-    """Return the sentence that `clear_session` replaced a graph; "" where it did not."""
+    """Return the sentence that `clear_session` replaced a graph, or "" if it did not."""
     if graph not in _CLEARED:
         return ""
     return (
@@ -134,17 +135,17 @@ def cleared_text(graph: Any) -> str:
 
 
 def manual_variable_initialization(value: bool) -> None:
-    """Whether the program initializes Keras's variables itself; False at first."""
+    """Set whether the program initializes Keras's variables itself; initially False."""
     _MANUAL_INITIALIZATION[0] = value
 
 
 def track_variable(v: Variable) -> None:
-    """Has `get_session` initialize this variable."""
+    """Make `get_session` initialize this variable."""
     _VARIABLES.setdefault(v.graph, WeakKeyDictionary())[v] = None
 
 
 def _initialize_variables(session: Any) -> None:
-    """Initializes those of Keras's variables that are not; each is looked at once."""
+    """Initialize Keras's uninitialized variables; each variable is checked only once."""
     tracked = _VARIABLES.get(session.graph, ())
     new = [variable for variable in tracked if not getattr(variable, "_keras_initialized", False)]
     if not new:
@@ -158,17 +159,19 @@ def _initialize_variables(session: Any) -> None:
 
 
 def restore_later(session: Any, restore: Callable[[], None]) -> None:
-    """Has `restore()` called where variables may have come that it restores in this session.
+    """Call `restore()` whenever variables that it restores in this session may have been created.
 
-    It is called as long as someone else holds it.
+    Only a weak reference is kept: the calls stop when nothing else holds `restore`.
     """
     _RESTORES.setdefault(session, WeakSet()).add(restore)
 
 
 def restore_created() -> None:
-    """Restores the variables of the default graph that came since; what a layer that is built asks.
+    """Restore variables of the default graph that were created since.
 
-    Nothing is initialized: the layer may be built inside of a branch.
+    Called after a layer is built.
+
+    Nothing is initialized, because the layer may be built inside a branch.
     """
     for session in list(_RESTORES):
         if getattr(session, "_closed", False):
@@ -184,7 +187,7 @@ def _restore(session: Any) -> None:
 
 
 def _session_of_variables() -> Any:
-    """Keras's session where the default graph has variables of Keras, else None."""
+    """Return Keras's session if the default graph has variables of Keras, else None."""
     return get_session() if get_graph() in _VARIABLES else None
 
 

@@ -1,4 +1,4 @@
-"""Variables, constants and placeholders as Keras makes them, what they are, and their values."""
+"""Variables, constants and placeholders of Keras, their properties, and their values."""
 
 from __future__ import annotations
 
@@ -19,11 +19,13 @@ from gpugraph.ops.framework import tensor_conversion
 from gpugraph.ops.sparse.sparse_functions import sparse_tensor_to_dense
 from gpugraph.ops.sparse.sparse_tensor import SparseTensor, sparse_placeholder
 
-# -- made
+# -- creation
 
 
 def variable(value: Any, dtype: Any = None, name: str | None = None, constraint: Any = None) -> Any:
-    """A variable that starts at `value`, of `floatx()` by default; Keras initializes it.
+    """Return a variable with the initial value `value`, of `floatx()` by default.
+
+    Keras initializes it.
 
     A SciPy sparse matrix becomes a SparseTensor of constants.
     """
@@ -40,7 +42,7 @@ def variable(value: Any, dtype: Any = None, name: str | None = None, constraint:
 
 
 def sparse_parts(matrix: Any) -> tuple[Any, Any, Any]:
-    """A SciPy matrix as indices [count, 2], values [count] and dense shape."""
+    """Return the indices [count, 2], values [count] and dense shape of a SciPy matrix."""
     entries = matrix.tocoo()
     return np.stack([entries.row, entries.col], 1).astype(np.int64), entries.data, entries.shape
 
@@ -52,7 +54,7 @@ def _sparse_constant(matrix: Any) -> SparseTensor:
 
 
 def constant(value: Any, dtype: Any = None, shape: Any = None, name: str | None = None) -> Tensor:
-    """A constant tensor, of `floatx()` by default."""
+    """Return a constant tensor, of `floatx()` by default."""
     dtype = floatx() if dtype is None else dtype
     return tensor_conversion.constant(value, dtype=dtype, shape=shape, name=name or "Const")
 
@@ -65,14 +67,14 @@ def placeholder(
     name: str | None = None,
     ragged: bool = False,
 ) -> Any:
-    """A tensor to feed, of `floatx()` by default; sparse where `sparse`.
+    """Return a tensor to feed, of `floatx()` by default; a SparseTensor if `sparse`.
 
-    shape: sizes, None where they are unknown; or only their number, `ndim`.
+    shape: sizes, None for unknown ones; alternatively `ndim`, the number of axes.
     UnimplementedError for `ragged`.
     """
     if ragged:
         raise UnimplementedError.of_no_node(
-            "There are no ragged tensors: pad the rows to one length, and mask what is padding"
+            "There are no ragged tensors: pad the rows to the same length, and mask the padding"
         )
     dtype = floatx() if dtype is None else dtype
     if not shape and ndim:
@@ -83,11 +85,14 @@ def placeholder(
         return graph_placeholder(dtype, shape=shape, name=name)
 
 
-# -- asked
+# -- properties
 
 
 def is_keras_tensor(x: Any) -> bool:
-    """Whether a layer of Keras, or `Input`, made this tensor. ValueError for what is no tensor."""
+    """Return whether a Keras layer, or `Input`, created this tensor.
+
+    Raise ValueError for a non-tensor.
+    """
     if not isinstance(x, (Tensor, Variable, SparseTensor)):
         raise ValueError(
             f"Unexpectedly found an instance of type `{type(x)}`. Expected a symbolic tensor "
@@ -97,17 +102,17 @@ def is_keras_tensor(x: Any) -> bool:
 
 
 def is_sparse(tensor: Any) -> bool:
-    """Whether it is a SparseTensor."""
+    """Return whether `tensor` is a SparseTensor."""
     return isinstance(tensor, SparseTensor)
 
 
 def to_dense(tensor: Any) -> Any:
-    """A sparse tensor as a dense one; a dense one as it is."""
+    """Convert a sparse tensor to a dense one; return a dense tensor unchanged."""
     return sparse_tensor_to_dense(tensor) if is_sparse(tensor) else tensor
 
 
 def int_shape(x: Any) -> tuple[int | None, ...] | None:
-    """The static shape as a tuple, None where a size is unknown; None for an unknown rank."""
+    """Return the static shape as a tuple, None for unknown sizes and for an unknown rank."""
     shape = getattr(x, "shape", None)
     if shape is None:
         return None
@@ -115,12 +120,12 @@ def int_shape(x: Any) -> tuple[int | None, ...] | None:
 
 
 def ndim(x: Any) -> int | None:
-    """The number of axes, None if it is unknown."""
+    """Return the number of axes, or None if it is unknown."""
     return as_shape(x.shape).ndims
 
 
 def place_of_axis(x: Any, axis: int) -> int:
-    """Return the place of an axis of `x`, which counts from the end where it is negative.
+    """Return the index of an axis of `x`; a negative axis counts from the end.
 
     ValueError for an axis that `x` does not have, and for an unknown rank.
     """
@@ -134,13 +139,13 @@ def place_of_axis(x: Any, axis: int) -> int:
 
 
 def dtype(x: Any) -> str:
-    """The name of the dtype: "float32"."""
+    """Return the name of the dtype, for example "float32"."""
     name: str = x.dtype.base_dtype.name
     return name
 
 
 def count_params(x: Any) -> int:
-    """The number of elements, which must be known."""
+    """Return the number of elements, which must be known."""
     sizes: Any = as_shape(x.shape).as_list()
     return int(np.prod(sizes))
 
@@ -149,33 +154,33 @@ def count_params(x: Any) -> int:
 
 
 def eval(x: Any) -> Any:
-    """The value of a variable or tensor, as a NumPy array."""
+    """Return the value of a variable or tensor as a NumPy array."""
     return get_value(to_dense(x))
 
 
 def get_value(x: Any) -> Any:
-    """The value of a variable, as a NumPy array."""
+    """Return the value of a variable as a NumPy array."""
     return x.eval(session=get_session((x,)))
 
 
 def batch_get_value(tensors: Sequence[Any]) -> list[Any]:
-    """The values of variables, from one run."""
+    """Return the values of variables, fetched in one run."""
     return list(get_session(tensors).run(list(tensors))) if tensors else []
 
 
 def set_value(x: Any, value: Any) -> None:
-    """Sets a variable's value; a variable whose size is unknown takes any of its rank."""
+    """Set a variable's value; a variable of unknown size accepts any value of its rank."""
     batch_set_value([(x, value)])
 
 
 def batch_set_value(tuples: Sequence[tuple[Any, Any]]) -> None:
-    """Sets the values of (variable, value) pairs, in one run."""
+    """Set the values of (variable, value) pairs in one run."""
     if not tuples:
         return
     updates, feed = [], {}
     for x, value in tuples:
         if not isinstance(getattr(x, "dtype", None), DType):
-            raise TypeError(f"A value is set of a variable, not of {x!r}")
+            raise TypeError(f"Values can be set only on variables, not on {x!r}")
         array = np.asarray(value, dtype=x.dtype.base_dtype.as_numpy_dtype)
         fed, update = _assignment(x, array.ndim)
         updates.append(update)
@@ -184,10 +189,10 @@ def batch_set_value(tuples: Sequence[tuple[Any, Any]]) -> None:
 
 
 def _assignment(x: Any, rank: int) -> tuple[Tensor, Any]:
-    """The placeholder and the op that set a variable: made once for each."""
+    """Return the placeholder and the op that set a variable; they are created once per variable."""
     if not hasattr(x, "_assign_placeholder"):
         with x.graph.as_default(), x.graph.control_dependencies(None):
             x._assign_placeholder = graph_placeholder(x.dtype.base_dtype, shape=[None] * rank)
             update = x.assign(x._assign_placeholder)
-            x._assign_op = getattr(update, "op", update)  # the value need not come back
+            x._assign_op = getattr(update, "op", update)  # avoids fetching the value
     return x._assign_placeholder, x._assign_op

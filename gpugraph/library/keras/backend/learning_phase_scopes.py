@@ -1,7 +1,6 @@
 """The learning phase: whether a graph trains (1) or tests (0), by default a tensor that is fed.
 
-Each graph has its own. A tensor of a graph is held by that graph, so that this module keeps none
-alive.
+Each graph has its own phase. Its tensor is held by the graph, and only weakly by this module.
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ _PHASES: WeakKeyDictionary[Graph, int | weakref.ref[Tensor]] = WeakKeyDictionary
 
 
 def learning_phase() -> Any:
-    """The learning phase of the default graph: a bool tensor to feed, False unless it is fed.
+    """Return the learning phase of the default graph: a bool tensor, False unless it is fed.
 
-    After `set_learning_phase` the int that was set.
+    After `set_learning_phase` it is the int that was set.
     """
     graph = get_default_graph()
     phase = _PHASES.get(graph)
@@ -34,7 +33,7 @@ def learning_phase() -> Any:
 
 
 def is_learning_phase(value: Any) -> bool:
-    """Whether a value is the tensor that `learning_phase` of the default graph has returned."""
+    """Return whether a value is the tensor of the default graph's `learning_phase`."""
     phase = _PHASES.get(get_default_graph())
     return isinstance(phase, weakref.ref) and value is not None and phase() is value
 
@@ -47,7 +46,7 @@ def _new_phase(graph: Graph) -> Tensor:
 
 
 def set_learning_phase(value: int) -> None:
-    """Fixes the learning phase of the default graph, for what is built from now on.
+    """Fix the learning phase of the default graph for everything that is built from now on.
 
     value: 0 or 1. ValueError for another.
     """
@@ -62,7 +61,7 @@ def _checked(value: Any) -> int:
 
 @contextmanager
 def learning_phase_scope(value: int) -> Iterator[None]:
-    """Within it the learning phase of the default graph is `value`, 0 or 1; else ValueError."""
+    """Set the default graph's learning phase to 0 or 1 in this scope; ValueError for others."""
     graph = get_default_graph()
     phase = _checked(value)
     previous = _PHASES.get(graph)
@@ -77,6 +76,6 @@ def learning_phase_scope(value: int) -> Iterator[None]:
 
 
 def reset_learning_phases() -> None:
-    """Forgets the phases of all graphs, and begins the default graph's, a tensor."""
+    """Discard the phases of all graphs, and create a new tensor for the default graph."""
     _PHASES.clear()
     _new_phase(get_default_graph())

@@ -1,4 +1,4 @@
-"""Tensors of random numbers as Keras makes them: a seed that is not given is NumPy's next."""
+"""Random tensors under Keras's names. A missing seed is drawn from NumPy's generator."""
 
 from __future__ import annotations
 
@@ -12,27 +12,30 @@ from gpugraph.ops.arrays.constants_and_placeholders import ones, zeros
 from gpugraph.ops.elementwise.comparison_and_select import where
 from gpugraph.ops.random import random_ops
 
-_MOST_SEEDS = 10_000_000
+_NUM_SEEDS = 10_000_000
 
 
 def random_normal(
     shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = None, seed: int | None = None
 ) -> Tensor:
-    """Normally distributed numbers of `shape`, of `floatx()` by default."""
+    """Return normally distributed numbers of `shape`, of `floatx()` by default."""
     return random_ops.random_normal(shape, mean, stddev, dtype or floatx(), random_seed(seed))
 
 
 def random_uniform(
     shape: Any, minval: Any = 0.0, maxval: Any = 1.0, dtype: Any = None, seed: int | None = None
 ) -> Tensor:
-    """Numbers of `shape` from minval to maxval, without the latter; `floatx()` by default."""
+    """Return uniform numbers of `shape` from `minval` (inclusive) to `maxval` (exclusive).
+
+    The default dtype is `floatx()`.
+    """
     return random_ops.random_uniform(shape, minval, maxval, dtype or floatx(), random_seed(seed))
 
 
 def random_binomial(
     shape: Any, p: float = 0.0, dtype: Any = None, seed: int | None = None
 ) -> Tensor:
-    """Ones with the probability `p`, and zeros; of `floatx()` by default."""
+    """Return ones with the probability `p`, else zeros; of `floatx()` by default."""
     dtype = dtype or floatx()
     chances = random_ops.random_uniform(shape, dtype=dtype, seed=random_seed(seed))
     return where(chances <= p, ones(shape, dtype=dtype), zeros(shape, dtype=dtype))
@@ -41,10 +44,10 @@ def random_binomial(
 def truncated_normal(
     shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = None, seed: int | None = None
 ) -> Tensor:
-    """As `random_normal`, without what is more than two standard deviations from the mean."""
+    """Return the same as `random_normal`, without values beyond two standard deviations."""
     return random_ops.truncated_normal(shape, mean, stddev, dtype or floatx(), random_seed(seed))
 
 
 def random_seed(seed: int | None) -> int:
-    """The seed, or where there is none a number that NumPy draws."""
-    return int(np.random.randint(_MOST_SEEDS)) if seed is None else seed
+    """Return the seed, or a number drawn by NumPy if it is None."""
+    return int(np.random.randint(_NUM_SEEDS)) if seed is None else seed

@@ -1,4 +1,4 @@
-"""Callback, what is called at points of a training, and the list of them."""
+"""Callback, the base class of objects called at points of a training, and the list of them."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ Logs = dict[str, Any] | None
 
 
 class Callback:
-    """The base of callbacks: methods that a training calls; subclasses define some of them.
+    """Base class of callbacks: training calls its methods; subclasses override some of them.
 
-    model: the model that is trained. params: how, by name: "batch_size", "epochs", "steps",
-    "samples", "verbose", "do_validation" and "metrics".
+    model: the model that is trained. params: the parameters of the training: "batch_size",
+    "epochs", "steps", "samples", "verbose", "do_validation" and "metrics".
     """
 
     def __init__(self) -> None:
@@ -22,62 +22,62 @@ class Callback:
         self.validation_data: Any = None
 
     def set_params(self, params: dict[str, Any]) -> None:
-        """Takes how the model is trained."""
+        """Set the parameters of the training."""
         self.params = params
 
     def set_model(self, model: Any) -> None:
-        """Takes the model."""
+        """Set the model."""
         self.model = model
 
     def on_batch_begin(self, batch: int, logs: Logs = None) -> None:
-        """Called before each batch of a training."""
+        """Run before each batch of a training."""
 
     def on_batch_end(self, batch: int, logs: Logs = None) -> None:
-        """Called after each batch of a training."""
+        """Run after each batch of a training."""
 
     def on_train_batch_begin(self, batch: int, logs: Logs = None) -> None:
-        """Called before each batch of a training: `on_batch_begin` by default."""
+        """Run before each batch of a training; calls `on_batch_begin` by default."""
         self.on_batch_begin(batch, logs)
 
     def on_train_batch_end(self, batch: int, logs: Logs = None) -> None:
-        """Called after each batch of a training: `on_batch_end` by default."""
+        """Run after each batch of a training; calls `on_batch_end` by default."""
         self.on_batch_end(batch, logs)
 
     def on_test_batch_begin(self, batch: int, logs: Logs = None) -> None:
-        """Called before each batch of `evaluate` and of a validation."""
+        """Run before each batch of `evaluate` and of a validation."""
 
     def on_test_batch_end(self, batch: int, logs: Logs = None) -> None:
-        """Called after each batch of `evaluate` and of a validation."""
+        """Run after each batch of `evaluate` and of a validation."""
 
     def on_predict_batch_begin(self, batch: int, logs: Logs = None) -> None:
-        """Called before each batch of `predict`."""
+        """Run before each batch of `predict`."""
 
     def on_predict_batch_end(self, batch: int, logs: Logs = None) -> None:
-        """Called after each batch of `predict`."""
+        """Run after each batch of `predict`."""
 
     def on_epoch_begin(self, epoch: int, logs: Logs = None) -> None:
-        """Called before each epoch."""
+        """Run before each epoch."""
 
     def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
-        """Called after each epoch, with its losses and metrics, those of validation as `val_`."""
+        """Run after each epoch, with its losses and metrics; `val_` marks those of validation."""
 
     def on_train_begin(self, logs: Logs = None) -> None:
-        """Called before a training."""
+        """Run before a training."""
 
     def on_train_end(self, logs: Logs = None) -> None:
-        """Called after a training."""
+        """Run after a training."""
 
     def on_test_begin(self, logs: Logs = None) -> None:
-        """Called before `evaluate` and before a validation."""
+        """Run before `evaluate` and before a validation."""
 
     def on_test_end(self, logs: Logs = None) -> None:
-        """Called after `evaluate` and after a validation."""
+        """Run after `evaluate` and after a validation."""
 
     def on_predict_begin(self, logs: Logs = None) -> None:
-        """Called before `predict`."""
+        """Run before `predict`."""
 
     def on_predict_end(self, logs: Logs = None) -> None:
-        """Called after `predict`."""
+        """Run after `predict`."""
 
 
 _BATCH_HOOKS = {
@@ -88,13 +88,13 @@ _BATCH_HOOKS = {
     "on_predict_batch_begin": None,
     "on_predict_batch_end": None,
 }
-"""The methods that are called for each batch, and what they call by default."""
+"""The methods that run for each batch, and the methods that they call by default."""
 
 
 class CallbackList:
-    """Callbacks that are called one after the other; None for none.
+    """A sequence of callbacks that are called in order; None for an empty one.
 
-    TypeError for what is no list, and for values in it that are no callbacks.
+    TypeError for a value that is not a list, and for elements that are not callbacks.
     """
 
     def __init__(self, callbacks: Any = None) -> None:
@@ -108,21 +108,21 @@ class CallbackList:
                 raise TypeError(f"Callbacks are objects of `keras.callbacks`, got {callback!r}")
 
     def append(self, callback: Any) -> None:
-        """Adds a callback at the end."""
+        """Append a callback."""
         self.callbacks.append(callback)
 
     def set_params(self, params: dict[str, Any]) -> None:
-        """Gives all of them the parameters of the training."""
+        """Set the parameters of the training in all callbacks."""
         for callback in self.callbacks:
             callback.set_params(params)
 
     def set_model(self, model: Any) -> None:
-        """Gives all of them the model."""
+        """Set the model in all callbacks."""
         for callback in self.callbacks:
             callback.set_model(model)
 
     def batch_hooks(self, name: str) -> list[Callable[[int, Logs], Any]]:
-        """The methods of a name for batches, of those callbacks that define them."""
+        """Return the batch method `name` of the callbacks that override it or its default."""
         names = [name, _BATCH_HOOKS[name]]
         return [
             getattr(callback, name)
@@ -131,7 +131,7 @@ class CallbackList:
         ]
 
     def call(self, name: str, *arguments: Any) -> None:
-        """Calls the method of a name of all callbacks that have it."""
+        """Call the method `name` of all callbacks that have it."""
         for callback in self.callbacks:
             method = getattr(callback, name, None)
             if method is not None:
@@ -142,7 +142,7 @@ class CallbackList:
 
 
 def _defines(callback: Any, name: str) -> bool:
-    """Whether a callback has a method of its own, also as an attribute of the object."""
+    """Return whether a callback overrides a method, in its class or on the object."""
     if name in getattr(callback, "__dict__", ()):
         return True
     method = getattr(type(callback), name, None)
@@ -150,7 +150,7 @@ def _defines(callback: Any, name: str) -> bool:
 
 
 class LambdaCallback(Callback):
-    """A callback of functions: those that are not None are called in place of the methods."""
+    """A callback made of functions: each one that is not None replaces a method."""
 
     def __init__(
         self,
@@ -176,7 +176,7 @@ class LambdaCallback(Callback):
 
 
 class History(Callback):
-    """Keeps the losses and metrics of each epoch: `history`, lists by name, and `epoch`."""
+    """Records the losses and metrics of each epoch: `history`, lists by name, and `epoch`."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -184,20 +184,20 @@ class History(Callback):
         self.history: dict[str, list[Any]] = {}
 
     def on_train_begin(self, logs: Logs = None) -> None:
-        """Begins anew."""
+        """Clear the record."""
         self.epoch = []
 
     def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
-        """Keeps the values."""
+        """Record the values of the epoch."""
         self.epoch.append(epoch)
         for name, value in (logs or {}).items():
             self.history.setdefault(name, []).append(value)
 
 
 class BaseLogger(Callback):
-    """Puts the means of an epoch's batches into its logs, by the sizes of batches.
+    """Adds the means over an epoch's batches, weighted by batch size, to the epoch's logs.
 
-    stateful_metrics: names of what is a mean of the epoch already.
+    stateful_metrics: names of values that are means over the epoch already.
     """
 
     def __init__(self, stateful_metrics: Iterable[str] | None = None) -> None:
@@ -207,11 +207,11 @@ class BaseLogger(Callback):
         self.totals: dict[str, float] = {}
 
     def on_epoch_begin(self, epoch: int, logs: Logs = None) -> None:
-        """Begins anew."""
+        """Reset the totals."""
         self.seen, self.totals = 0, {}
 
     def on_batch_end(self, batch: int, logs: Logs = None) -> None:
-        """Adds a batch."""
+        """Add a batch to the totals."""
         logs = logs or {}
         size = logs.get("size", 0) * logs.get("num_steps", 1)
         self.seen += size
@@ -222,7 +222,7 @@ class BaseLogger(Callback):
                 self.totals[name] = self.totals.get(name, 0) + value * size
 
     def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
-        """Puts the means into the logs."""
+        """Write the means to the logs."""
         if logs is None:
             return
         for name in self.params["metrics"]:

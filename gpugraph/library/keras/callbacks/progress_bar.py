@@ -13,17 +13,17 @@ from gpugraph.library.keras.callbacks.callback import Callback, Logs
 
 
 class Progbar:
-    """A bar of `target` units on the standard output.
+    """A progress bar of `target` units on the standard output.
 
-    target: the number of units; None where it is not known.
+    target: the number of units, or None if it is unknown.
     width: of the bar, in characters.
     verbose: 1 for a bar that is redrawn, 2 for one line at the end, 0 for nothing.
-    interval: seconds between two redraws, at least.
-    stateful_metrics: names of values that are shown as they are; others are averaged.
-    unit_name: of one unit.
+    interval: the minimum number of seconds between two redraws.
+    stateful_metrics: names of values that are shown unchanged; others are averaged.
+    unit_name: the name of one unit.
 
-    Where the output is no terminal and no notebook, lines are not redrawn: the bar is shown when
-    it is full.
+    If the output is neither a terminal nor a notebook, lines are not redrawn: the bar is shown only
+    when it is full.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Progbar:
         self._last_draw = 0.0
 
     def update(self, current: int, values: Sequence[tuple[str, Any]] | None = None) -> None:
-        """Shows `current` units. values: (name, value of the units since the last update)."""
+        """Show `current` units. values: (name, value of the units since the last update)."""
         for name, value in values or []:
             if name in self.stateful_metrics:
                 self._values[name] = value
@@ -67,7 +67,7 @@ class Progbar:
             self._write(f"{count} - {now - self._start:.0f}s{self._averages()}\n")
 
     def add(self, n: int, values: Sequence[tuple[str, Any]] | None = None) -> None:
-        """Shows `n` units more."""
+        """Advance the bar by `n` units."""
         self.update(self._seen + n, values)
 
     def _is_due(self, now: float) -> bool:
@@ -116,14 +116,14 @@ class Progbar:
 
 
 def _duration(seconds: float) -> str:
-    """A time in the unit that fits."""
+    """Format a duration in a suitable unit."""
     if seconds >= 1:
         return f"{seconds:.0f}s"
     return f"{seconds * 1e3:.0f}ms" if seconds >= 1e-3 else f"{seconds * 1e6:.0f}us"
 
 
 class ProgbarLogger(Callback):
-    """Shows a bar in each epoch, of samples or steps.
+    """Shows a progress bar for each epoch, in samples or steps.
 
     count_mode: "samples" or "steps"; ValueError for another. stateful_metrics: see `Progbar`.
     """
@@ -141,12 +141,12 @@ class ProgbarLogger(Callback):
         self.progbar: Progbar | None = None
 
     def on_train_begin(self, logs: Logs = None) -> None:
-        """Takes how much is shown, and of how many epochs."""
+        """Read the verbosity and the number of epochs from the parameters."""
         self.verbose = self.params["verbose"]
         self.epochs = self.params["epochs"]
 
     def on_epoch_begin(self, epoch: int, logs: Logs = None) -> None:
-        """Begins a bar."""
+        """Start a bar."""
         self.seen = 0
         self.target = self.params["steps" if self.use_steps else "samples"]
         if self.verbose and self.epochs > 1:
@@ -158,7 +158,7 @@ class ProgbarLogger(Callback):
         )  # fmt: skip
 
     def on_batch_end(self, batch: int, logs: Logs = None) -> None:
-        """Shows a batch more, but for the last, which the epoch's end shows with its values."""
+        """Advance the bar by a batch, except the last one, which `on_epoch_end` shows."""
         logs = logs or {}
         self.seen += logs.get("num_steps", 1) if self.use_steps else logs.get("size", 0)
         if self.verbose and self.progbar is not None and self.seen != self.target:
@@ -166,7 +166,7 @@ class ProgbarLogger(Callback):
             self.progbar.update(self.seen, values)
 
     def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
-        """Shows the full bar, with the values of the epoch."""
+        """Show the full bar with the values of the epoch."""
         if not self.verbose or self.progbar is None:
             return
         logs = logs or {}

@@ -17,13 +17,12 @@ class TensorBoard(Callback):
     """Writes losses and metrics as events for TensorBoard: `epoch_loss`, `batch_loss`.
 
     log_dir: the folder of the event file.
-    histogram_freq: epochs between two histograms of the variables; 0: none.
+    histogram_freq: epochs between two histograms of the variables; 0 for none.
     write_graph: whether the graph is written.
-    update_freq: "epoch", "batch", or examples between two writings of the batch's values.
-    profile_batch: taken and not used: `Session.run` has `run_metadata`.
+    update_freq: "epoch", "batch", or the number of examples between two records of batch values.
+    profile_batch: accepted and ignored: `Session.run` has `run_metadata`.
 
-    NotImplementedError for gradients, images and embeddings: `tf.summary` writes what a program
-    adds to its graph.
+    NotImplementedError for gradients, images and embeddings: use `tf.summary` ops in the graph.
     """
 
     def __init__(
@@ -56,7 +55,7 @@ class TensorBoard(Callback):
         self._histograms: Any = None
 
     def on_train_begin(self, logs: Logs = None) -> None:
-        """Opens the event file, and makes the ops of the histograms."""
+        """Open the event file, and create the ops of the histograms."""
         graph = self.model.graph_of_outputs
         self.writer = FileWriter(self.log_dir)
         if self.write_graph:
@@ -67,7 +66,7 @@ class TensorBoard(Callback):
                 self._histograms = merge([histogram(weight.op.name, weight) for weight in weights])
 
     def on_batch_end(self, batch: int, logs: Logs = None) -> None:
-        """Writes the batch's values after every `update_freq` examples."""
+        """Write the batch's values after every `update_freq` examples."""
         logs = logs or {}
         self._samples += logs.get("size", 1)
         if self.update_freq == "epoch" or self._samples < self._written + self.update_freq:
@@ -76,7 +75,7 @@ class TensorBoard(Callback):
         self._written = self._samples
 
     def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
-        """Writes the epoch's values, and histograms of the variables."""
+        """Write the epoch's values, and histograms of the variables."""
         step = epoch if self.update_freq == "epoch" else self._samples
         self._write("epoch", logs or {}, step)
         if self._histograms is not None and epoch % self.histogram_freq == 0:
@@ -90,6 +89,6 @@ class TensorBoard(Callback):
                 self.writer.add_summary(scalar_message(f"{prefix}_{name}", float(value)), step)
 
     def on_train_end(self, logs: Logs = None) -> None:
-        """Closes the event file."""
+        """Close the event file."""
         if self.writer is not None:
             self.writer.close()

@@ -1,4 +1,4 @@
-"""Callbacks that watch a loss or metric: they end a training, or lower its learning rate."""
+"""Callbacks that monitor a loss or metric: they end a training, or lower its learning rate."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from gpugraph.platform import logging
 
 
 class Watch:
-    """Which values of a monitored quantity are better.
+    """The direction in which a monitored quantity improves.
 
-    mode: "min", "max", or "auto": "max" for accuracies, areas and F-measures. Another mode is
-    "auto", with a warning.
+    mode: "min", "max", or "auto": "max" for accuracies, areas and F-measures. Another mode counts
+    as "auto", with a warning.
     """
 
     def __init__(self, monitor: str, mode: str, min_delta: float = 0.0, owner: str = "") -> None:
@@ -29,17 +29,17 @@ class Watch:
         self.monitor, self.mode, self.min_delta = monitor, mode, abs(min_delta)
 
     def worst(self) -> float:
-        """What every value is better than."""
+        """Return the worst value: every other is better."""
         return float("inf") if self.mode == "min" else float("-inf")
 
     def is_better(self, value: Any, best: Any) -> bool:
-        """Whether a value is better than the best, by more than `min_delta`."""
+        """Return whether a value is better than the best one by more than `min_delta`."""
         if self.mode == "min":
             return bool(np.less(value, best - self.min_delta))
         return bool(np.greater(value, best + self.min_delta))
 
     def value(self, logs: Logs, purpose: str) -> Any:
-        """The value in the logs of an epoch; None, with a warning, where it is not there."""
+        """Return the value from the logs of an epoch, or None, with a warning, if it is missing."""
         logs = logs or {}
         if self.monitor not in logs:
             logging.warning(
@@ -52,11 +52,12 @@ class Watch:
 
 
 class EarlyStopping(Callback):
-    """Ends a training when a quantity has not become better for `patience` epochs.
+    """Ends a training when a quantity has not improved for `patience` epochs.
 
-    monitor: the name of the loss or metric. min_delta: by how much it must become better.
-    mode: see `Watch`. baseline: a value to be better than from the start.
-    restore_best_weights: whether the model gets the variables of the best epoch when it ends so.
+    monitor: the name of the loss or metric. min_delta: the minimum change that counts as
+    improvement.
+    mode: see `Watch`. baseline: a value that the first epochs must improve on.
+    restore_best_weights: whether the variables of the best epoch are restored on early stopping.
     """
 
     def __init__(
@@ -78,12 +79,12 @@ class EarlyStopping(Callback):
         self.best_weights: Any = None
 
     def on_train_begin(self, logs: Logs = None) -> None:
-        """Begins anew."""
+        """Reset the state."""
         self.wait, self.stopped_epoch, self.best_weights = 0, 0, None
         self.best = self.watch.worst() if self.baseline is None else self.baseline
 
     def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
-        """Looks at the epoch's value."""
+        """Compare the epoch's value with the best; end the training without improvement."""
         value = self.watch.value(logs, "Early stopping")
         if value is None:
             return
@@ -103,16 +104,16 @@ class EarlyStopping(Callback):
             self.model.set_weights(self.best_weights)
 
     def on_train_end(self, logs: Logs = None) -> None:
-        """Says so where the training ended early."""
+        """Print a message if the training ended early."""
         if self.stopped_epoch > 0 and self.verbose > 0:
             print(f"Epoch {self.stopped_epoch + 1:05d}: early stopping")
 
 
 class ReduceLROnPlateau(Callback):
-    """Multiplies the learning rate by `factor` when a quantity stands still for `patience` epochs.
+    """Multiplies the learning rate by `factor` after `patience` epochs without improvement.
 
-    cooldown: epochs after that, which do not count. min_lr: the least rate.
-    ValueError for a factor that is not below 1, AttributeError for an optimizer without `lr`.
+    cooldown: epochs after a reduction that do not count. min_lr: the minimum rate.
+    ValueError for a factor of 1 or more, AttributeError for an optimizer without `lr`.
     """
 
     def __init__(
@@ -139,15 +140,15 @@ class ReduceLROnPlateau(Callback):
         self.best, self.wait, self.cooldown_counter = self.watch.worst(), 0, 0
 
     def on_train_begin(self, logs: Logs = None) -> None:
-        """Begins anew."""
+        """Reset the state."""
         self._begin()
 
     def in_cooldown(self) -> bool:
-        """Whether the rate was lowered a short time ago."""
+        """Return whether the epochs after the last reduction do not count yet."""
         return self.cooldown_counter > 0
 
     def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
-        """Looks at the epoch's value, and puts the rate into the logs as "lr"."""
+        """Check the epoch's value, lower the rate if needed, and log it as "lr"."""
         rate = float(get_value(self.model.optimizer.lr))
         if logs is not None:
             logs["lr"] = rate
@@ -172,9 +173,9 @@ class ReduceLROnPlateau(Callback):
 
 
 class LearningRateScheduler(Callback):
-    """Sets the learning rate of each epoch: schedule(epoch), or schedule(epoch, rate so far).
+    """Sets the learning rate of each epoch to schedule(epoch) or schedule(epoch, current rate).
 
-    ValueError for an optimizer without `lr`, and for what is no float.
+    ValueError for an optimizer without `lr`, and for a schedule that does not return a float.
     """
 
     def __init__(self, schedule: Callable[..., float], verbose: int = 0) -> None:
@@ -182,7 +183,7 @@ class LearningRateScheduler(Callback):
         self.schedule, self.verbose = schedule, verbose
 
     def on_epoch_begin(self, epoch: int, logs: Logs = None) -> None:
-        """Sets the rate."""
+        """Set the rate."""
         if not hasattr(self.model.optimizer, "lr"):
             raise ValueError('Optimizer must have a "lr" attribute.')
         before = float(get_value(self.model.optimizer.lr))
@@ -199,7 +200,7 @@ class LearningRateScheduler(Callback):
             )
 
     def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
-        """Puts the rate into the logs as "lr"."""
+        """Add the rate to the logs as "lr"."""
         if logs is not None:
             logs["lr"] = float(get_value(self.model.optimizer.lr))
 
@@ -208,7 +209,7 @@ class TerminateOnNaN(Callback):
     """Ends a training whose loss is NaN or infinite."""
 
     def on_batch_end(self, batch: int, logs: Logs = None) -> None:
-        """Looks at the loss."""
+        """End the training if the loss of the batch is not finite."""
         loss = (logs or {}).get("loss")
         if loss is not None and not np.isfinite(loss):
             print(f"Batch {batch}: Invalid loss, terminating training")

@@ -1,4 +1,4 @@
-"""Callbacks that write: tables of values, files of models, requests to a server."""
+"""Callbacks that write tables of values, save models, or send requests to a server."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from gpugraph.platform import logging
 class CSVLogger(Callback):
     """Writes the losses and metrics of each epoch as a row of a CSV file.
 
-    separator: between values. append: whether a file that is there is continued.
+    separator: between values. append: whether an existing file is continued.
     """
 
     def __init__(self, filename: Any, separator: str = ",", append: bool = False) -> None:
@@ -35,7 +35,7 @@ class CSVLogger(Callback):
         self._has_header = False
 
     def on_train_begin(self, logs: Logs = None) -> None:
-        """Opens the file."""
+        """Open the file."""
         self._has_header = False
         if self.append and self.filename.exists():
             with self.filename.open() as file:
@@ -43,7 +43,7 @@ class CSVLogger(Callback):
         self._file = self.filename.open("a" if self.append else "w", newline="")
 
     def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
-        """Writes a row; what the epoch lacks is NA."""
+        """Write a row, with NA for values that the epoch lacks."""
         logs = logs or {}
         if self.keys is None:
             self.keys = sorted(logs)
@@ -59,26 +59,27 @@ class CSVLogger(Callback):
         self._file.flush()
 
     def on_train_end(self, logs: Logs = None) -> None:
-        """Closes the file."""
+        """Close the file."""
         if self._file is not None:
             self._file.close()
         self._file = self._writer = None
 
 
 def _cell(value: Any) -> Any:
-    """A value of a table; several are written as a list."""
+    """Return a value as a table cell; several values become a list."""
     if not isinstance(value, str) and np.ndim(value) > 0:
         return '"[{}]"'.format(", ".join(map(str, value)))
     return value
 
 
 class ModelCheckpoint(Callback):
-    """Saves the model after each epoch, or after so many examples.
+    """Saves the model after each epoch, or after a number of examples.
 
-    filepath: with fields of the epoch, from 1 on, and its values: "w.{epoch:02d}-{val_loss:.2f}".
-    monitor, mode: see `Watch`. save_best_only: only where the monitored value becomes better.
-    save_weights_only: whether it is saved by `save_weights`, as a checkpoint where the path does
-      not end as an HDF5 file's; else by `save`.
+    filepath: may have fields for the epoch (from 1 on) and its values:
+      "w.{epoch:02d}-{val_loss:.2f}".
+    monitor, mode: see `Watch`. save_best_only: save only when the monitored value improves.
+    save_weights_only: whether to save with `save_weights`, as a checkpoint unless the path has the
+      suffix of an HDF5 file; else with `save`.
     save_freq: "epoch", or a number of examples. ValueError for another.
     kwargs: `period`, the number of epochs from one file to the next, and `load_weights_on_restart`,
       whether a training begins with the newest file of such a path.
@@ -107,7 +108,7 @@ class ModelCheckpoint(Callback):
         self.load_weights_on_restart = kwargs.get("load_weights_on_restart", False)
 
     def on_train_begin(self, logs: Logs = None) -> None:
-        """Loads the newest file, where that was asked for; ValueError for one that does not fit."""
+        """Load the newest file if requested. Raise ValueError if it does not fit the model."""
         path = self._newest() if self.load_weights_on_restart else None
         if path is not None:
             try:
@@ -118,7 +119,7 @@ class ModelCheckpoint(Callback):
                 raise ValueError(f"Error loading file from {path}. Reason: {error}") from error
 
     def _newest(self) -> str | None:
-        """The newest file, or checkpoint, of this path with any epoch and values; None without."""
+        """Return the newest file or checkpoint of this path, with any epoch and values, or None."""
         folder, name = os.path.split(local_path(self.filepath))
         pattern = re.sub(r"\\\{.*?\\\}", ".*", re.escape(name)) + r"(\.index)?"
         files = [
@@ -130,11 +131,11 @@ class ModelCheckpoint(Callback):
         return None if newest is None else newest.path.removesuffix(".index")
 
     def on_epoch_begin(self, epoch: int, logs: Logs = None) -> None:
-        """Keeps the number of the epoch."""
+        """Store the number of the epoch."""
         self._epoch = epoch
 
     def on_batch_end(self, batch: int, logs: Logs = None) -> None:
-        """Saves after every `save_freq` examples."""
+        """Save after every `save_freq` examples."""
         logs = logs or {}
         if isinstance(self.save_freq, int):
             self._samples += logs.get("size", 1)
@@ -143,7 +144,7 @@ class ModelCheckpoint(Callback):
                 self._samples = 0
 
     def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
-        """Saves after every `period` epochs."""
+        """Save after every `period` epochs."""
         self._epochs += 1
         if self.save_freq == "epoch" and self._epochs >= self.period:
             self._epochs = 0
@@ -166,7 +167,7 @@ class ModelCheckpoint(Callback):
         save(path, overwrite=True)
 
     def _path(self, epoch: int, logs: dict[str, Any]) -> str:
-        """The path of an epoch; KeyError for a field that has no value."""
+        """Return the path for an epoch. Raise KeyError for a field without a value."""
         try:
             return self.filepath.format(epoch=epoch + 1, **logs)
         except KeyError as error:
@@ -183,10 +184,11 @@ class ModelCheckpoint(Callback):
 class RemoteMonitor(Callback):
     """Sends the values of each epoch to a server, as JSON by a POST request.
 
-    root, path: of the server. field: the name of the values, where they are sent as a form.
-    headers: of the request. send_as_json: whether the body is JSON itself.
+    root, path: of the server. field: the form field that holds the values, if they are sent as a
+    form.
+    headers: of the request. send_as_json: whether the body is the JSON itself.
 
-    A server that does not answer is warned of, and ends nothing.
+    If the server does not answer, a warning is logged and the training continues.
     """
 
     def __init__(
@@ -202,7 +204,7 @@ class RemoteMonitor(Callback):
         self.headers, self.send_as_json = headers or {}, send_as_json
 
     def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
-        """Sends the values."""
+        """Send the values."""
         values = {"epoch": epoch, **{name: float(value) for name, value in (logs or {}).items()}}
         text, kind = json.dumps(values), "application/json"
         if not self.send_as_json:

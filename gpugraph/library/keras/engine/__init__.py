@@ -1,4 +1,4 @@
-"""Layers, networks and models of Keras: what they are made of, and how they run and train.
+"""Layers, networks and models of Keras: their parts, how they run, and how they train.
 
-`keras_layer` has the base of all layers, `layer_calls` one call of a layer.
+`keras_layer` has the base class of layers, `layer_calls` the context of one call of a layer.
 """

@@ -17,12 +17,12 @@ from gpugraph.library.keras.engine.layer_nodes import KerasHistory, LayerNode
 class InputLayer(Layer):
     """The layer that an input of a network comes from.
 
-    input_shape: without the batch. batch_size: None for any. dtype: by default that of
+    input_shape: without the batch axis. batch_size: None for any. dtype: by default that of
       `input_tensor`, or `floatx()`.
-    input_tensor: the tensor or variable that is the input, in place of a new placeholder.
-    sparse: whether the placeholder is a SparseTensor. ragged: UnimplementedError, there are none.
+    input_tensor: the tensor or variable that is the input, instead of a new placeholder.
+    sparse: whether the placeholder is a SparseTensor. ragged: UnimplementedError if True.
 
-    ValueError for a shape beside `batch_input_shape`, and for another keyword argument.
+    ValueError for a shape together with `batch_input_shape`, and for another keyword argument.
     """
 
     supports_masking = True
@@ -78,7 +78,7 @@ class InputLayer(Layer):
         return [super().output_shape]
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments of the constructor, with the whole shape as `batch_input_shape`."""
+        """Return the arguments of the constructor, with the full shape as `batch_input_shape`."""
         dtype = self.dtype
         return {
             "batch_input_shape": self._batch_input_shape,
@@ -105,10 +105,10 @@ def input_tensor(
     ragged: bool = False,
     **kwargs: Any,
 ) -> Any:
-    """A tensor with which a network of layers begins: `tf.keras.Input`.
+    """Return an input tensor for a network of layers: `tf.keras.Input`.
 
-    shape: without the batch; None sizes are unknown. batch_size: None for any.
-    tensor: the tensor that is the input, in place of a new placeholder.
+    shape: without the batch axis; None for unknown sizes. batch_size: None for any.
+    tensor: the tensor that is the input, instead of a new placeholder.
 
     Source: Keras's `Input`. ValueError without a shape and a tensor, for two shapes, and for
     another keyword argument.
@@ -135,5 +135,5 @@ def input_tensor(
 
 
 def input_of(tensor: Any) -> Any:
-    """A tensor as an input of a network: what no layer made becomes that of an InputLayer."""
+    """Return a tensor as an input of a network; wrap it in an InputLayer if no layer created it."""
     return tensor if is_keras_tensor(tensor) else input_tensor(tensor=tensor)

@@ -12,10 +12,11 @@ from gpugraph.library.keras.engine.layer_calls import next_call_text
 
 
 class InputSpec:
-    """The requirements on one input of a layer, which has them in `input_spec`.
+    """The requirements on one input of a layer, which stores them in `input_spec`.
 
-    dtype, shape (None for sizes that may be any), ndim (of a shape its rank), max_ndim, min_ndim;
-    axes: sizes by axis. All of them may be None. ValueError for axes that the rank has not.
+    dtype, shape (None for sizes that may be any), ndim (overridden by the rank of a shape),
+    max_ndim, min_ndim; axes: sizes by axis. All of them may be None. ValueError for axes beyond the
+    rank.
     """
 
     def __init__(
@@ -34,10 +35,10 @@ class InputSpec:
         if axes is not None and not isinstance(axes, Mapping):
             raise TypeError(f"axes must be a dict of sizes by axis, not {shown(axes)}")
         self.axes = {int(axis): size for axis, size in (axes or {}).items()}
-        most = max_ndim if self.ndim is None else self.ndim
-        if self.axes and most is not None and max(self.axes) > most - 1:
+        max_rank = max_ndim if self.ndim is None else self.ndim
+        if self.axes and max_rank is not None and max(self.axes) > max_rank - 1:
             raise ValueError(
-                f"Axis {max(self.axes)} is greater than the maximum allowed value: {most - 1}"
+                f"Axis {max(self.axes)} is greater than the maximum allowed value: {max_rank - 1}"
             )
 
     def __repr__(self) -> str:
@@ -45,16 +46,16 @@ class InputSpec:
         return f"InputSpec({', '.join(f'{key}={value}' for key, value in fields.items())})"
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments of the constructor."""
+        """Return the arguments of the constructor."""
         return dict(vars(self))
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> InputSpec:
-        """The spec of the arguments that `get_config` gave."""
+        """Return the spec with the arguments that `get_config` returned."""
         return cls(**config)
 
     def _fault(self, shape: TensorShape, dtype: Any) -> str:
-        """How an input of this shape and dtype violates the spec, or ""."""
+        """Describe how an input of this shape and dtype violates the spec; "" if it does not."""
         rank, sizes = shape.rank, shape.sizes
         bounds = self.ndim, self.max_ndim, self.min_ndim
         if rank is None and bounds != (None, None, None):
@@ -87,9 +88,9 @@ def _may_be(size: int | None, wanted: int | None) -> bool:
 
 
 def check_inputs(specs: Any, inputs: Sequence[Any], layer: Any) -> None:
-    """ValueError for inputs of a layer that violate `specs`, one or a list; None is any input.
+    """Raise ValueError if inputs violate `specs`, one spec or a list; None accepts any input.
 
-    TypeError for a spec that is no InputSpec, and for inputs that are no tensors.
+    TypeError for a spec that is not an InputSpec, and for inputs that are not tensors.
     """
     listed = list(specs) if isinstance(specs, (list, tuple)) else [specs]
     for spec in listed:
@@ -108,7 +109,7 @@ def check_inputs(specs: Any, inputs: Sequence[Any], layer: Any) -> None:
 
 
 def check_input_count(count: int, inputs: Sequence[Any], layer: Any) -> None:
-    """ValueError where a layer does not get as many inputs as it expects."""
+    """Raise ValueError unless a layer receives as many inputs as it expects."""
     if len(inputs) != count:
         raise ValueError(
             f"Layer {layer.name} expects {count} inputs, but it received {len(inputs)} input "

@@ -1,6 +1,6 @@
-"""The base of all layers: a function with variables, its calls, masks and learning phase.
+"""The base class of layers: a function with variables, its calls, masks and learning phase.
 
-Every call opens a name scope of the layer's name. `layer_weights` has the variables,
+Every call opens a name scope with the layer's name. `layer_weights` has the variables,
 `layer_losses` losses and updates, `layer_nodes` the graph of calls, `layer_configs`
 configurations. `tf.layers.Layer` is a subclass whose variables are shared by variable scopes.
 """
@@ -42,23 +42,25 @@ from gpugraph.ops.framework.identity_and_shape import shape as shape_of
 
 
 class Layer(LayerWeights, LayerNodes, Module):
-    """A function with variables. Subclasses define `call`, and add variables in `build` or there.
+    """A function with variables.
+
+    Subclasses define `call`, and add variables in `build` or in `call`.
 
     trainable: whether its variables are trained.
-    name: by default made of the class's name and a number: `dense`, `dense_1`.
+    name: by default the class's name and a number: `dense`, `dense_1`.
     dtype: of the variables, by default that of the first input.
-    dynamic: whether the layer is to be run without a graph; kept for TensorFlow's sake.
-    input_shape, or batch_input_shape and batch_size: of the input that a first layer of a
-      Sequential model begins with.
-    weights: arrays, the first values of its variables.
-    activity_regularizer: a function from the outputs to a penalty, a scalar; divided by the size
-      of the batch it joins the layer's losses.
+    dynamic: whether the layer must run without a graph; accepted for compatibility with TensorFlow.
+    input_shape, or batch_input_shape and batch_size: of the input, for the first layer of a
+      Sequential model.
+    weights: arrays, the initial values of its variables.
+    activity_regularizer: a function from the outputs to a scalar penalty. Divided by the batch
+      size, it is added to the layer's losses.
 
     TypeError for any other keyword argument.
     """
 
     input_spec: Any = None
-    """An InputSpec, or a list of one for each input; None: any inputs."""
+    """An InputSpec, or a list of one for each input; None accepts any inputs."""
 
     supports_masking = False
     """Whether masks of inputs are passed on as masks of outputs."""
@@ -88,12 +90,12 @@ class Layer(LayerWeights, LayerNodes, Module):
 
     @property
     def dtype(self) -> DType | None:
-        """The dtype of the variables; None before the first call, where it is not given."""
+        """The dtype of the variables; None before the first call if it was not passed."""
         return self._dtype
 
     @property
     def dynamic(self) -> bool:
-        """Whether the layer is to be run without a graph; kept for TensorFlow's sake."""
+        """Whether the layer must run without a graph; kept for compatibility with TensorFlow."""
         return self._dynamic
 
     @property
@@ -113,7 +115,7 @@ class Layer(LayerWeights, LayerNodes, Module):
     # -- for subclasses
 
     def build(self, input_shape: Any) -> None:
-        """Adds the variables, for the shape (or structure of shapes) of the first inputs.
+        """Add the variables, for the shape (or structure of shapes) of the first inputs.
 
         Programs may call it before the first call, which then adds no variables.
         """
@@ -121,19 +123,25 @@ class Layer(LayerWeights, LayerNodes, Module):
         self.built = True
 
     def call(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-        """What the layer computes: here its inputs."""
+        """Compute the outputs of the layer; the base class returns its inputs."""
         del args, kwargs
         return inputs
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """The shape of the outputs for inputs of a shape; NotImplementedError where none says."""
+        """Return the shape of the outputs for an input shape.
+
+        NotImplementedError if the layer does not define it.
+        """
         raise NotImplementedError(
             f"Please implement the compute_output_shape method on your layer "
-            f"({type(self).__name__}), which was asked for inputs {input_shape}"
+            f"({type(self).__name__}), which was called for the input shape {input_shape}"
         )
 
     def compute_output_signature(self, input_signature: Any) -> Any:
-        """TensorSpecs of the outputs for TensorSpecs of the inputs; TypeError for others."""
+        """Return TensorSpecs of the outputs for TensorSpecs of the inputs.
+
+        Raise TypeError for others.
+        """
         for spec in flatten(input_signature):
             if not isinstance(spec, TensorSpec):
                 raise TypeError(
@@ -147,7 +155,10 @@ class Layer(LayerWeights, LayerNodes, Module):
         )
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """The mask of the outputs: that of the inputs. TypeError where masks are not supported."""
+        """Return the mask of the outputs: that of the inputs.
+
+        Raise TypeError if masks are not supported.
+        """
         if self.supports_masking:
             return mask
         if any(part is not None for part in flatten(mask)):
@@ -158,10 +169,10 @@ class Layer(LayerWeights, LayerNodes, Module):
         return None
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments of the constructor as a dict of plain values.
+        """Return the arguments of the constructor as a dict of plain values.
 
-        NotImplementedError for a subclass whose constructor takes others than a Layer's: it
-        defines `get_config` itself.
+        NotImplementedError for a subclass whose constructor has further arguments: such a subclass
+        must define `get_config` itself.
         """
         config: dict[str, Any] = {
             "name": self._name,
@@ -187,16 +198,16 @@ class Layer(LayerWeights, LayerNodes, Module):
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Any:
-        """The layer of a configuration by `get_config`; its variables are its own."""
+        """Create a layer from a configuration of `get_config`. It has its own variables."""
         return cls(**config)
 
     # -- calls
 
     def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-        """Calls `call` within the layer's name scope, after `build` the first time.
+        """Run `call` within the layer's name scope; the first time, run `build` before it.
 
-        `mask` is that of the inputs and `training` that of the layer which calls this one, where
-        `call` takes them and they are not given.
+        If `call` accepts `mask` and `training` and they are not passed, `mask` is that of the
+        inputs, and `training` that of the layer which calls this one.
         """
         inputs = map_structure(tensor_of_value, inputs)
         self._check_graph(inputs)
@@ -222,7 +233,7 @@ class Layer(LayerWeights, LayerNodes, Module):
         return outputs
 
     def apply(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-        """The same as a call of the layer."""
+        """Call the layer."""
         return self(inputs, *args, **kwargs)
 
     def _regularize_activity(self, inputs: Any, outputs: Any) -> None:
@@ -234,7 +245,7 @@ class Layer(LayerWeights, LayerNodes, Module):
                 self.add_loss(mean, inputs=inputs)
 
     def _set_masks(self, inputs: Any, outputs: Any, mask: Any) -> None:
-        """Gives the outputs their masks, where the layer knows of masks and has not done so."""
+        """Set the masks of the outputs, unless they are set or masks are not supported."""
         tensors = flatten(outputs)
         is_done = getattr(self, "_compute_output_and_mask_jointly", False)
         if is_done or all(mask_of(tensor) is not None for tensor in tensors):
@@ -248,12 +259,12 @@ class Layer(LayerWeights, LayerNodes, Module):
                 tensor._keras_mask = output_mask
 
     def _default_name(self, base_name: str) -> str:
-        """The name of a layer that gets none: `dense`, then `dense_1`, by graph."""
+        """Return the name of an unnamed layer: `dense`, then `dense_1`, numbered by graph."""
         count = get_uid(base_name)
         return base_name if count == 1 else f"{base_name}_{count - 1}"
 
     def _call_context(self) -> AbstractContextManager[Any]:
-        """The context of a call: a name scope of the layer's name, a new one for each call."""
+        """Return the context of a call: a new name scope with the layer's name."""
         graph = get_default_graph()
         return graph.name_scope(self._name)
 
@@ -263,9 +274,9 @@ class Layer(LayerWeights, LayerNodes, Module):
         self.build_for(*shapes_and_dtype(inputs))
 
     def build_for(self, input_shape: Any, dtype: Any) -> None:
-        """Builds the layer, unless it is built: what a layer does for those that it holds.
+        """Build the layer unless it is built; a layer calls this for its sublayers.
 
-        dtype: of the variables, where the layer has none of its own.
+        dtype: of the variables, if the layer has no dtype yet.
         """
         if self._dtype is None:
             self._dtype = dtype
@@ -293,7 +304,7 @@ class Layer(LayerWeights, LayerNodes, Module):
             )
 
     def _new_variable(self, name: str | None, shape: Any, **options: Any) -> Any:
-        """A resource variable of this layer's own."""
+        """Create a resource variable that belongs to this layer only."""
         dtype, initializer = options["dtype"], options["initializer"]
         initialize = initializer or default_initializer(name or "Variable", dtype)
         left_out = ("dtype", "initializer", "partitioner", "use_resource")
@@ -308,7 +319,7 @@ class Layer(LayerWeights, LayerNodes, Module):
     # -- copies
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        """A copy that shares the tensors, variables, graph and scope; all else is copied."""
+        """Return a copy that shares the tensors, variables, graph and scope; all else is copied."""
         duplicate = type(self).__new__(type(self))
         memo[id(self)] = duplicate
         for name, value in vars(self).items():
@@ -321,7 +332,7 @@ class Layer(LayerWeights, LayerNodes, Module):
         return duplicate
 
     def shape_by_trial(self, input_shape: Any) -> Any:
-        """The shape of the outputs, by a call of an unbuilt copy in a graph of its own."""
+        """Return the shape of the outputs, by calling an unbuilt copy in a separate graph."""
         with Graph().as_default():
             duplicate = type(self).from_config({**self.get_config(), "name": "trial"})
             dtype = self._dtype or "float32"

@@ -1,4 +1,4 @@
-"""One call of a layer: its mask and learning phase, also of the layers that it calls."""
+"""One call of a layer: its mask and learning phase, which also reach the layers that it calls."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gpugraph.library.keras.engine.layer_paths import call_text, layer_text
 
 
 class _Calls(threading.local):
-    """The calls that a thread is in, the innermost last."""
+    """The calls in progress in a thread, the innermost last."""
 
     def __init__(self) -> None:
         self.stack: list[LayerCall] = []
@@ -24,12 +24,12 @@ _CALLS = _Calls()
 
 
 def innermost_call() -> LayerCall | None:
-    """The call that the current thread is in; None outside of all."""
+    """Return the innermost call in progress in this thread, or None outside of calls."""
     return _CALLS.stack[-1] if _CALLS.stack else None
 
 
 def next_call_text(layer: Any, inputs: Iterable[Any]) -> str:
-    """The words for a call of a layer on `inputs` that is not recorded yet, for error messages."""
+    """Describe a call of a layer on `inputs` that is not recorded yet, for error messages."""
     around = [call.layer for call in _CALLS.stack if call.layer is not layer]
     return call_text(layer, len(layer.inbound_nodes), inputs, around)
 
@@ -37,11 +37,11 @@ def next_call_text(layer: Any, inputs: Iterable[Any]) -> str:
 class LayerCall:
     """The arguments of one call; entered as a context while the layer runs.
 
-    keywords: what `call` gets: `mask` and `training` are added where it takes them and they were
-      not passed.
+    keywords: the keyword arguments of `call`, including `mask` and `training` if it accepts them
+      and they were not passed.
     recorded: the arguments that were passed, which a later call repeats.
     mask: of the inputs.
-    training: passed, or that of the layer which calls this one; None where neither says.
+    training: as passed, or that of the layer which calls this one; None if neither has one.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class LayerCall:
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         """End the call; an error gets a note of the innermost call in a network of layers.
 
-        TypeError in place of an error by a Python loop or branch over tensors.
+        Raise TypeError in place of an error caused by a Python loop or branch over tensors.
         """
         if isinstance(error, Exception) and "; path: " not in f"{error}{_notes_of(error)}":
             tensors = [tensor for call in _CALLS.stack for tensor in call.tensors]
@@ -104,7 +104,7 @@ def _add_note(error: Any, note: str) -> None:
 
 
 def _call_parameters(layer: Any) -> list[str]:
-    """The names of the parameters of a layer's `call`: the inputs' first."""
+    """Return the parameter names of a layer's `call`, that of the inputs first."""
     return [
         parameter.name
         for parameter in inspect.signature(layer.call).parameters.values()
@@ -113,7 +113,7 @@ def _call_parameters(layer: Any) -> list[str]:
 
 
 def _masks_of(inputs: Any) -> Any:
-    """The masks of inputs in their structure; None where none has one."""
+    """Return the masks of inputs in their structure, or None if no input has one."""
     masks = map_structure(mask_of, inputs)
     return masks if _any_mask(masks) else None
 

@@ -1,7 +1,8 @@
-"""The arguments of a layer's constructor: objects by name, and as plain values again.
+"""The arguments of a layer's constructor: conversion from names to objects and to plain values.
 
-Activations, initializers, regularizers and constraints are told by the end of an argument's name:
-`kernel_initializer`. A configuration has them as Keras's modules serialize them.
+Activations, initializers, regularizers and constraints are recognized by the suffix of an
+argument's name: `kernel_initializer`. In a configuration they are serialized as Keras's modules
+serialize them.
 """
 
 from __future__ import annotations
@@ -29,13 +30,16 @@ _OF_ALL_LAYERS = ("self", "name", "trainable", "dtype", "kwargs")
 
 
 def object_of_argument(name: str, value: Any) -> Any:
-    """The object that an argument names, or its value as it is; errors as of Keras's modules."""
+    """Return the object that an argument names, or its value unchanged.
+
+    Errors are those of the modules.
+    """
     kind = _KINDS.get(name.rpartition("_")[2])
     return value if kind is None else kind.get(value)
 
 
 def plain_argument(name: str, value: Any) -> Any:
-    """An argument as a configuration has it."""
+    """Return an argument in the form that a configuration holds."""
     kind = _KINDS.get(name.rpartition("_")[2])
     if kind is None:
         return value
@@ -45,9 +49,9 @@ def plain_argument(name: str, value: Any) -> Any:
 
 
 def arguments_config(layer: Any) -> dict[str, Any]:
-    """The arguments of a layer's constructor, from attributes `name` or `_name`.
+    """Collect the arguments of a layer's constructor from attributes `name` or `_name`.
 
-    NotImplementedError for a layer that does not keep one of them.
+    NotImplementedError for a layer without an attribute for one of them.
     """
     config = {}
     for name in inspect.signature(type(layer).__init__).parameters:
@@ -63,7 +67,7 @@ def arguments_config(layer: Any) -> dict[str, Any]:
 
 
 def from_plain(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of a configuration, with objects for their plain values."""
+    """Return the arguments of a configuration, with objects in place of plain values."""
     return {
         name: object_of_argument(name, value) if isinstance(value, (str, Mapping)) else value
         for name, value in config.items()

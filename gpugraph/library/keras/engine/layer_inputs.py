@@ -1,4 +1,4 @@
-"""Inputs of layers: values as tensors, and the shape of those that a model begins with."""
+"""Inputs of layers: conversion to tensors, and the input shape of a model's first layer."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 _NUMBERS = (np.ndarray, np.generic, int, float, complex)
-"""Classes of values that a layer receives as tensors."""
+"""Classes of values that are converted to tensors before a layer receives them."""
 
 
 def take_input_shape(options: dict[str, Any]) -> tuple[int | None, ...] | None:
-    """The shape of the first input, with the batch in front, of a constructor's options."""
+    """Remove the input shape, with the batch axis in front, from a constructor's options."""
     batch_size = options.pop("batch_size", None)
     size = options.pop("input_dim", None)
     sizes = options.pop("input_shape", size)
@@ -31,7 +31,7 @@ def take_input_shape(options: dict[str, Any]) -> tuple[int | None, ...] | None:
 
 
 def refuse_keywords(layer: Any, options: Mapping[str, Any]) -> None:
-    """TypeError for options of a layer's constructor that no class of the layer has taken."""
+    """Raise TypeError for constructor options that none of a layer's classes consumed."""
     if options:
         known = [
             parameter.name
@@ -40,12 +40,12 @@ def refuse_keywords(layer: Any, options: Mapping[str, Any]) -> None:
         ][1:]
         raise TypeError(
             f"Keyword argument not understood: {', '.join(options)}. {type(layer).__name__} takes "
-            f"{', '.join([*known, 'what every layer takes'])}"
+            f"{', '.join([*known, 'and the arguments of every layer'])}"
         )
 
 
 def has_tensors(value: Any) -> bool:
-    """Whether it is a tensor or variable, or a structure with one."""
+    """Return whether `value` is a tensor or variable, or a structure that contains one."""
     if isinstance(value, Mapping):
         return any(is_tensor(key) or has_tensors(item) for key, item in value.items())
     if isinstance(value, (list, tuple)):
@@ -54,17 +54,17 @@ def has_tensors(value: Any) -> bool:
 
 
 def is_tensor(value: Any) -> bool:
-    """Whether it is a tensor, or a variable."""
+    """Return whether `value` is a tensor or a variable."""
     return isinstance(value, Tensor) or hasattr(value, "_as_graph_element")
 
 
 def tensor_of_value(value: Any) -> Any:
-    """Numbers and arrays as tensors; any other value unchanged."""
+    """Convert numbers and arrays to tensors; return any other value unchanged."""
     return convert_to_tensor(value) if isinstance(value, _NUMBERS) else value
 
 
 def shapes_and_dtype(inputs: Any) -> tuple[Any, Any]:
-    """Return the shapes of inputs, in their structure, and the dtype of the first; None without."""
+    """Return the inputs' shapes, in their structure, and the first dtype; None if unknown."""
     tensors = flatten(inputs)
     dtype = getattr(tensors[0], "dtype", None)
     has_shapes = all(hasattr(tensor, "shape") for tensor in tensors)
@@ -73,7 +73,7 @@ def shapes_and_dtype(inputs: Any) -> tuple[Any, Any]:
 
 
 def map_shapes(function: Any, shape: Any) -> Any:
-    """Return `function` of one shape, or of each in lists, tuples and dicts of shapes."""
+    """Apply `function` to one shape, or to each shape in lists, tuples and dicts."""
     if isinstance(shape, dict):
         return {name: map_shapes(function, item) for name, item in shape.items()}
     parts = (tuple, list, dict, TensorShape)

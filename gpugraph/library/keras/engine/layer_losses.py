@@ -1,4 +1,4 @@
-"""The losses, updates and metrics of a layer, and which of them depend on given inputs."""
+"""The losses, updates and metrics of a layer, and their dependence on its inputs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 class LayerLosses:
-    """What a layer's call adds to training: penalties, and operations to run with each step."""
+    """The part of a layer that contributes to training: penalties, and operations for each step."""
 
     _name: str
     trainable: bool
@@ -26,10 +26,10 @@ class LayerLosses:
     _inbound_nodes: list[Any]
 
     _loss_collection: str | None = None
-    """The collection of the graph that losses join; None: they are the layer's alone."""
+    """The graph collection that receives the losses; None if they belong to the layer alone."""
 
     _update_collection: str | None = None
-    """The collection of the graph that updates join."""
+    """The graph collection that receives the updates."""
 
     def __init__(self) -> None:
         self._losses: list[Any] = []
@@ -38,12 +38,12 @@ class LayerLosses:
         self._metrics: list[Any] = []
 
     def sublayers(self) -> list[Any]:
-        """The layers in this one's attributes, by the order of assignment."""
+        """Return the layers in this layer's attributes, in the order of assignment."""
         raise NotImplementedError(f"{type(self).__name__} does not define `sublayers`")
 
     @property
     def losses(self) -> list[Any]:
-        """The penalties of regularizers, and what `add_loss` added, here and in sublayers.
+        """The penalties of regularizers and the losses of `add_loss`, here and in sublayers.
 
         Functions among them are called anew.
         """
@@ -53,20 +53,20 @@ class LayerLosses:
 
     @property
     def updates(self) -> list[Any]:
-        """Operations to be run with each step of training, here and in sublayers.
+        """Operations to run in each training step, here and in sublayers.
 
-        Those of a layer that is not trainable are not run, unless it is stateful.
+        A layer that is not trainable has none, unless it is stateful.
         """
         if not self.trainable and not self.stateful:
             return []
         return _with_those_of(self._updates, self.sublayers(), "updates")
 
     def assigned_metrics(self) -> list[Any]:
-        """The metrics in this layer's attributes."""
+        """Return the metrics in this layer's attributes."""
         raise NotImplementedError(f"{type(self).__name__} does not define `assigned_metrics`")
 
     def added_metrics(self) -> list[Any]:
-        """The metrics that the layer and its sublayers add, and have as attributes."""
+        """Return the metrics of this layer and its sublayers, both added ones and attributes."""
         items = {id(metric): metric for metric in self._metrics + self.assigned_metrics()}
         for layer in self.sublayers():
             items.update((id(metric), metric) for metric in layer.added_metrics())
@@ -78,10 +78,10 @@ class LayerLosses:
         return self.added_metrics()
 
     def add_loss(self, losses: Any, inputs: Any = None) -> None:
-        """Add a loss, or a structure of them, to the layer's: tensors, numbers, or functions.
+        """Add a loss, or a structure of losses: tensors, numbers, or functions.
 
-        A function without arguments is called whenever losses are asked for.
-        inputs: the tensors that it depends on; None: it is unconditional.
+        A function without arguments is called whenever the losses are read.
+        inputs: the tensors on which it depends; None if it is unconditional.
         """
         for loss in flatten(losses):
             if callable(loss):
@@ -96,8 +96,8 @@ class LayerLosses:
     def add_update(self, updates: Any, inputs: Any = None) -> None:
         """Add an operation, a tensor, a function that returns one, or a list of them, as updates.
 
-        inputs: tensors that it depends on; None: it depends on those of the call that it is in, or
-          of all calls, where it is computed of them.
+        inputs: tensors on which it depends. None: it depends on the inputs of the current call, or
+          of all calls, if it is computed from them.
         """
         ops = [_update_operation(update) for update in _listed(updates)]
         reachable = set(ops) if inputs is not None else self._reachable(ops)
@@ -108,7 +108,7 @@ class LayerLosses:
         _collect(ops, self._update_collection)
 
     def _reachable(self, ops: list[Any]) -> set[Any]:
-        """Those operations that follow from the inputs of the layer's call, or of all its calls."""
+        """Return the operations that depend on the inputs of the current call, or of all calls."""
         call = innermost_call()
         if call is not None:
             inputs = call.tensors
@@ -119,14 +119,13 @@ class LayerLosses:
     def add_metric(
         self, value: Any, aggregation: str | None = None, name: str | None = None
     ) -> None:
-        """Adds a metric of each batch's values, or one whose result the value is.
+        """Add a metric of a tensor, or the metric whose result `value` is.
 
-        value: a tensor, of which the mean over all batches is reported; or what a call of a metric
-          returned.
+        value: a tensor, whose mean over all batches is reported; or the result of calling a metric.
         aggregation: "mean" for a tensor. name: of its metric.
 
-        ValueError for another aggregation, for a tensor without a name or aggregation, and for
-        what is no tensor.
+        ValueError for another aggregation, for a tensor without a name or aggregation, and for a
+        value that is not a tensor.
         """
         if aggregation not in (None, "mean"):
             raise ValueError(
@@ -145,16 +144,16 @@ class LayerLosses:
             self._metrics.append(metric)
 
     def get_losses_for(self, inputs: Any) -> list[Any]:
-        """The losses that depend on `inputs`, tensors; None: those that are unconditional."""
+        """Return the losses that depend on the tensors `inputs`; None: unconditional losses."""
         return _among(self.losses, "_unconditional_loss", inputs)
 
     def get_updates_for(self, inputs: Any) -> list[Any]:
-        """The updates that depend on `inputs`, tensors; None: those that are unconditional."""
+        """Return the updates that depend on the tensors `inputs`; None: unconditional updates."""
         return _among(self.updates, "_unconditional_update", inputs)
 
 
 def _among(items: list[Any], flag: str, inputs: Any) -> list[Any]:
-    """The items that depend on inputs; for None those that are unconditional, by their flag."""
+    """Return the items that depend on inputs; for None, those with a true `flag`."""
     if inputs is None:
         return [item for item in items if getattr(item, flag, True)]
     conditional = [item for item in items if not getattr(item, flag, True)]
@@ -163,7 +162,7 @@ def _among(items: list[Any], flag: str, inputs: Any) -> list[Any]:
 
 
 def _loss_tensor(loss: Any) -> Any:
-    """A loss as a tensor; None for None."""
+    """Convert a number to a tensor; return any other loss unchanged."""
     return convert_to_tensor(loss, floatx()) if _is_number(loss) else loss
 
 
@@ -172,14 +171,14 @@ def _is_number(value: Any) -> bool:
 
 
 def _update_operation(update: Any) -> Any:
-    """The operation of an update: an operation, a tensor, or a function that returns one."""
+    """Return the operation of an update: an operation, a tensor, or a function that returns one."""
     if callable(update) and not hasattr(update, "op"):
         update = update()
     return getattr(update, "op", update)
 
 
 def check_metric_value(value: Any, aggregation: str | None, name: str | None) -> None:
-    """ValueError for a value of which no mean can be taken, or without a name."""
+    """Raise ValueError for a metric that is not a tensor or lacks a name or aggregation."""
     if name is None:
         raise ValueError(
             "Please provide a name for your metric like `self.add_metric(tf.reduce_sum(inputs),"
@@ -200,16 +199,16 @@ def _listed(items: Any) -> list[Any]:
     return list(items) if isinstance(items, (list, tuple)) else [items]
 
 
-def _with_those_of(own: list[Any], layers: list[Any], name: str) -> list[Any]:
-    """A layer's items, and those of other layers under the attribute `name`, without repetition."""
-    items = {id(item): item for item in own}
+def _with_those_of(items_of_layer: list[Any], layers: list[Any], name: str) -> list[Any]:
+    """Return the distinct items of a layer and of the attribute `name` of other layers."""
+    items = {id(item): item for item in items_of_layer}
     for layer in layers:
         items.update((id(item), item) for item in getattr(layer, name))
     return list(items.values())
 
 
 def _collect(items: Iterable[Any], collection: str | None) -> None:
-    """Add new items to a collection of the graph, where there is one."""
+    """Add new items to a collection of the graph, unless `collection` is None."""
     if collection is None:
         return
     group = get_default_graph().get_collection_ref(collection)

@@ -1,6 +1,6 @@
 """The calls of a layer on tensors of a network of layers, as a graph of nodes.
 
-A tensor belongs to such a network where it has a `_keras_history`: the layer that made it, the
+A tensor belongs to such a network if it has a `_keras_history`: the layer that created it, the
 number of that layer's call, and of its output. Calls on other tensors are not recorded.
 """
 
@@ -18,17 +18,17 @@ from gpugraph.ops.framework.identity_and_shape import identity
 
 
 def mask_of(tensor: Any) -> Any:
-    """The mask of a tensor, bool, that a layer has given it; None without."""
+    """Return the bool mask that a layer has set on a tensor, or None."""
     return getattr(tensor, "_keras_mask", None)
 
 
 def _mapped(tensors: str, function: Callable[[Any], Any], doc: str) -> property:
-    """The property of a function of some tensors of a node, in the structure of these."""
+    """Return a property: `function` of a node's tensors, in the structure of these."""
     return property(lambda node: map_structure(function, getattr(node, tensors)), doc=doc)
 
 
 class KerasHistory(NamedTuple):
-    """Where a tensor comes from: a layer, the number of its call, the number of the output."""
+    """The source of a tensor: a layer, the number of its call, and the number of the output."""
 
     layer: Any
     node_index: int
@@ -36,9 +36,9 @@ class KerasHistory(NamedTuple):
 
 
 class LayerNode:
-    """One call of `outbound_layer`, with tensors that the calls of `inbound_layers` made.
+    """One call of `outbound_layer` on tensors that calls of `inbound_layers` returned.
 
-    is_input: whether it is that of an InputLayer, whose tensor no layer made.
+    is_input: whether it is the node of an InputLayer, whose tensor no layer created.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class LayerNode:
         self.arguments = arguments
 
     def needed_tensors(self) -> list[Any]:
-        """The tensors of layers that the call takes: its inputs, then those among its arguments."""
+        """Return the layer tensors that the call requires: its inputs, then its arguments."""
         if self.is_input:
             return []
         arguments = [value for value in flatten(self.arguments) if hasattr(value, "_keras_history")]
@@ -69,15 +69,15 @@ class LayerNode:
 
     input_shapes = _mapped("input_tensors", int_shape, "The shapes of the inputs, tuples.")
     output_shapes = _mapped("output_tensors", int_shape, "The shapes of the outputs, tuples.")
-    input_masks = _mapped("input_tensors", mask_of, "The masks of the inputs, None without.")
-    output_masks = _mapped("output_tensors", mask_of, "The masks of the outputs, None without.")
+    input_masks = _mapped("input_tensors", mask_of, "The masks of the inputs, None if missing.")
+    output_masks = _mapped("output_tensors", mask_of, "The masks of the outputs, None if missing.")
 
 
 def _reader(name: str, attribute: str, kind: str) -> Callable[[Any, int], Any]:
-    """The method that returns an attribute of one of a layer's calls."""
+    """Return a method that reads an attribute of one of a layer's calls."""
     doc = (
-        f"The {kind} of a call. RuntimeError where there is no call, ValueError where there is "
-        "none of that number."
+        f"Return the {kind} of a call. Raise RuntimeError without calls, and ValueError if "
+        "there is none with that number."
     )
 
     @named(name, doc)
@@ -88,7 +88,7 @@ def _reader(name: str, attribute: str, kind: str) -> Callable[[Any, int], Any]:
 
 
 class LayerNodes:
-    """The recorded calls of a layer, and its inputs and outputs by them."""
+    """The recorded calls of a layer, and the inputs and outputs that follow from them."""
 
     _name: str
 
@@ -103,14 +103,14 @@ class LayerNodes:
 
     @property
     def outbound_nodes(self) -> list[LayerNode]:
-        """The recorded calls of other layers that take this one's outputs."""
+        """The recorded calls of other layers on this layer's outputs."""
         return self._outbound_nodes
 
     def record_call(self, inputs: Any, outputs: Any, arguments: dict[str, Any]) -> Any:
         """Record a call whose inputs are all tensors of a network of layers.
 
         Operations that lead to tensors among the arguments become layers. Returns the outputs; an
-        output that is an input is copied, since it has a history, and a mask, already.
+        output that is an input is copied, because it has a history and a mask already.
         """
         tensors = flatten(inputs)
         if not tensors or not all(hasattr(tensor, "_keras_history") for tensor in tensors):
@@ -143,22 +143,22 @@ class LayerNodes:
 
     @property
     def input_mask(self) -> Any:
-        """The masks of `input`, None where there is none."""
+        """The masks of `input`, None for those without."""
         return map_structure(mask_of, self.input)
 
     @property
     def output_mask(self) -> Any:
-        """The masks of `output`, None where there is none."""
+        """The masks of `output`, None for those without."""
         return map_structure(mask_of, self.output)
 
     @property
     def input_shape(self) -> Any:
-        """The shape of the inputs; AttributeError without calls, or for several shapes."""
+        """The shape of the inputs; AttributeError without calls, or if their shapes differ."""
         return self._only_shape("input", [node.input_shapes for node in self._inbound_nodes])
 
     @property
     def output_shape(self) -> Any:
-        """The shape of the outputs; AttributeError without calls, or for several shapes."""
+        """The shape of the outputs; AttributeError without calls, or if their shapes differ."""
         return self._only_shape("output", [node.output_shapes for node in self._inbound_nodes])
 
     get_input_at = _reader("get_input_at", "input_tensors", "input")

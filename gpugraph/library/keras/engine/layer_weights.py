@@ -1,4 +1,4 @@
-"""The variables of a layer: trainable or not, their values, and how they are added."""
+"""The variables of a layer: how they are added, which are trainable, and their values."""
 
 from __future__ import annotations
 
@@ -37,25 +37,26 @@ UNSEARCHED = (
     *("_nested_inputs", "_nested_outputs"),
     *("_compile_metrics", "_compile_weighted_metrics", "_compiled", "loss", "optimizer"),
 )
-"""Attributes whose values are no sublayers and variables of a layer's own."""
+"""Attributes that are not searched for a layer's sublayers and variables."""
 
 PLAIN = (str, int, float, type(None), np.ndarray, DType, Tensor)
-"""Classes of values that have no sublayers and variables."""
+"""Classes of values that contain no sublayers or variables."""
 
 
 def distinct(items: Iterable[Any]) -> list[Any]:
-    """The items without repetition, by identity."""
+    """Return the items without repetition, by identity."""
     return list({id(item): item for item in items}.values())
 
 
 class LayerWeights(LayerLosses):
-    """The part of a layer that has variables."""
+    """The part of a layer that holds variables."""
 
     built: bool
     _dtype: DType | None
 
     is_metric = False
-    """Whether it is a metric: then it is no sublayer of the layer that has it as an attribute."""
+    """Whether this is a metric, which is not a sublayer of the layer that has it as an attribute.
+    """
 
     def __init__(self, trainable: bool) -> None:
         super().__init__()
@@ -65,7 +66,7 @@ class LayerWeights(LayerLosses):
 
     @property
     def trainable(self) -> bool:
-        """Whether its variables are trained; to set it sets that of the sublayers too."""
+        """Whether its variables are trained; setting it also sets it in the sublayers."""
         return self._trainable
 
     @trainable.setter
@@ -75,25 +76,25 @@ class LayerWeights(LayerLosses):
             layer.trainable = value
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Sets an attribute; Keras's session initializes the variables in its value."""
+        """Set an attribute; Keras's session will initialize the variables in its value."""
         super().__setattr__(name, value)
         if name not in UNSEARCHED and not isinstance(value, PLAIN):
             _initialize_later(leaves(value))
 
     def track_assigned(self) -> None:
-        """Have Keras's session initialize the variables in lists and dicts that have grown."""
+        """Mark variables added to lists and dicts for initialization by Keras's session."""
         _initialize_later(self._assigned())
 
     def sublayers(self) -> list[Any]:
-        """The layers in this one's attributes, by the order of assignment."""
+        """Return the layers in this layer's attributes, in the order of assignment."""
         return [layer for layer in self._assigned_layers() if not layer.is_metric]
 
     def assigned_metrics(self) -> list[Any]:
-        """The metrics in this layer's attributes."""
+        """Return the metrics in this layer's attributes."""
         return [layer for layer in self._assigned_layers() if layer.is_metric]
 
     def _assigned(self) -> Iterator[Any]:
-        """The values of attributes, and those in lists, tuples and dicts, but plain ones."""
+        """Yield the values of attributes, and those in lists, tuples and dicts, unless plain."""
         for name, value in vars(self).items():
             if isinstance(value, PLAIN) or name in UNSEARCHED:
                 continue
@@ -106,7 +107,7 @@ class LayerWeights(LayerLosses):
         return distinct(value for value in self._assigned() if isinstance(value, LayerWeights))
 
     def _assigned_variables(self) -> list[Any]:
-        """The variables in the attributes that `add_weight` did not add."""
+        """Return the variables in the attributes that were not added by `add_weight`."""
         known = {id(weight) for weight in self._trainable_weights + self._non_trainable_weights}
         return [
             part
@@ -118,7 +119,7 @@ class LayerWeights(LayerLosses):
 
     @property
     def trainable_weights(self) -> list[Any]:
-        """Its trainable variables and its sublayers'; none where the layer is not trainable."""
+        """The trainable variables, with the sublayers'; none if the layer is not trainable."""
         if not self.trainable:
             return []
         assigned = [part for part in self._assigned_variables() if part.trainable]
@@ -127,20 +128,22 @@ class LayerWeights(LayerLosses):
 
     @property
     def non_trainable_weights(self) -> list[Any]:
-        """Its variables, and its sublayers', that are not trained."""
+        """The variables of the layer and its sublayers that are not trained."""
         assigned = self._assigned_variables()
         if self.trainable:
-            own = self._non_trainable_weights + [part for part in assigned if not part.trainable]
+            untrained = self._non_trainable_weights + [
+                part for part in assigned if not part.trainable
+            ]
             nested = [
                 weight for layer in self.sublayers() for weight in layer.non_trainable_weights
             ]
-            return distinct(own + nested)
+            return distinct(untrained + nested)
         nested = [weight for layer in self.sublayers() for weight in layer.weights]
         return distinct(self._trainable_weights + self._non_trainable_weights + assigned + nested)
 
     @property
     def weights(self) -> list[Any]:
-        """Its variables, the trainable ones first."""
+        """The variables of the layer, the trainable ones first."""
         return self.trainable_weights + self.non_trainable_weights
 
     @property
@@ -158,10 +161,10 @@ class LayerWeights(LayerLosses):
         """The same as `non_trainable_weights`."""
         return self.non_trainable_weights
 
-    # -- their values
+    # -- values
 
     def count_params(self) -> int:
-        """The number of elements of its variables; ValueError before they exist."""
+        """Return the number of elements of its variables. Raise ValueError before they exist."""
         if not self.built:
             raise ValueError(
                 f"You tried to call `count_params` on {self._name}, but the layer isn't built. "
@@ -170,13 +173,13 @@ class LayerWeights(LayerLosses):
         return sum(int(variable.shape.num_elements() or 0) for variable in self.weights)
 
     def get_weights(self) -> list[Any]:
-        """The values of `weights`, arrays."""
+        """Return the values of `weights` as arrays."""
         weights = self.weights
         values: list[Any] = self._session("get_weights").run(weights) if weights else []
         return values
 
     def set_weights(self, weights: Sequence[Any]) -> None:
-        """Sets the values of `weights`; ValueError for arrays of another number or other shapes."""
+        """Set the values of `weights`, or raise ValueError if number or shapes differ."""
         variables = self.weights
         if len(variables) != len(weights):
             raise ValueError(
@@ -196,7 +199,7 @@ class LayerWeights(LayerLosses):
         batch_set_value(list(zip(variables, arrays)))
 
     def _weight_text(self, variable: Any) -> str:
-        """A variable's number in the layer, or sublayer, that it is of, and its name."""
+        """Return a variable's name, and its number in the layer or sublayer that owns it."""
         owner: Any = self
         layers = self.sublayers()
         while layers:
@@ -207,19 +210,19 @@ class LayerWeights(LayerLosses):
         return f"weight {number} of {layer_text(owner)}, variable {variable.name}"
 
     def _session(self, method: str) -> Any:
-        """The session in which a method reads or sets values: Keras's."""
+        """Return the session in which a method reads or sets values: Keras's."""
         del method
         _initialize_later(self.weights)
         return get_session(self.weights)
 
-    # -- adding them
+    # -- addition
 
     def _variables_context(self) -> AbstractContextManager[Any]:
-        """The context in which the layer's variables are created: here the caller's."""
+        """Return the context in which the layer's variables are created: here the caller's."""
         return nullcontext()
 
     def _new_variable(self, name: str | None, shape: Any, **options: Any) -> Any:
-        """A variable by `tf.get_variable`, or one that no other layer shares."""
+        """Create a variable with `tf.get_variable`, or one that no other layer shares."""
         raise NotImplementedError(f"{type(self).__name__} does not define `_new_variable`")
 
     def add_weight(
@@ -237,7 +240,7 @@ class LayerWeights(LayerLosses):
         partitioner: Any = None,
         **kwargs: Any,
     ) -> Any:
-        """A variable in the layer's scope; see `tf.get_variable`.
+        """Create a variable in the layer's scope; see `tf.get_variable`.
 
         name: by default "Variable". shape: by default that of a scalar.
         initializer, regularizer, constraint: functions, or names and configurations of Keras's.
@@ -245,8 +248,9 @@ class LayerWeights(LayerLosses):
         kwargs: `collections` of the graph, and `getter`, which is called in place of
           `tf.Variable`.
 
-        The penalty of `regularizer` for a new variable joins the layer's losses. ValueError for a
-        trainable variable that is synchronized ON_READ, TypeError for other keyword arguments.
+        The penalty of `regularizer` for a new variable is added to the layer's losses. ValueError
+        for a trainable variable that is synchronized ON_READ, TypeError for other keyword
+        arguments.
         """
         getter, options = _getter_and_options(self._new_variable, kwargs)
         on_read = synchronization == VariableSynchronization.ON_READ
@@ -299,9 +303,9 @@ class LayerWeights(LayerLosses):
                 self.add_loss(loss)
 
     def track_variable(self, variable: Any, trainable: bool) -> None:
-        """Lists a variable (its parts, where it is in parts) among the layer's.
+        """Add a variable, or the parts of a partitioned one, to the layer's variables.
 
-        trainable: whether it is to be trained; a custom getter may have made it otherwise.
+        trainable: whether to train it, unless a custom getter made it non-trainable.
         """
         for part in variable_parts(variable):
             is_trained = trainable and (part.trainable or not self.trainable)
@@ -311,7 +315,7 @@ class LayerWeights(LayerLosses):
 
 
 def _initialize_later(values: Iterable[Any]) -> None:
-    """Have Keras's session initialize those of the values that are variables."""
+    """Make Keras's session initialize the variables among the values."""
     for value in values:
         if isinstance(value, (Variable, PartitionedVariable)):
             for part in variable_parts(value):
@@ -321,7 +325,7 @@ def _initialize_later(values: Iterable[Any]) -> None:
 def _getter_and_options(
     default: Callable[..., Any], kwargs: dict[str, Any]
 ) -> tuple[Callable[..., Any], dict[str, Any]]:
-    """Return the function that creates a variable, and further arguments of it."""
+    """Return the function that creates a variable, and its additional arguments."""
     known = ("getter", "collections", "experimental_autocast")
     for key in kwargs:
         if key not in known:

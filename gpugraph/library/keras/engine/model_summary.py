@@ -17,7 +17,7 @@ def print_summary(
     positions: Sequence[float] | None = None,
     print_fn: Callable[[str], object] | None = None,
 ) -> None:
-    """Prints the table; see `Network.summary`. The format is that of Keras."""
+    """Print the table in Keras's format; see `Network.summary`."""
     show = print if print_fn is None else print_fn
     is_chain = not network.is_graph_network or _is_chain(network)
     width, parts, fields = _PLAIN if is_chain else _CONNECTED
@@ -45,7 +45,7 @@ def print_summary(
 
 
 def _is_chain(network: Any) -> bool:
-    """Whether each layer is called once, on one tensor: as in a Sequential model."""
+    """Return whether each layer is called once, on one tensor, as in a Sequential model."""
     calls = [
         node
         for layer in network.layers
@@ -62,7 +62,7 @@ def _is_chain(network: Any) -> bool:
 
 
 def _row(cells: Sequence[str], ends: Sequence[int]) -> str:
-    """The cells, each cut at the end of its column and followed by a blank."""
+    """Format a row: each cell is cut at the end of its column and followed by a blank."""
     line = ""
     for number, cell in enumerate(cells):
         if number:

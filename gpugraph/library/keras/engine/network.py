@@ -1,7 +1,7 @@
 """Networks: layers that run other layers, from inputs to outputs, by depth.
 
-A network of a graph of layers is made of its inputs and outputs; a subclass defines `call`. Either
-is a layer, so networks nest.
+A network is defined either by the inputs and outputs of a graph of layers, or by a subclass with a
+`call` method. Both are layers, so networks nest.
 """
 
 from __future__ import annotations
@@ -42,12 +42,11 @@ from gpugraph.ops.arrays.constants_and_placeholders import placeholder
 class Network(NetworkFiles, NetworkLosses, Layer):
     """A layer of layers: `Network(inputs, outputs)`, or a subclass that defines `call`.
 
-    inputs, outputs: tensors of layers, or structures of them. Operations between layers become
-      layers of their own.
+    inputs, outputs: tensors of layers, or structures of them. Operations between become layers.
 
-    TypeError for other keyword arguments, for one of inputs and outputs without the other, and for
-    inputs of another layer than an InputLayer; ValueError for tensors that no layer made, inputs
-    that are there twice, and what `network_graph.map_network` refuses.
+    TypeError for other keyword arguments, for inputs without outputs or outputs without inputs, and
+    for inputs of another layer than an InputLayer; ValueError for tensors that no layer created,
+    duplicate inputs, and graphs that `network_graph.map_network` rejects.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -75,7 +74,7 @@ class Network(NetworkFiles, NetworkLosses, Layer):
             self._init_graph(inputs, outputs)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """RuntimeError for a layer in a subclass whose constructor has not called this one's."""
+        """Raise RuntimeError for a layer if a subclass has not called this constructor."""
         if "_network_graph" not in vars(self) and any(
             isinstance(leaf, LayerWeights) for leaf in leaves(value)
         ):
@@ -87,7 +86,7 @@ class Network(NetworkFiles, NetworkLosses, Layer):
         super().__setattr__(name, value)
 
     def _init_graph(self, inputs: Any, outputs: Any) -> None:
-        """Makes this the network from `inputs` to `outputs`, tensors of layers."""
+        """Initialize a graph of layers from `inputs` to `outputs`, tensors of layers."""
         inputs, outputs = _only(inputs), _only(outputs)
         self._nested_inputs, self._nested_outputs = inputs, outputs
         self.inputs, self.outputs = flatten(inputs), flatten(outputs)
@@ -111,10 +110,10 @@ class Network(NetworkFiles, NetworkLosses, Layer):
 
     @property
     def _checkpoint_dependencies(self) -> list[TrackableReference]:
-        """Of a graph of layers, or layers in a row, the layers by their places, then the others.
+        """The layers of a graph or chain of layers by position, then the other dependencies.
 
-        Those with weights are counted by themselves too, so that a checkpoint fits where layers
-        without weights come or go.
+        Layers with weights are also numbered separately, so that a checkpoint still fits when
+        layers without weights are added or removed.
         """
         references: dict[str, Any] = {}
         for index, layer in enumerate(self._layers_by_place()):
@@ -135,25 +134,25 @@ class Network(NetworkFiles, NetworkLosses, Layer):
 
     @property
     def network_graph(self) -> NetworkGraph:
-        """Its nodes and layers by depth; AttributeError for a subclass that defines `call`."""
+        """The nodes and layers by depth; AttributeError for a subclass that defines `call`."""
         if self._network_graph is None:
             raise AttributeError(
                 f"{self.name} is a subclassed {type(self).__name__}: it has no graph of layers"
             )
         return self._network_graph
 
-    nodes_by_depth = OfGraph("The calls of layers, by their longest way to an output.")
-    layers_by_depth = OfGraph("The layers, by the largest depth of their calls.")
+    nodes_by_depth = OfGraph("The calls of layers, by their longest path to an output.")
+    layers_by_depth = OfGraph("The layers, by the maximum depth of their calls.")
 
     def sublayers(self) -> list[Any]:
-        """Its layers: of a graph of layers the deepest first."""
+        """Return the layers; those of a graph of layers begin with the deepest."""
         listed = self.__dict__.get("_layers")
         return list(listed) if listed is not None else super().sublayers()
 
     layers = property(sublayers)
 
     def get_layer(self, name: str | None = None, index: int | None = None) -> Any:
-        """The layer of a name, or of a place in `layers`; ValueError where there is none."""
+        """Return the layer with a name or an index, or raise ValueError."""
         layers = self.layers
         if index is not None:
             if len(layers) <= index:
@@ -175,12 +174,12 @@ class Network(NetworkFiles, NetworkLosses, Layer):
 
     @property
     def input_names(self) -> list[str]:
-        """The names of the inputs' layers."""
+        """The names of the layers of the inputs."""
         return [tensor._keras_history.layer.name for tensor in self.inputs]
 
     @property
     def output_names(self) -> list[str]:
-        """The names of the outputs' layers; a further output of one layer gets a number."""
+        """The names of the outputs' layers, with a number for further outputs of a layer."""
         names: list[str] = []
         for tensor in self.outputs:
             name = layer_name = tensor._keras_history.layer.name
@@ -208,7 +207,7 @@ class Network(NetworkFiles, NetworkLosses, Layer):
 
     @property
     def stateful(self) -> bool:  # type: ignore[override]
-        """Whether one of its layers keeps values from one batch to the next."""
+        """Whether a layer keeps values from one batch to the next."""
         return any(layer.stateful for layer in self.layers)
 
     @property
@@ -219,14 +218,14 @@ class Network(NetworkFiles, NetworkLosses, Layer):
         )
 
     def reset_states(self) -> None:
-        """Begins anew in all layers that keep values from one batch to the next."""
+        """Reset all layers that keep values from one batch to the next."""
         for layer in self.layers:
             if hasattr(layer, "reset_states") and layer.stateful:
                 layer.reset_states()
 
     @property
     def input_spec(self) -> Any:
-        """The requirements on the inputs: only how many they are; None for one, and a subclass."""
+        """The number of inputs, as a list of None; None for one input and for a subclass."""
         several = self.is_graph_network and len(self.inputs) > 1
         return [None] * len(self.inputs) if several else None
 
@@ -235,7 +234,7 @@ class Network(NetworkFiles, NetworkLosses, Layer):
     def build(self, input_shape: Any) -> None:
         """Create the variables of a subclass, by a call on placeholders in the default graph.
 
-        ValueError for shapes that are none, and for a `call` that requires further arguments than
+        ValueError for an invalid shape, and for a `call` that requires further arguments than
         `training` (which is False), or other inputs than floating point numbers.
         """
         if self.is_graph_network or self.built:
@@ -267,14 +266,14 @@ class Network(NetworkFiles, NetworkLosses, Layer):
             self._dtype = shapes_and_dtype(inputs)[1]
 
     _DEFAULT_BUILDS: tuple[Any, ...] = (build,)
-    """The methods `build` that no program has overridden."""
+    """The `build` methods that are not overridden by a program."""
 
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
-        """The outputs for `inputs`: of a graph of layers by `run_internal_graph`.
+        """Return the outputs for `inputs`; for a graph of layers, call `run_internal_graph`.
 
         NotImplementedError for a subclass that does not define it.
         """
-        del training  # the layers get it from the call that this one is in
+        del training  # the layers get it from the enclosing call
         if not self.is_graph_network:
             raise NotImplementedError(
                 "When subclassing the `Model` class, you should implement a `call` method."
@@ -282,7 +281,7 @@ class Network(NetworkFiles, NetworkLosses, Layer):
         return self.run_internal_graph(inputs, mask)
 
     def run_internal_graph(self, inputs: Any, mask: Any = None) -> Any:
-        """The outputs for other inputs: every layer is called again, the deepest first.
+        """Return the outputs for other inputs: every layer is called again, the deepest first.
 
         inputs: tensors in the structure of the network's inputs, or a list of them.
         """
@@ -291,7 +290,7 @@ class Network(NetworkFiles, NetworkLosses, Layer):
         masks = [None] * len(tensors) if mask is None else flatten(mask)
         for tensor, its_mask in zip(tensors, masks):
             tensor._keras_mask = its_mask
-        computed = {id(own): tensor for own, tensor in zip(self.inputs, tensors)}
+        computed = {id(old): tensor for old, tensor in zip(self.inputs, tensors)}
         for node in self.network_graph.sorted_nodes():
             if not node.is_input:
                 self.run_node(node, computed)
@@ -301,7 +300,8 @@ class Network(NetworkFiles, NetworkLosses, Layer):
     def run_node(self, node: LayerNode, computed: dict[int, Any], layer: Any = None) -> None:
         """Call a node's layer, or another in its place, on the computed values of its inputs.
 
-        Where it was passed the learning phase, it gets the `training` of the call that it is in.
+        If the node was passed the learning phase, it gets the `training` of the enclosing call
+        instead.
         """
         call = innermost_call()
         is_trained = call is not None and call.training is not None
@@ -313,22 +313,22 @@ class Network(NetworkFiles, NetworkLosses, Layer):
             if not (is_trained and is_learning_phase(value))
         }
         outputs = layer(inputs, **arguments)
-        for own, tensor in zip(flatten(node.output_tensors), flatten(outputs)):
-            computed[id(own)] = tensor
+        for node_output, tensor in zip(flatten(node.output_tensors), flatten(outputs)):
+            computed[id(node_output)] = tensor
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """The masks of the outputs, for inputs with these masks; None for a subclass."""
+        """Return the masks of the outputs for inputs with these masks; None for a subclass."""
         if not self.is_graph_network:
             return None
         return map_structure(mask_of, self.run_internal_graph(inputs, mask))
 
     def _set_masks(self, inputs: Any, outputs: Any, mask: Any) -> None:
-        """Nothing for a graph of layers: these have given the outputs their masks."""
+        """Set the masks of a subclass; in a graph, the layers have set them."""
         if not self.is_graph_network:
             super()._set_masks(inputs, outputs, mask)
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """The shapes of the outputs for shapes of the inputs, layer by layer."""
+        """Return the shapes of the outputs for shapes of the inputs, layer by layer."""
         if not self.is_graph_network:
             return super().compute_output_shape(input_shape)
         listed = flatten(map_shapes(as_shape, input_shape))
@@ -341,7 +341,7 @@ class Network(NetworkFiles, NetworkLosses, Layer):
     # -- values and configuration
 
     def get_config(self) -> dict[str, Any]:
-        """Its layers, their configurations and calls, as plain values.
+        """Return the layers, their configurations and calls, as plain values.
 
         NotImplementedError for a subclass that defines `call`.
         """
@@ -354,7 +354,7 @@ class Network(NetworkFiles, NetworkLosses, Layer):
 
     @classmethod
     def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
-        """The network of a configuration by `get_config`; its variables are its own.
+        """Create a network from a configuration of `get_config`. It has its own variables.
 
         custom_objects: classes and functions by the names that the configuration has for them.
         """
@@ -366,10 +366,10 @@ class Network(NetworkFiles, NetworkLosses, Layer):
     def summary(
         self, line_length: int | None = None, positions: Any = None, print_fn: Any = None
     ) -> None:
-        """Prints a table of the layers, with shapes and numbers of parameters.
+        """Print a table of the layers, with shapes and numbers of parameters.
 
-        positions: the ends of the columns, as parts of the line or in characters.
-        print_fn: gets each line; `print` by default.
+        positions: the ends of the columns, as fractions of the line or in characters.
+        print_fn: receives each line; `print` by default.
         ValueError before the variables of a subclass are created.
         """
         if not self.built:
@@ -381,12 +381,12 @@ class Network(NetworkFiles, NetworkLosses, Layer):
         print_summary(self, line_length, positions, print_fn)
 
     def _repr_html_(self) -> str:
-        """Its picture, which notebooks show."""
+        """Return the network's picture for notebooks."""
         return model_svg(self, PictureOptions(show_shapes=True))
 
 
 def _infer_shapes(node: LayerNode, shapes: dict[int, TensorShape]) -> None:
-    """Adds the shapes of a call's outputs to those that are known, by tensor."""
+    """Add the shapes of a call's outputs to `shapes`, which maps tensor ids to shapes."""
     inputs = map_structure(lambda tensor: shapes[id(tensor)], node.input_tensors)
     computed = node.outbound_layer.compute_output_shape(inputs)
     outputs = flatten(node.output_tensors)
@@ -395,6 +395,6 @@ def _infer_shapes(node: LayerNode, shapes: dict[int, TensorShape]) -> None:
 
 
 def _only(structure: Any) -> Any:
-    """Return the tensor of a list of one, anything else as it is."""
+    """Return the element of a list or tuple of length one; return anything else unchanged."""
     is_one = isinstance(structure, (list, tuple)) and len(structure) == 1
     return structure[0] if is_one else structure

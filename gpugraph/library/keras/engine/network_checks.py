@@ -1,4 +1,4 @@
-"""What the inputs and outputs of a network of layers must be."""
+"""Requirements on the inputs and outputs of a network of layers."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from gpugraph.platform import logging
 
 
 def check_inputs_of_network(network: Any) -> None:
-    """ValueError for no inputs or outputs, inputs twice, of no layer, or of several batch sizes.
+    """Raise ValueError for missing inputs or outputs, and for invalid inputs.
 
-    What a layer other than an InputLayer made is warned of; `check_input_layers` refuses it where
-    the graph between inputs and outputs does not.
+    Inputs are invalid if they occur twice, if no layer created them, or if their batch sizes
+    differ. An input from a layer other than an InputLayer causes a warning; `check_input_layers`
+    rejects it unless the check of the graph between inputs and outputs does.
     """
     kind = type(network).__name__
     if not network.inputs or not network.outputs:
         raise ValueError(
             f"{kind} {network.name} has inputs {network.inputs} and outputs {network.outputs}: it "
-            "takes at least one of each, which begins with `tf.keras.Input`"
+            "requires at least one of each, and inputs come from `tf.keras.Input`"
         )
     _check_redundancy(network.inputs)
     for number, tensor in enumerate(network.inputs):
@@ -27,7 +28,7 @@ def check_inputs_of_network(network: Any) -> None:
             raise ValueError(
                 f"Input tensors to a {kind} must come from `tf.keras.Input`. Received: {tensor} "
                 f"(missing previous layer metadata). Input {number} of {network.name} "
-                f"{_origin(tensor)}. `tf.keras.Input(tensor=...)` makes an input of a tensor."
+                f"{_origin(tensor)}. `tf.keras.Input(tensor=...)` turns a tensor into an input."
             )
         if not _is_input(tensor):
             logging.warning(
@@ -45,7 +46,7 @@ def check_inputs_of_network(network: Any) -> None:
 
 
 def check_outputs_of_network(network: Any) -> None:
-    """ValueError for outputs that no layer made."""
+    """Raise ValueError for outputs that no layer created."""
     for number, tensor in enumerate(network.outputs):
         if not hasattr(tensor, "_keras_history"):
             raise ValueError(
@@ -56,7 +57,7 @@ def check_outputs_of_network(network: Any) -> None:
 
 
 def check_input_layers(network: Any) -> None:
-    """TypeError for inputs that a layer other than an InputLayer made."""
+    """Raise TypeError for inputs created by a layer other than an InputLayer."""
     for number, tensor in enumerate(network.inputs):
         if not _is_input(tensor):
             raise TypeError(
@@ -88,11 +89,11 @@ def _is_input(tensor: Any) -> bool:
 
 
 def _origin(tensor: Any) -> str:
-    """What made a tensor that no layer made."""
+    """Describe the origin of a tensor that no layer created."""
     operation = getattr(tensor, "op", None)
     if operation is None:
-        return f"is no tensor but a value of type {type(tensor).__name__}"
-    return f"is made by operation {operation.name} ({operation.type}), by no layer"
+        return f"is not a tensor but a value of type {type(tensor).__name__}"
+    return f"is the output of operation {operation.name} ({operation.type}), not of a layer"
 
 
 def _made_by(tensor: Any) -> str:
@@ -101,9 +102,9 @@ def _made_by(tensor: Any) -> str:
 
 
 def arguments_of_build(network: Any) -> dict[str, Any]:
-    """Return the arguments that `call` requires beside its inputs, for `build`.
+    """Return the arguments that `call` requires in addition to its inputs, for `build`.
 
-    ValueError where it takes no inputs, or requires others than `training`.
+    ValueError if it accepts no inputs, or requires arguments other than `training`.
     """
     parameters = inspect.signature(network.call).parameters.values()
     positional = [
@@ -126,7 +127,7 @@ def arguments_of_build(network: Any) -> dict[str, Any]:
 
 
 def refuse_legacy_layers(layers: Any) -> None:
-    """TypeError for layers of `tf.layers`, whose variables are shared by variable scopes."""
+    """Raise TypeError for layers of `tf.layers`, whose variables are shared by variable scopes."""
     legacy = [layer for layer in layers if getattr(layer, "_is_legacy_layer", False)]
     if legacy:
         shown = ", ".join(f"{type(layer).__name__} {layer.name}" for layer in legacy)

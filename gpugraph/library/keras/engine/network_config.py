@@ -20,11 +20,11 @@ from gpugraph.library.keras.keras_objects import config_entry, deserialize_layer
 from gpugraph.platform import logging
 
 _TENSOR = "_KERAS_TENSOR"
-"""What the plain value of a tensor among the arguments of a call may begin with."""
+"""An optional first element in the plain value of a tensor among the arguments of a call."""
 
 
 def network_config(network: Any) -> dict[str, Any]:
-    """The name of a network, its layers with their calls, and its inputs and outputs by these."""
+    """Return a network's name, layers with their calls, and input and output tensors."""
     numbers = _call_numbers(network)
     layers = []
     for layer in network.network_graph.layers:
@@ -50,18 +50,18 @@ def network_config(network: Any) -> dict[str, Any]:
 
 
 def _call_numbers(network: Any) -> dict[str, int]:
-    """For the key of each call its number among those of its layer that the network has."""
+    """Map the key of each call to its number among the calls of its layer in the network."""
     numbers: dict[str, int] = {}
     for layer in network.network_graph.layers:
         keys = [node_key(layer.name, index) for index in range(len(layer.inbound_nodes))]
         inside = [key for key in keys if key in network.network_graph.nodes]
-        first = 1 if getattr(layer, "is_graph_network", False) else 0  # after its own graph's
+        first = 1 if getattr(layer, "is_graph_network", False) else 0  # after its graph's call
         numbers |= {key: number for number, key in enumerate(inside, first)}
     return numbers
 
 
 def _call_config(node: LayerNode, numbers: dict[str, int]) -> Any:
-    """The inputs of a call: [layer, number of its call, number of the output, arguments]."""
+    """Return the inputs of a call: [layer, number of its call, number of the output, arguments]."""
     kept = {key: item for key, item in node.arguments.items() if not is_learning_phase(item)}
     arguments = _plain_argument(kept, numbers)
     if not _is_plain(arguments):
@@ -89,9 +89,9 @@ def _places(structure: Any, numbers: dict[str, int]) -> Any:
 
 
 def _plain_argument(value: Any, numbers: dict[str, int]) -> Any:
-    """An argument of a call, or a structure of them, as a plain value.
+    """Convert an argument of a call, or a structure of arguments, to a plain value.
 
-    A tensor of a layer is its place, another tensor its value.
+    A tensor of a layer becomes a reference to the layer's output, another tensor its value.
     """
     if hasattr(value, "_keras_history"):
         return _place(value, numbers)
@@ -121,9 +121,9 @@ def _is_plain(value: Any) -> bool:
 def network_of_config(
     config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None
 ) -> tuple[Any, Any, list[Any]]:
-    """The inputs and outputs of the network of a configuration, and the outputs of all its calls.
+    """Return inputs and outputs of the configuration's network, and the outputs of all calls.
 
-    ValueError for calls that need what no layer gives.
+    ValueError for calls whose inputs no layer provides.
     """
     layers: dict[str, Any] = {}
     tensors = repeat_calls(config_entry(config, "layers", _OWNER), layers, custom_objects)
@@ -134,7 +134,7 @@ def network_of_config(
 def repeat_calls(
     records: Any, layers: dict[str, Any], custom_objects: Mapping[str, Any] | None
 ) -> list[Any]:
-    """Add the layers of records, by `network_config`, to others by name; call them as these say.
+    """Add the layers of records from `network_config` to `layers`, and repeat their calls.
 
     Returns the outputs of the calls, layer by layer. ValueError for calls without their inputs.
     """
@@ -156,7 +156,7 @@ def repeat_calls(
             names = ", ".join(sorted(name for name, calls in waiting.items() if calls))
             raise ValueError(
                 f"Improper config format: calls of {names} have inputs that no layer of the "
-                "config gives"
+                "config provides"
             )
     return [tensor for outputs in tensors.values() for tensor in outputs]
 
@@ -166,7 +166,7 @@ _OWNER, _LAYER = "a network", "a layer of a network"
 
 def _listed(value: Any) -> Any:
     if not isinstance(value, (list, tuple)):
-        raise improper(f"there is no list of layers or calls, but {value!r:.100}")
+        raise improper(f"expected a list of layers or calls, got {value!r:.100}")
     return value
 
 
@@ -177,27 +177,27 @@ def _text(value: Any) -> str:
 
 
 def _checked_call(call: Any) -> Any:
-    """A call of a layer, whose places are such; ValueError for another."""
+    """Return a call of a layer. Raise ValueError unless all its inputs are valid references."""
     places = list(call.values()) if isinstance(call, Mapping) else _listed(call)
     if not places:
         raise improper("a layer is called without inputs")
     for place in places:
         _checked_place(place)
         if len(place) > 3 and not isinstance(place[3], Mapping):
-            raise improper(f"the arguments of a call are no dictionary, but {place[3]!r:.100}")
+            raise improper(f"the arguments of a call are not a dictionary, but {place[3]!r:.100}")
     return call
 
 
 def _checked_place(place: Any) -> Any:
-    """A tensor as the layer's name, and the numbers of its call and of the output."""
+    """Check a reference to a tensor: a layer's name, and numbers of its call and output."""
     is_one = isinstance(place, (list, tuple)) and len(place) >= 3 and isinstance(place[0], str)
     if not is_one or not all(type(number) is int and number >= 0 for number in place[1:3]):
-        raise improper(f"{place!r:.100} is no tensor of a layer")
+        raise improper(f"{place!r:.100} is not a tensor of a layer")
     return place
 
 
 def _call_again(layers: dict[str, Any], layer: Any, calls: deque[Any], results: list[Any]) -> bool:
-    """Make those first of a layer's calls whose inputs are there; return whether there was one."""
+    """Repeat a layer's next calls while their inputs exist, and return whether any was repeated."""
     count = len(calls)
     while calls:
         call = calls[0]
@@ -216,9 +216,9 @@ def _call_again(layers: dict[str, Any], layer: Any, calls: deque[Any], results: 
 
 
 def _argument(layers: Mapping[str, Any], value: Any, missing: list[Any]) -> Any:
-    """An argument of a plain value: tensors for their places, where `missing` gets those not there.
+    """Convert the plain value of an argument: references become tensors, or are added to `missing`.
 
-    A place is [layer, number of its call, number of the output], perhaps after a mark.
+    A reference is [layer, number of its call, number of the output], optionally after a mark.
     """
     if isinstance(value, Mapping):
         return {name: _argument(layers, item, missing) for name, item in value.items()}
@@ -235,9 +235,9 @@ def _argument(layers: Mapping[str, Any], value: Any, missing: list[Any]) -> Any:
 
 
 def _tensor(layers: Mapping[str, Any], place: Any) -> Any:
-    """An output of a layer's call; None where that call is not made yet.
+    """Return an output of a layer's call, or None if that call has not been made yet.
 
-    ValueError for a layer that the configuration does not have, and for an output that it has not.
+    ValueError for a layer or an output that does not exist.
     """
     name, index, number = _checked_place(place)[:3]
     if name not in layers:

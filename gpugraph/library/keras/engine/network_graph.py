@@ -1,7 +1,7 @@
 """The graph of layers between inputs and outputs: its nodes and layers, sorted by depth.
 
-The depth of a node is its longest way to an output. A layer has the largest depth of its nodes, and
-all its nodes that are met later have at least that.
+The depth of a node is the length of its longest path to an output. The depth of a layer is the
+maximum of its nodes, and nodes of a layer that are visited later have at least its depth so far.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ class NetworkGraph(NamedTuple):
     """The nodes and layers of a network.
 
     nodes: the keys (layer name and number of the call) of all nodes.
-    nodes_by_depth, layers_by_depth: lists by depth; 0 is that of the outputs.
-    layers: all, the deepest first, at one depth by the order in which they are met from the
+    nodes_by_depth, layers_by_depth: lists by depth; outputs have the depth 0.
+    layers: all layers, the deepest first. Layers of one depth are in the order of a walk from the
       outputs back.
     """
 
@@ -30,20 +30,20 @@ class NetworkGraph(NamedTuple):
     layers_by_depth: dict[int, list[Any]]
 
     def sorted_nodes(self) -> list[LayerNode]:
-        """Return the nodes, the deepest first: each after those that it needs."""
+        """Return the nodes, the deepest first, so that each follows the nodes that it requires."""
         depths = sorted(self.nodes_by_depth, reverse=True)
         return [node for depth in depths for node in self.nodes_by_depth[depth]]
 
 
 def node_key(layer_name: str, node_index: int) -> str:
-    """The key of a layer's call."""
+    """Return the key of a layer's call."""
     return f"{layer_name}_ib-{node_index}"
 
 
 def map_network(inputs: Sequence[Any], outputs: Sequence[Any]) -> NetworkGraph:
-    """The graph of the layers from `inputs` to `outputs`, tensors of layers.
+    """Return the graph of the layers from `inputs` to `outputs`, tensors of layers.
 
-    ValueError where a call needs its own result, an input is missing, or a name stands twice.
+    ValueError for a cycle, a missing input, or duplicate names.
     """
     order: dict[Any, int] = {}
     calls = _calls_before(outputs, order)
@@ -80,9 +80,9 @@ def map_network(inputs: Sequence[Any], outputs: Sequence[Any]) -> NetworkGraph:
 def extend_network(
     graph: NetworkGraph, inputs: Sequence[Any], tensors: Sequence[Any]
 ) -> NetworkGraph:
-    """The graph with the calls that lead from `inputs` to `tensors`, after those that it has.
+    """Return the graph, extended by the calls that lead from `inputs` to `tensors`.
 
-    They have negative depths. Errors as of `map_network`.
+    The new calls have negative depths. Errors are those of `map_network`.
     """
     calls = _calls_before(tensors, {})
     nodes_by_depth = {depth: list(nodes) for depth, nodes in graph.nodes_by_depth.items()}
@@ -112,9 +112,9 @@ def _node_of(tensor: Any) -> LayerNode:
 
 
 def _calls_before(outputs: Sequence[Any], order: dict[Any, int]) -> list[tuple[LayerNode, int]]:
-    """All calls that outputs need, each after those that it needs, with their numbers.
+    """Return all calls that outputs require, each after its dependencies, with their numbers.
 
-    `order` gets the layers, in the order in which they are met from the outputs back.
+    Adds the layers to `order`, numbered in the order of a walk from the outputs back.
     """
     calls: list[tuple[LayerNode, int]] = []
     finished: set[LayerNode] = set()
@@ -150,14 +150,14 @@ def _calls_before(outputs: Sequence[Any], order: dict[Any, int]) -> list[tuple[L
 
 
 def _calls_of(stack: Sequence[tuple[LayerNode, int, Any]], since: LayerNode) -> list[Call]:
-    """The calls that a walk back from an output is in, after that of a node, inputs first."""
+    """Return the calls in progress in a walk back, after that of a node, inputs first."""
     nodes = [node for node, _, _ in stack]
     inner = stack[nodes.index(since) + 1 :]
     return [(node.outbound_layer, index) for node, index, _ in reversed(inner)]
 
 
 def _depths(calls: Sequence[tuple[LayerNode, int]]) -> tuple[dict[LayerNode, int], dict[Any, int]]:
-    """The depths of nodes and of layers, from the outputs back."""
+    """Return the depths of nodes and of layers, counted from the outputs back."""
     nodes: dict[LayerNode, int] = {}
     layers: dict[Any, int] = {}
     for node, _ in reversed(calls):
@@ -189,7 +189,7 @@ def _check_connected(inputs: Sequence[Any], outputs: Sequence[Any], graph: Netwo
 
 
 def _calls_after(first: LayerNode, outputs: Sequence[Any]) -> list[Call]:
-    """The calls of a shortest path from a node to an output."""
+    """Return the calls of a shortest path from a node to an output."""
     path: tuple[Call, ...] = ()
     waiting = deque((tensor, path) for tensor in outputs)
     seen: set[LayerNode] = set()
@@ -227,7 +227,7 @@ def _node_text(node: LayerNode) -> str:
 
 
 class OfGraph:
-    """An attribute of the network's graph, of the same name."""
+    """An attribute that reads the attribute of the same name of the network's graph."""
 
     def __init__(self, doc: str) -> None:
         self.__doc__ = doc

@@ -1,4 +1,4 @@
-"""Losses and metrics of a graph of layers: further layers, so that configurations have them."""
+"""Losses and metrics of a graph of layers: they become layers, to be part of configurations."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from gpugraph.library.keras.engine.operation_layers import AddLoss, AddMetric
 
 
 class NetworkLosses(LayerLosses):
-    """The part of a network that adds losses and metrics: to a graph of layers, as layers."""
+    """The part of a network that adds losses and metrics, in a graph of layers as layers."""
 
     inputs: list[Any]
     _network_graph: NetworkGraph | None
 
     def extend(self, tensors: Sequence[Any]) -> None:
-        """Add the calls that lead from the inputs to tensors of layers, which are no outputs.
+        """Add the calls that lead from the inputs to tensors of layers that are not outputs.
 
-        ValueError as of `map_network`; nothing for calls that the network has.
+        Calls that the network has already are ignored. ValueError as for `map_network`.
         """
         graph = self._network_graph
         assert graph is not None, "there is a graph of layers"
@@ -32,19 +32,19 @@ class NetworkLosses(LayerLosses):
         self._layers = self._network_graph.layers
 
     def added_nodes(self) -> list[LayerNode]:
-        """The calls that `extend` has added, each after those that it needs."""
+        """Return the calls that `extend` has added, each after its dependencies."""
         by_depth = {} if self._network_graph is None else self._network_graph.nodes_by_depth
         depths = sorted((depth for depth in by_depth if depth < 0), reverse=True)
         return [node for depth in depths for node in by_depth[depth]]
 
     def add_loss(self, losses: Any, inputs: Any = None) -> None:
-        """Add a loss, or a list of them; see `Layer.add_loss`.
+        """Add a loss, or a list of losses; see `Layer.add_loss`.
 
-        Those of a graph of layers that depend on its inputs become an AddLoss layer each, with
-        layers of the operations between. ValueError for those that depend on other inputs.
+        In a graph of layers, each loss that depends on its inputs becomes an AddLoss layer, with
+        layers for the operations in between. ValueError for losses that depend on other inputs.
         """
         for loss in flatten(losses):
-            if self._is_of_graph(loss):
+            if self._record_in_graph(loss):
                 self.extend([AddLoss(unconditional=False)(loss)])
             else:
                 super().add_loss(loss, inputs)
@@ -54,7 +54,7 @@ class NetworkLosses(LayerLosses):
     ) -> None:
         """Add a metric of a tensor; see `Layer.add_metric`.
 
-        For a graph of layers it is an AddMetric layer; ValueError for a metric object's result.
+        In a graph of layers it becomes an AddMetric layer; ValueError for a metric object's result.
         """
         is_graph = self._network_graph is not None and innermost_call() is None
         if is_graph and hasattr(value, "_metric_obj"):
@@ -62,14 +62,14 @@ class NetworkLosses(LayerLosses):
                 "Using the result of calling a `Metric` object when calling `add_metric` on a "
                 "Functional Model is not supported. Please pass the Tensor to monitor directly."
             )
-        if self._is_of_graph(value):
+        if self._record_in_graph(value):
             check_metric_value(value, aggregation, name)
             self.extend([AddMetric(aggregation, name)(value)])
         else:
             super().add_metric(value, aggregation, name)
 
-    def _is_of_graph(self, value: Any) -> bool:
-        """Whether a tensor, outside of calls, depends on layers, and this is a graph of layers."""
+    def _record_in_graph(self, value: Any) -> bool:
+        """Record the operations that lead to a tensor; return whether it depends on layers."""
         if self._network_graph is None or not isinstance(value, Tensor) or innermost_call():
             return False
         record_operations([value])

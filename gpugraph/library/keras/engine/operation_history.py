@@ -1,4 +1,4 @@
-"""Operations between layers: those that depend on tensors that layers made."""
+"""Operations between layers: those that depend on tensors that layers created."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from gpugraph.library.keras.keras_objects import LAYER_CLASSES
 
 
 def record_operations(tensors: Iterable[Any]) -> None:
-    """Make a TensorFlowOpLayer of each operation by which tensors depend on layers' tensors.
+    """Create a TensorFlowOpLayer for each operation between layers' tensors and `tensors`.
 
-    Tensors that depend on none, and those that a layer made, stay as they are.
+    Tensors that depend on none, and tensors that a layer created, are left unchanged.
     """
     for tensor in tensors:
         if isinstance(tensor, Tensor) and not hasattr(tensor, "_keras_history"):
@@ -36,9 +36,9 @@ def _only(tensors: list[Any]) -> Any:
 
 
 def dependent_operations(tensor: Tensor) -> list[tuple[Operation, list[int]]]:
-    """Operations from layers' tensors to this one, each after those before it.
+    """Return the operations from layers' tensors to this one, each after its predecessors.
 
-    With each the places of its inputs that depend on layers' tensors.
+    Each comes with the indices of its inputs that depend on layers' tensors.
     """
     depends: dict[Operation, list[int]] = {}
     order: list[Operation] = []

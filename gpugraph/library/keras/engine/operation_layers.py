@@ -1,7 +1,7 @@
-"""Layers that programs do not make themselves: of operations, and of losses and metrics of models.
+"""Layers that programs do not create themselves: for operations, losses and metrics.
 
-`x * 2` between layers is a TensorFlowOpLayer. `add_loss` and `add_metric` of a model of inputs and
-outputs add an AddLoss or AddMetric, so that its configuration has them.
+`x * 2` between layers becomes a TensorFlowOpLayer. `add_loss` and `add_metric` of a model of inputs
+and outputs add an AddLoss or AddMetric layer, which makes them part of its configuration.
 """
 
 from __future__ import annotations
@@ -35,24 +35,24 @@ from gpugraph.ops.op_index import MODULE_OF
 _PREFIX = "tf_op_layer_"
 
 _OF_PLACE = ("_class",)
-"""Attrs that say where the operation is computed: beside others that another graph may not have."""
+"""Attrs that colocate the operation with others, which another graph may not have."""
 
 _OF_LOOPS = frozenset({"Enter", "Exit", "LoopCond", "NextIteration", "RefEnter", "RefExit"})
-"""Op types that only are in loops, which no operation makes alone."""
+"""Op types that exist only as parts of loops and cannot be repeated alone."""
 
 _WITH_EFFECTS = ("collectives", "control.py_func", "files", "queues", "readers", "state", "tables")
-"""The modules of ops that a model from a file may not have, unless the file is trusted."""
+"""The modules of ops that are rejected in a model from a file, unless the file is trusted."""
 
 
 class TensorFlowOpLayer(Layer):
-    """An operation of a graph as a layer, which a call repeats on other inputs.
+    """An operation of a graph as a layer, which repeats it on other inputs when called.
 
-    node_def: the NodeDef of the operation: a message, its bytes, or a dict as of JSON.
+    node_def: the NodeDef of the operation: a message, its bytes, or its dict from JSON.
     name: of the layer, after `tf_op_layer_`.
-    constants: the inputs that are no inputs of the layer, by place: tensors or arrays.
+    constants: by index, the operation's inputs that are not inputs of the layer: tensors or arrays.
 
-    ValueError for what is no NodeDef, attrs that the op type does not have, and operations of a
-    file with effects; NotFoundError for an op type that is not declared.
+    ValueError for an invalid NodeDef, attrs that the op type does not have, and operations of a
+    file that have effects; NotFoundError for an op type that is not declared.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class TensorFlowOpLayer(Layer):
         self.built = True
 
     def call(self, inputs: Any) -> Any:
-        """The outputs of the same operation on `inputs`, a tensor or a list of them."""
+        """Return the outputs of the same operation on `inputs`, a tensor or a list of them."""
         return self._outputs(get_default_graph(), flatten(inputs))
 
     def _outputs(self, graph: Graph, tensors: list[Tensor]) -> Any:
@@ -83,27 +83,30 @@ class TensorFlowOpLayer(Layer):
         for place, value in sorted(self.constants.items()):
             inputs.insert(place, self._constant_in(graph, value, types[place]))
         attrs = {name: value for name, value in self._attrs.items() if name not in _OF_PLACE}
-        graph._names.setdefault(self.node_def.name.lower(), 1)  # no other layer takes it
+        graph._names.setdefault(self.node_def.name.lower(), 1)  # reserves the name
         repeated = graph.create_op(self.node_def.op, inputs, attrs=attrs, name=self.node_def.name)
         outputs = list(repeated.outputs)
         return outputs[0] if len(outputs) == 1 else outputs
 
     def _input_types(self, count: int) -> list[DType]:
-        """The dtypes of the inputs; ValueError for more of them than `count`, if many."""
+        """Return the dtypes of the inputs, of which there are `count` if their number is variable.
+
+        Raise ValueError if a constant has an index beyond the inputs.
+        """
         types = input_types(OP_DEFS[self.node_def.op], self._attrs, count)
         if types is None or any(not 0 <= place < len(types) for place in self.constants):
             raise ValueError(f"The constants of {self._name} are not inputs of {self.node_def.op}")
         return types
 
     def _constant_in(self, graph: Graph, value: Any, dtype: DType) -> Tensor:
-        """A constant of the layer as a tensor of a graph: itself, or its value."""
+        """Return a constant of the layer as a tensor of a graph: itself, or a copy of its value."""
         if isinstance(value, Tensor) and value.graph is graph:
             return value
         with graph.as_default():
             return constant_tensor(self._value(value), dtype=dtype)
 
     def _value(self, value: Any) -> Any:
-        """The value of a constant of the layer; NotImplementedError for what has none."""
+        """Return the value of a constant of the layer. Raise NotImplementedError if it has none."""
         if not isinstance(value, Tensor):
             return value
         known = constant_value(value)
@@ -129,7 +132,7 @@ class TensorFlowOpLayer(Layer):
         )
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """The shapes of the outputs, inferred for inputs of these shapes."""
+        """Return the shapes of the outputs, inferred for inputs of these shapes."""
         types = self._input_types(0)
         free = [dtype for place, dtype in enumerate(types) if place not in self.constants]
         listed = input_shape if len(free) > 1 else [input_shape]
@@ -140,10 +143,10 @@ class TensorFlowOpLayer(Layer):
         return shapes[0] if len(shapes) == 1 else shapes
 
     def get_config(self) -> dict[str, Any]:
-        """The name, the NodeDef as JSON has it, and the values of the constants, arrays.
+        """Return the name, the NodeDef in its JSON form, and the values of the constants as arrays.
 
         NotImplementedError for an operation of a loop, and for one on a variable's handle, another
-        resource, or what a program feeds.
+        resource, or a value that a program feeds.
         """
         self._check_is_alone()
         remember_own_code(*_code_of(self.node_def))
@@ -166,21 +169,21 @@ class AddLoss(Layer):
         self.unconditional = unconditional
 
     def call(self, inputs: Any) -> Any:
-        """The inputs."""
+        """Add the inputs as a loss, and return them."""
         self.add_loss(inputs, inputs=None if self.unconditional else inputs)
         return inputs
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """The shape of the inputs."""
+        """Return the shape of the inputs."""
         return input_shape
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments of the constructor as a dict of plain values."""
+        """Return the arguments of the constructor as a dict of plain values."""
         return {**super().get_config(), "unconditional": self.unconditional}
 
 
 class AddMetric(Layer):
-    """Adds a metric of its inputs to those of the layer, and returns them; see `add_metric`."""
+    """Adds a metric of its inputs to the layer, and returns the inputs; see `add_metric`."""
 
     def __init__(
         self, aggregation: str | None = None, metric_name: str | None = None, **kwargs: Any
@@ -189,16 +192,16 @@ class AddMetric(Layer):
         self.aggregation, self.metric_name = aggregation, metric_name
 
     def call(self, inputs: Any) -> Any:
-        """The inputs."""
+        """Add a metric of the inputs, and return them."""
         self.add_metric(inputs, self.aggregation, self.metric_name)
         return inputs
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """The shape of the inputs."""
+        """Return the shape of the inputs."""
         return input_shape
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments of the constructor as a dict of plain values."""
+        """Return the arguments of the constructor as a dict of plain values."""
         names = {"aggregation": self.aggregation, "metric_name": self.metric_name}
         return {**super().get_config(), **names}
 
@@ -207,7 +210,7 @@ LAYER_CLASSES.update(TensorFlowOpLayer=TensorFlowOpLayer, AddLoss=AddLoss, AddMe
 
 
 def _message_of(node_def: Any) -> Any:
-    """The NodeDef message of bytes, of a dict as of JSON, or as it is."""
+    """Return the NodeDef message of bytes or of a dict from JSON; return a message unchanged."""
     if isinstance(node_def, Mapping):
         return messages_pb2.message_of_json(messages_pb2.NodeDef, node_def)
     if isinstance(node_def, (bytes, str)):
@@ -217,7 +220,7 @@ def _message_of(node_def: Any) -> Any:
 
 
 def _check_effects(node_def: Any, layer: str) -> None:
-    """ValueError for an operation of a file that does more than compute its outputs."""
+    """Raise ValueError for an operation of a file that has effects besides its outputs."""
     if MODULE_OF.get(node_def.op, "").startswith(_WITH_EFFECTS):
         what = f"operation {node_def.op} of layer {layer}"
         kind = "has effects besides its outputs"

@@ -1,4 +1,4 @@
-"""What follows from some tensors: TensorFlow's `tf_utils.get_reachable_from_inputs`."""
+"""Dependents of tensors: TensorFlow's `tf_utils.get_reachable_from_inputs`."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 
 
 def get_reachable_from_inputs(inputs: Any, targets: Any = None) -> set[Any]:
-    """The tensors and operations that are computed of `inputs`, with these themselves.
+    """Return the tensors and operations that are computed from `inputs`, including `inputs`.
 
-    inputs: tensors, variables or operations. targets: once all of them are found, nothing more is
-    looked for. TypeError for inputs of another kind.
+    inputs: tensors, variables or operations. targets: the search ends when all of them are found.
+    TypeError for inputs of another kind.
     """
     waiting: dict[Operation, list[Operation]] = {}
     reachable = set(flatten(inputs))
@@ -32,7 +32,7 @@ def get_reachable_from_inputs(inputs: Any, targets: Any = None) -> set[Any]:
 
 
 def _followers(x: Any, waiting: dict[Operation, list[Operation]]) -> list[Any]:
-    """What reads `x` or waits for it. `waiting` is filled when it is first needed."""
+    """Return the consumers and control dependents of `x`. `waiting` is filled on first use."""
     if isinstance(x, Operation):
         if not waiting:
             for op in x.graph.get_operations():

@@ -1,4 +1,4 @@
-"""`tf.keras.utils.get_source_inputs`: the inputs that a layer's output is computed of."""
+"""`tf.keras.utils.get_source_inputs`: the inputs from which a layer's output is computed."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from gpugraph.library.keras.backend.keras_variables import is_keras_tensor
 
 
 def get_source_inputs(tensor: Any, layer: Any = None, node_index: int | None = None) -> Any:
-    """The input tensors that are needed to compute `tensor`, a list in the order of the layers.
+    """Return the input tensors required to compute `tensor`, a list in the order of the layers.
 
-    layer, node_index: the layer and the number of its call that `tensor` comes from; None for what
-      the tensor says itself. A tensor of no layer is returned as it is.
+    layer, node_index: the layer and the number of its call that created `tensor`; by default those
+      of the tensor's history. A tensor of no layer is returned unchanged.
     """
     if not is_keras_tensor(tensor):
         return tensor

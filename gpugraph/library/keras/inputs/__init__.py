@@ -1,1 +1,1 @@
-"""Batches of data for a training: sequences, and what fetches them ahead in threads."""
+"""Batches of data for training: sequences, and enqueuers that compute them ahead in threads."""

@@ -1,4 +1,4 @@
-"""`tf.keras.utils.get_file`: files that a program has put where Keras keeps downloads."""
+"""`tf.keras.utils.get_file`: files that the user has put into the folder of Keras's downloads."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ def get_file(
     archive_format: Any = "auto",
     cache_dir: Any = None,
 ) -> str:
-    """The path of a file in ~/.keras/datasets, which is there already: nothing is downloaded.
+    """Return the path of an existing file in ~/.keras/datasets; nothing is downloaded.
 
-    fname: its name, or a path. origin: where the program has it from.
-    untar: whether it is `fname`.tar.gz, whose folder `fname` is returned.
-    md5_hash, file_hash: of the file; hash_algorithm: "md5", "sha256", or "auto" by its length.
-    extract, archive_format: whether and as what the file is unpacked beside itself: "tar", "zip",
-      "auto" for both, None for none.
+    fname: its name, or a path. origin: the address it comes from, for messages.
+    untar: whether the file is `fname`.tar.gz; the folder `fname` from it is returned. md5_hash,
+    file_hash: of the file; hash_algorithm: "md5", "sha256", or "auto" by its length. extract,
+    archive_format: whether to unpack the file next to itself, and its format: "tar", "zip", "auto"
+    for both, None for none.
     cache_dir, cache_subdir: of the folder, "~/.keras" and "datasets" by default.
 
-    FileNotFoundError where it is not there, ValueError for another file than the hash's.
+    FileNotFoundError if the file is missing, ValueError if its hash differs.
     """
     folder = Path(cache_dir or Path.home() / ".keras") / cache_subdir
     whole = folder / fname
@@ -71,7 +71,7 @@ def _has_hash(path: Path, expected: str, algorithm: str) -> bool:
 
 
 def _unpack(path: Path, folder: Path, formats: Any) -> None:
-    """Unpacks an archive of one of the formats; no member is written outside of the folder."""
+    """Unpack an archive in one of the formats; no member is written outside the folder."""
     if "tar" in formats and tarfile.is_tarfile(path):
         if not hasattr(tarfile, "data_filter"):
             logging.warning("This Python unpacks archives without checks: unpack %s yourself", path)

@@ -1,4 +1,4 @@
-"""Arrays as a training takes them: classes as rows of one 1, rows of length 1."""
+"""Preparation of arrays for training: one-hot rows for classes, and normalization."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import numpy as np
 
 
 def to_categorical(y: Any, num_classes: int | None = None, dtype: Any = "float32") -> Any:
-    """Classes 0, 1, ... as rows with a 1 at the class, of `num_classes` columns.
+    """Convert classes 0, 1, ... to rows of `num_classes` columns with a 1 at the class.
 
-    A last axis of 1 becomes the new one. IndexError for a class that is none.
+    A last axis of size 1 is replaced. IndexError for a class out of range.
     """
     classes = np.array(y, dtype="int")
     shape = classes.shape
@@ -24,7 +24,7 @@ def to_categorical(y: Any, num_classes: int | None = None, dtype: Any = "float32
 
 
 def normalize(x: Any, axis: int = -1, order: int = 2) -> Any:
-    """An array divided by its norms of an order along an axis; by 1 where they are 0."""
+    """Divide an array by its norms of an order along an axis; norms of 0 count as 1."""
     norms = np.atleast_1d(np.linalg.norm(x, order, axis))
     norms[norms == 0] = 1
     return x / np.expand_dims(norms, axis)

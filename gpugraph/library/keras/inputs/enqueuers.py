@@ -1,7 +1,7 @@
-"""Batches computed ahead by threads or processes, in order; errors reach who takes the batches.
+"""Batches computed ahead by threads or processes, in order; errors are raised in the consumer.
 
-The one who takes batches asks for further ones, so that no thread of their own is needed to
-schedule them, and an enqueuer that is stopped leaves none behind.
+The consumer submits further batches when it takes one. Therefore no scheduling thread is needed,
+and a stopped enqueuer leaves none behind.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ import numpy as np
 from gpugraph.library.keras.inputs.sequence import Sequence
 
 END = "end of the generator"
-"""What a worker returns when a generator has no further batch."""
+"""The result of a worker when a generator has no further batch."""
 
 _SOURCES: dict[int, Any] = {}
-"""The data of enqueuers by their numbers: a worker process inherits it when it is forked."""
+"""The data of enqueuers by their numbers; a forked worker process inherits it."""
 
 _NUMBERS = itertools.count()
 
 
 class SequenceEnqueuer:
-    """The base of enqueuers: `start`, then batches from `get`, then `stop`."""
+    """Base class of enqueuers: call `start`, take batches from `get`, then call `stop`."""
 
     def __init__(self, sequence: Any, use_multiprocessing: bool = False) -> None:
         self.sequence = sequence
@@ -44,11 +44,11 @@ class SequenceEnqueuer:
         self._workers, self._size = 1, 10
 
     def is_running(self) -> bool:
-        """Whether it has been started, and not stopped."""
+        """Return whether it has been started and not stopped."""
         return self._executor is not None
 
     def start(self, workers: int = 1, max_queue_size: int = 10) -> None:
-        """Starts workers. max_queue_size: how many batches are computed ahead at most."""
+        """Start workers. max_queue_size: the maximum number of batches computed ahead."""
         self._workers, self._size = max(workers, 1), max(max_queue_size, 1)
         self._executor = self._new_executor()
 
@@ -63,14 +63,14 @@ class SequenceEnqueuer:
         return int(np.random.randint(2**31 - 1))
 
     def get(self) -> Iterator[Any]:
-        """The batches, in order; an error of a worker is raised in its batch's place.
+        """Yield the batches in order; an error of a worker is raised in place of its batch.
 
-        RuntimeError where a worker process ended.
+        RuntimeError if a worker process ended.
         """
         raise NotImplementedError(f"{type(self).__name__} does not define `get`")
 
     def _ahead(self, tasks: Iterator[tuple[Callable[..., Any], Any]]) -> Iterator[Any]:
-        """The results of tasks, in order, some of which are computed ahead."""
+        """Yield the results of tasks in order, while further tasks are computed ahead."""
         while self._executor is not None:
             for task in itertools.islice(tasks, self._size - len(self._waiting)):
                 self._waiting.append(self._executor.submit(_work, *task, self._number))
@@ -88,7 +88,7 @@ class SequenceEnqueuer:
             ) from error
 
     def stop(self, timeout: float | None = None) -> None:
-        """Ends all workers, after the batches that they are computing."""
+        """Stop all workers after the batches that they are computing."""
         del timeout
         executor, self._executor = self._executor, None
         self._waiting.clear()
@@ -98,7 +98,7 @@ class SequenceEnqueuer:
 
 
 class OrderedEnqueuer(SequenceEnqueuer):
-    """The batches of a `Sequence`, epoch after epoch. shuffle: in a new order in each."""
+    """The batches of a `Sequence`, epoch after epoch. shuffle: use a new order in each epoch."""
 
     def __init__(
         self, sequence: Sequence, use_multiprocessing: bool = False, shuffle: bool = False
@@ -107,7 +107,7 @@ class OrderedEnqueuer(SequenceEnqueuer):
         self.shuffle = shuffle
 
     def get(self) -> Iterator[Any]:
-        """The batches; `on_epoch_end` is called between epochs, when no worker computes one."""
+        """Yield the batches; `on_epoch_end` is called between epochs, when all workers are idle."""
         while self._executor is not None:
             order = list(range(len(self.sequence)))
             if self.shuffle:
@@ -116,7 +116,7 @@ class OrderedEnqueuer(SequenceEnqueuer):
             self._end_epoch()
 
     def _end_epoch(self) -> None:
-        """Lets the sequence end its epoch; new processes see what that changed."""
+        """Call `on_epoch_end` of the sequence; new worker processes inherit its changes."""
         executor = self._executor
         if executor is None:
             return
@@ -127,7 +127,7 @@ class OrderedEnqueuer(SequenceEnqueuer):
 
 
 class GeneratorEnqueuer(SequenceEnqueuer):
-    """The batches of a generator, until it ends. One worker at a time takes the next one."""
+    """The batches of a generator, until it ends. Only one worker takes batches from it."""
 
     def __init__(
         self, generator: Any, use_multiprocessing: bool = False, random_seed: int | None = None
@@ -139,11 +139,11 @@ class GeneratorEnqueuer(SequenceEnqueuer):
         return super()._seed() if self.random_seed is None else self.random_seed
 
     def start(self, workers: int = 1, max_queue_size: int = 10) -> None:
-        """Starts one worker: batches of a generator come one after the other."""
+        """Start one worker, because the batches of a generator are computed one after the other."""
         super().start(1, max_queue_size)
 
     def get(self) -> Iterator[Any]:
-        """The batches, until the generator ends."""
+        """Yield the batches, until the generator ends."""
         for batch in self._ahead(itertools.repeat((_next, None))):
             if isinstance(batch, str) and batch == END:
                 return
@@ -151,20 +151,20 @@ class GeneratorEnqueuer(SequenceEnqueuer):
 
 
 class _Locked:
-    """A generator of which one thread at a time takes the next value."""
+    """A generator with a lock, so that threads can take values from it."""
 
     def __init__(self, generator: Any) -> None:
         self._generator = generator
         self._lock = threading.Lock()
 
     def take(self) -> Any:
-        """The next value, or END."""
+        """Return the next value, or END."""
         with self._lock:
             return next(self._generator, END)
 
 
 def _work(function: Callable[[Any, Any], Any], argument: Any, number: int) -> Any:
-    """What a worker does for a batch; its error is one that another process can have."""
+    """Compute a batch in a worker. Errors are converted to picklable ones."""
     try:
         return function(_SOURCES[number], argument)
     except Exception as error:
@@ -175,17 +175,17 @@ def _work(function: Callable[[Any, Any], Any], argument: Any, number: int) -> An
 
 
 def _item(sequence: Sequence, index: int) -> Any:
-    """A batch of a sequence."""
+    """Return a batch of a sequence."""
     return sequence[index]
 
 
 def _next(generator: _Locked, _: Any) -> Any:
-    """The next batch of a generator."""
+    """Return the next batch of a generator."""
     return generator.take()
 
 
 def _portable(error: Exception) -> Exception:
-    """The error, as it can be pickled; one that says the same where its class cannot be."""
+    """Return the error if it can be pickled, or a RuntimeError with its message."""
     if _can_be_pickled(error):
         return error
     copyreg.pickle(type(error), _reduced)
@@ -202,7 +202,7 @@ def _can_be_pickled(value: Any) -> bool:
 
 
 def _reduced(error: Exception) -> tuple[Any, ...]:
-    """An error as `copyreg` has it: what makes it, without a call of its constructor."""
+    """Reduce an error for `copyreg`, so that it is recreated without calling its constructor."""
     attributes = {name: value for name, value in vars(error).items() if _can_be_pickled(value)}
     return _error_of, (type(error), error.args, attributes)
 
@@ -214,5 +214,5 @@ def _error_of(kind: type[Exception], arguments: Any, attributes: dict[str, Any])
 
 
 def _seed_worker(seed: int) -> None:
-    """Gives a worker process random numbers of its own."""
+    """Seed NumPy's generator differently in each worker process."""
     np.random.seed((seed + os.getpid()) % 2**31)

@@ -1,4 +1,4 @@
-"""`tf.keras.utils.HDF5Matrix`: an array in an HDF5 file, of which a training reads the batches."""
+"""`tf.keras.utils.HDF5Matrix`: an array in an HDF5 file, from which training reads batches."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from gpugraph.library.keras.saving.hdf5_groups import opened_file, part_of
 
 
 class HDF5Matrix:
-    """The rows `start` to `end` of an array in an HDF5 file, read when they are asked for.
+    """The rows `start` to `end` of an array in an HDF5 file, read on access.
 
     datapath, dataset: the file's path and the array's name in it. end: None for all rows from
-      `start` on. normalizer: a function of what is read, or None.
+      `start` on. normalizer: a function that is applied to the values read, or None.
 
-    The file stays open. Batches are read fastest by `fit(..., shuffle="batch")`. OSError for what
-    is no HDF5 file, ValueError for a name that is not in it, ImportError without h5py.
+    The file stays open. `fit(..., shuffle="batch")` reads batches fastest. OSError for a file that
+    is not HDF5, ValueError for a name that is not in it, ImportError without h5py.
     """
 
     refs: ClassVar[dict[Any, Any]] = {}
-    """The open files, by path."""
+    """The open files by path."""
 
     def __init__(
         self,
@@ -42,11 +42,16 @@ class HDF5Matrix:
         return int(self.end - self.start)
 
     def __getitem__(self, key: Any) -> Any:
-        """Rows by a number, a slice, or an array or list of numbers; IndexError beyond the end."""
+        """Return rows by a number, a slice, or an array or list of numbers.
+
+        Raise IndexError beyond the end.
+        """
         rows = range(len(self))
         if isinstance(key, slice):
             if key.stop is not None and key.stop > len(self):
-                raise IndexError(f"Rows up to {key.stop} were asked for, of {len(self)}")
+                raise IndexError(
+                    f"Rows up to {key.stop} were requested, but there are only {len(self)}"
+                )
             chosen = rows[key]
             place: Any = slice(self.start + chosen.start, self.start + chosen.stop, chosen.step)
         elif isinstance(key, (int, np.integer)):
@@ -57,7 +62,10 @@ class HDF5Matrix:
         return values if self.normalizer is None else self.normalizer(values)
 
     def _read(self, place: Any) -> Any:
-        """Rows of the file, which gives them in rising order and once each."""
+        """Read rows of the file.
+
+        It is read in ascending order and each row once, as h5py requires.
+        """
         if not isinstance(place, list):
             return self.data[place]
         numbers, order = np.unique(place, return_inverse=True)
@@ -70,7 +78,7 @@ class HDF5Matrix:
 
     @property
     def dtype(self) -> Any:
-        """The dtype of what is read."""
+        """The dtype of the values in the file or after the normalizer."""
         return self[0].dtype if self.normalizer else self.data.dtype
 
     @property

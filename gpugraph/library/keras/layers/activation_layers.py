@@ -14,7 +14,7 @@ from gpugraph.ops.arrays.cast import cast
 
 
 def _rounded(value: Any) -> float:
-    """A number as Keras's default dtype has it, which configurations show."""
+    """Round a number to Keras's default dtype, as configurations show it."""
     return float(cast_to_floatx(value))
 
 
@@ -27,14 +27,14 @@ class LeakyReLU(SameShape):
         self.keep_arguments(locals())
 
     def call(self, inputs: Any) -> Tensor:
-        """The activation of the inputs."""
+        """Return the activation of the inputs."""
         return relu(inputs, alpha=self.alpha)
 
 
 class PReLU(SameShape):
     """x where it is positive, else alpha * x; alpha is trained, for each element of an example.
 
-    shared_axes: along which there is one alpha.
+    shared_axes: axes along which alpha is shared.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class PReLU(SameShape):
         self.alpha: Any = None
 
     def build(self, input_shape: Any) -> None:
-        """Adds alpha."""
+        """Create alpha."""
         sizes = as_shape(input_shape).as_list()
         shared = self.shared_axes or ()
         shape = [1 if axis in shared else sizes[axis] for axis in range(1, len(sizes))]
@@ -61,7 +61,7 @@ class PReLU(SameShape):
         self.built = True
 
     def call(self, inputs: Any) -> Tensor:
-        """The activation of the inputs."""
+        """Return the activation of the inputs."""
         return relu(inputs) - self.alpha * relu(-inputs)
 
 
@@ -74,7 +74,7 @@ class ELU(SameShape):
         self.keep_arguments(locals())
 
     def call(self, inputs: Any) -> Tensor:
-        """The activation of the inputs."""
+        """Return the activation of the inputs."""
         return elu(inputs, self.alpha)
 
 
@@ -87,7 +87,7 @@ class ThresholdedReLU(SameShape):
         self.keep_arguments(locals())
 
     def call(self, inputs: Any) -> Tensor:
-        """The activation of the inputs."""
+        """Return the activation of the inputs."""
         above: Tensor = inputs * cast(inputs > self.theta, inputs.dtype.base_dtype)
         return above
 
@@ -101,12 +101,12 @@ class Softmax(SameShape):
         self.keep_arguments(locals())
 
     def call(self, inputs: Any) -> Tensor:
-        """The activation of the inputs."""
+        """Return the activation of the inputs."""
         return softmax(inputs, axis=self.axis)
 
 
 class ReLU(SameShape):
-    """x above `threshold`, negative_slope * (x - threshold) below; at most `max_value`.
+    """x above `threshold`, negative_slope * (x - threshold) below, limited to `max_value`.
 
     ValueError for negative arguments.
     """
@@ -126,5 +126,5 @@ class ReLU(SameShape):
                 )
 
     def call(self, inputs: Any) -> Tensor:
-        """The activation of the inputs."""
+        """Return the activation of the inputs."""
         return relu(inputs, self.negative_slope, self.max_value, self.threshold)

@@ -1,4 +1,4 @@
-"""Attention: means of values, weighted by how queries fit keys."""
+"""Attention: means of values, weighted by the match of queries and keys."""
 
 from __future__ import annotations
 
@@ -18,16 +18,17 @@ from gpugraph.ops.linalg.matmul import matmul
 from gpugraph.ops.reductions.reduction_functions import reduce_sum
 
 _FAR = 1e9
-"""What is taken from the scores of masked keys."""
+"""The amount subtracted from the scores of masked keys."""
 
 
 class _Attention(ConfiguredLayer):
-    """Inputs [query, value] or [query, value, key]: [n, queries, size] and [n, values, size].
+    """Attention over [query, value] or [query, value, key], [n, queries or values, size].
 
-    causal: whether a query sees no later values.
-    Masks: of the queries, whose results become 0, and of the values, which no query sees.
+    causal: whether later values are hidden from a query.
+    Masks: of the queries, whose results become 0, and of the values, which are hidden from all
+    queries.
 
-    ValueError for inputs or masks that are no such lists.
+    ValueError for inputs or masks that are not such lists.
     """
 
     def __init__(self, causal: bool = False, **kwargs: Any) -> None:
@@ -36,11 +37,11 @@ class _Attention(ConfiguredLayer):
         self.keep_arguments({"causal": causal})
 
     def scores(self, query: Any, key: Any) -> Any:
-        """How queries fit keys: [n, queries, keys]."""
+        """Return the scores of queries and keys: [n, queries, keys]."""
         raise NotImplementedError
 
     def call(self, inputs: Any, mask: Any = None) -> Tensor:
-        """The weighted means of the values: [n, queries, size]."""
+        """Return the weighted means of the values: [n, queries, size]."""
         self._check(inputs, mask)
         query, value = inputs[0], inputs[1]
         scores = self.scores(query, inputs[2] if len(inputs) > 2 else value)
@@ -70,12 +71,12 @@ class _Attention(ConfiguredLayer):
             )
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """The mask of the queries."""
+        """Return the mask of the queries."""
         self._check(inputs, mask)
         return None if mask is None else mask[0]
 
     def compute_output_shape(self, input_shape: Any) -> TensorShape:
-        """[n, queries, size of the values]."""
+        """Return the shape [n, queries, size of the values]."""
         query, value = (as_shape(part) for part in input_shape[:2])
         return query[:-1].concatenate(value[-1])
 
@@ -85,7 +86,7 @@ def _last(sizes: Any) -> list[Any]:
 
 
 class Attention(_Attention):
-    """Attention by products of queries and keys, in the manner of Luong.
+    """Attention by dot products of queries and keys (Luong).
 
     use_scale: whether the products are multiplied by a trained scalar `scale`.
     """
@@ -97,20 +98,20 @@ class Attention(_Attention):
         self.scale: Any = None
 
     def build(self, input_shape: Any) -> None:
-        """Adds the scale."""
+        """Create the scale."""
         del input_shape
         if self.use_scale:
             self.scale = self.add_weight("scale", (), initializer=_ones)
         self.built = True
 
     def scores(self, query: Any, key: Any) -> Any:
-        """The products of queries and keys."""
+        """Return the products of queries and keys."""
         products = matmul(query, key, transpose_b=True)
         return products if self.scale is None else products * self.scale
 
 
 class AdditiveAttention(_Attention):
-    """Attention by sum(tanh(query + key)), in the manner of Bahdanau.
+    """Attention by sum(tanh(query + key)) (Bahdanau).
 
     use_scale: whether the elements of the sum are multiplied by a trained vector `scale`.
     """
@@ -122,14 +123,14 @@ class AdditiveAttention(_Attention):
         self.scale: Any = 1.0
 
     def build(self, input_shape: Any) -> None:
-        """Adds the scale."""
+        """Create the scale."""
         if self.use_scale:
             size = as_shape(input_shape[1]).as_list()[-1]
             self.scale = self.add_weight("scale", [size])
         self.built = True
 
     def scores(self, query: Any, key: Any) -> Any:
-        """The scaled sums."""
+        """Return the scaled sums."""
         parts = tanh(expand_dims(query, -2) + expand_dims(key, -3))
         return reduce_sum(self.scale * parts, axis=-1)
 

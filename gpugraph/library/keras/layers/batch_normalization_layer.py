@@ -1,4 +1,4 @@
-"""Batch normalization, with moving averages of mean and variance for when it does not train.
+"""Batch normalization; outside of training it uses moving averages of mean and variance.
 
 Ioffe and Szegedy 2015, Batch Normalization: Accelerating Deep Network Training by Reducing
 Internal Covariate Shift.
@@ -46,45 +46,46 @@ from gpugraph.ops.reductions.reduction_functions import reduce_mean
 from gpugraph.ops.state.reference_variable_ops import assign
 
 _NARROW = (dtypes.float16, dtypes.bfloat16)
-"""Inputs whose means and variances are float32."""
+"""Dtypes of inputs whose means and variances are float32."""
 
 _TENSORFLOWS = {
     "renorm": False, "renorm_clipping": None, "renorm_momentum": None, "fused": None,
     "virtual_batch_size": None, "adjustment": None,
 }  # fmt: skip
-"""Arguments that Keras itself does not have, with the values that a configuration leaves out."""
+"""Arguments that Keras itself does not have; a configuration omits these values of them."""
 
 
 class BatchNormalization(SameShape):
-    """(inputs - mean) / sqrt(variance + epsilon) * gamma + beta, along `axis`, the channels'.
+    """(inputs - mean) / sqrt(variance + epsilon) * gamma + beta, for each channel along `axis`.
 
     While training, mean and variance are those of the inputs, and `moving_mean` and
-    `moving_variance` follow them by 1 - momentum each time the ops in UPDATE_OPS run; else they
-    are these averages.
+    `moving_variance` move towards them by 1 - momentum each time the ops in UPDATE_OPS run.
+    Otherwise mean and variance are these averages.
 
-    axis: the channels' dimension, or a list of dimensions that are normalized one by one.
+    axis: the channel axis, or a list of axes whose elements are normalized separately.
     center, scale: whether there are `beta` and `gamma`.
     *_initializer, *_regularizer, *_constraint: of these, and of the averages.
-    renorm: whether training, too, follows averages of mean and deviation, `renorm_mean` and
-      `renorm_stddev`, which follow the batches by 1 - renorm_momentum; renorm_clipping: bounds
-      `rmin`, `rmax`, `dmax` of how far. Source: Ioffe, 2017 (arXiv:1702.03275).
-    fused: whether images (rank 4) go through one op for all; by default they do, and never with
-      renorm, virtual batches, an adjustment, numbers of float64, or other channels than the second
-      or last. The average of the variance then is that of the sample, over n - 1.
-    virtual_batch_size: the size of the parts of a batch that are normalized each by itself.
-    adjustment: a function from the shape of the inputs, a tensor, to a scale and a bias that change
-      the normalized inputs before `gamma` and `beta`, while it trains.
+    renorm: whether training, too, uses averages of mean and deviation, `renorm_mean` and
+      `renorm_stddev`, which move towards those of the batches by 1 - renorm_momentum;
+      renorm_clipping: the bounds `rmin`, `rmax`, `dmax` of the correction. Source: Ioffe, 2017
+      (arXiv:1702.03275).
+    fused: whether images (rank 4) are normalized by a single op; by default they are. Never with
+      renorm, virtual batches, an adjustment, float64, or a channel axis other than the second or
+      last. The average of the variance is then that of the sample, divided by n - 1.
+    virtual_batch_size: the size of the parts of a batch that are normalized separately.
+    adjustment: a function from the shape of the inputs, a tensor, to a scale and a bias that are
+      applied to the normalized inputs before `gamma` and `beta`, while training.
 
-    TypeError for an axis that is no number; ValueError for inputs of unknown rank or channels, an
-    axis that they have not or twice, unknown bounds, and a virtual batch size that is not positive
-    or stands beside `adjustment` or channels in dimension 0.
+    TypeError for an axis that is not a number; ValueError for inputs of unknown rank or channels,
+    an axis that does not exist or occurs twice, unknown bounds, and a virtual batch size that is
+    not positive or is combined with `adjustment` or channels on axis 0.
     """
 
     moving_mean_initializer: Any
     moving_variance_initializer: Any
     _bessels_correction_test_only = True  # tests of programs set it to False
     parameter_order = ("gamma", "beta")
-    """The order in which the trained variables are made."""
+    """The order in which the trained variables are created."""
 
     def __init__(
         self,
@@ -129,7 +130,7 @@ class BatchNormalization(SameShape):
         self.moving_variance: Any = None
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments of the constructor; those of TensorFlow alone where they are set."""
+        """Return the arguments of the constructor, TensorFlow's own ones only if set."""
         config = super().get_config()
         for name, plain in _TENSORFLOWS.items():
             if name == "fused" or config[name] == plain or (not self.renorm and "renorm" in name):
@@ -137,7 +138,7 @@ class BatchNormalization(SameShape):
         return config
 
     def build(self, input_shape: Any) -> None:
-        """Adds `gamma`, `beta` and the moving averages."""
+        """Create `gamma`, `beta` and the moving averages."""
         sizes = as_shape(input_shape).sizes
         if sizes is None:
             raise ValueError(f"Input has undefined rank: {input_shape} (layer {self.name}).")
@@ -162,7 +163,7 @@ class BatchNormalization(SameShape):
         self.built = True
 
     def _axes(self, rank: int) -> list[int]:
-        """The channels' dimensions of inputs of this rank, counted from the front."""
+        """Return the channel axes of inputs of this rank, counted from the front."""
         listed = [self.axis] if isinstance(self.axis, int) else self.axis
         axes = [axis + rank if axis < 0 else axis for axis in listed]
         for axis in axes:
@@ -218,7 +219,7 @@ class BatchNormalization(SameShape):
 
     @contextmanager
     def _in_one_part(self) -> Iterator[None]:
-        """Variables inside are not partitioned, whatever partitioner the scope has."""
+        """Disable partitioning of variables in this context, whatever partitioner the scope has."""
         scope = getattr(self, "_scope", None)
         if scope is None:  # in the style of tf.keras nothing is partitioned
             yield
@@ -231,7 +232,10 @@ class BatchNormalization(SameShape):
             scope.set_partitioner(partitioner)
 
     def call(self, inputs: Tensor, training: Any = None) -> Tensor:
-        """training: by default the learning phase; a bool, or a tensor that each run evaluates."""
+        """Normalize the inputs.
+
+        training: by default the learning phase; a bool, or a tensor that each run evaluates.
+        """
         training = learning_phase() if training is None else training
         if self.fused:
             return self._fused(inputs, training)
@@ -248,7 +252,7 @@ class BatchNormalization(SameShape):
         outputs.set_shape(inputs.shape)
         return outputs
 
-    # -- as one op
+    # -- by a single op
 
     def _fused(self, inputs: Tensor, training: Any) -> Tensor:
         gamma = self._constant(1.0) if self.gamma is None else self.gamma
@@ -272,7 +276,7 @@ class BatchNormalization(SameShape):
         return outputs
 
     def update_fused(self, moments_of_batch: list[Any], training: Any) -> None:
-        """Adds the updates of the averages, written by a momentum of 1 where it does not train."""
+        """Add the updates of the averages; outside of training they have a momentum of 1."""
         known = static_bool(training)
         if known is None:
             momentum = smart_cond(training, lambda: self.momentum, lambda: 1.0)
@@ -294,7 +298,7 @@ class BatchNormalization(SameShape):
         rank = int(inputs.shape.rank or 0)
 
         def spread(vector: Any) -> Any:
-            """A value per channel as one that broadcasts against the inputs."""
+            """Reshape a vector of one value per channel to broadcast against the inputs."""
             if vector is None or len(vector.shape) == rank or self._kept_axes == [rank - 1]:
                 return vector
             return reshape(vector, [-1 if axis in self._kept_axes else 1 for axis in range(rank)])
@@ -315,7 +319,7 @@ class BatchNormalization(SameShape):
         return cast(outputs, input_type)
 
     def _adjustments(self, inputs: Tensor, training: Any) -> list[Any]:
-        """The scale and bias of `adjustment` where it trains, else 1 and 0."""
+        """Return the scale and bias of `adjustment` while training, else 1 and 0."""
         adjustments = [convert_to_tensor(value) for value in self.adjustment(shape_of(inputs))]
         return [
             smart_cond(training, partial(identity, value), partial(neutral, value))
@@ -323,11 +327,11 @@ class BatchNormalization(SameShape):
         ]
 
     def batch_moments(self, inputs: Tensor, axes: list[int], keepdims: bool) -> tuple[Any, Any]:
-        """The mean and variance of the inputs along `axes`."""
+        """Return the mean and variance of the inputs along `axes`."""
         return moments(inputs, axes, keepdims=keepdims)
 
     def _choose(self, inputs: Tensor, training: Any) -> tuple[Any, Any, list[Any]]:
-        """Mean and variance to normalize by, and those that averages follow while training."""
+        """Return the mean and variance for the normalization, and those for the moving averages."""
         axes = [axis for axis in range(int(inputs.shape.rank or 0)) if axis not in self._kept_axes]
         is_divided = self.virtual_batch_size is not None
         if is_divided:
@@ -349,7 +353,7 @@ class BatchNormalization(SameShape):
     # -- averages
 
     def update_averages(self, moments_of_batch: list[Any], training: Any) -> None:
-        """Adds the updates of the moving averages, which run where it trains."""
+        """Add the updates of the moving averages, which take effect while training."""
         mean, variance = moments_of_batch
         self._add_training_update(self.moving_mean, mean, training)
         if not self.renorm:
@@ -369,6 +373,6 @@ class BatchNormalization(SameShape):
         self.add_update(smart_cond(training, update, keep), inputs=value)
 
     def follow(self, average: Any, value: Any, momentum: Any = None) -> Tensor:
-        """The op by which an average follows a value; momentum: by default the layer's."""
+        """Create the op that moves an average towards a value; momentum: by default the layer's."""
         decay = self.momentum if momentum is None else momentum
         return assign_moving_average(average, value, decay, zero_debias=False)

@@ -1,4 +1,4 @@
-"""Batch renormalization: training, too, normalizes by averages, as far as bounds let it.
+"""Batch renormalization: training, too, normalizes by moving averages, within bounds.
 
 Ioffe 2017, Batch Renormalization: Towards Reducing Minibatch Dependence in Batch-Normalized
 Models (arXiv:1702.03275).
@@ -21,7 +21,7 @@ _BOUNDS = ("rmax", "rmin", "dmax")
 
 
 def checked_clipping(clipping: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The bounds by their names; ValueError for other names."""
+    """Return the bounds by name. Raise ValueError for other names."""
     bounds = dict(clipping or {})
     if set(bounds) - set(_BOUNDS):
         raise ValueError(f"renorm_clipping {bounds} contains keys not in {list(_BOUNDS)}")
@@ -29,23 +29,23 @@ def checked_clipping(clipping: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 class DeviationInitializer:
-    """The square root of what another initializer, that of a variance, gives."""
+    """The square root of the values of another initializer, that of a variance."""
 
     def __init__(self, of_variance: Any) -> None:
         self.of_variance = of_variance
 
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Any:
-        """The deviation of a variable of this shape."""
+        """Return the initial deviation for a variable of this shape."""
         del partition_info
         return sqrt(self.of_variance(shape, dtype=dtype))
 
 
 def corrected(layer: Any, moments_of_batch: list[Any], training: Any) -> list[Any]:
-    """Scale and bias of normalized inputs, then mean and variance for the moving averages.
+    """Return scale and bias of normalized inputs, then mean and variance for the moving averages.
 
     The scale is deviation / `renorm_stddev`, the bias (mean - `renorm_mean`) / `renorm_stddev`,
-    within the layer's bounds; 1 and 0 where it does not train. No gradient goes through them. The
-    averages follow the batch after they were read.
+    within the layer's bounds; outside of training they are 1 and 0. No gradient passes through
+    them. The averages are updated after they are read.
     """
     graph = get_default_graph()
     mean, variance = moments_of_batch
@@ -83,7 +83,7 @@ def _clipped(scale: Any, bias: Any, bounds: Mapping[str, Any]) -> tuple[Any, Any
 
 
 def composed(scale: Any, bias: Any, gamma: Any, beta: Any) -> tuple[Any, Any]:
-    """Scale and bias of `(x * scale + bias) * gamma + beta`; gamma and beta may be None."""
+    """Return scale and bias of `(x * scale + bias) * gamma + beta`; gamma and beta may be None."""
     if gamma is not None:
         scale, bias = scale * gamma, bias * gamma
     return scale, bias if beta is None else bias + beta

@@ -1,4 +1,4 @@
-"""Layers whose arguments are their attributes and their configuration."""
+"""Layers whose constructor arguments are their attributes and their configuration."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _OF_ALL_LAYERS = ("self", "name", "trainable", "dtype", "kwargs")
 
 
 class ConfiguredLayer(Layer):
-    """A layer that has each argument of its constructor as an attribute of that name.
+    """A layer that stores each argument of its constructor in an attribute of the same name.
 
     A constructor ends with `self.keep_arguments(locals())`: activations, initializers,
     regularizers and constraints may be names or configurations.
@@ -30,9 +30,9 @@ class ConfiguredLayer(Layer):
         super().__init__(*args, activity_regularizer=regularizer, **kwargs)
 
     def keep_arguments(self, arguments: Mapping[str, Any]) -> None:
-        """Makes attributes of a constructor's arguments, which the configuration then has.
+        """Store a constructor's arguments as attributes, and include them in the configuration.
 
-        An attribute that the constructor has set stays as it is.
+        An attribute that the constructor has already set is left unchanged.
         """
         for name, value in arguments.items():
             if name in _OF_ALL_LAYERS or name.startswith("_"):
@@ -43,16 +43,16 @@ class ConfiguredLayer(Layer):
                 setattr(self, name, object_of_argument(name, value))
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments of the constructor as a dict of plain values."""
+        """Return the arguments of the constructor as a dict of plain values."""
         arguments = {
             name: plain_argument(name, getattr(self, name)) for name in self._argument_names
         }
         return {**super().get_config(), **arguments}
 
     def add_parameter(self, name: str, shape: Any, dtype: Any = None, options: str = "") -> Any:
-        """A trained variable with the layer's arguments `kernel_initializer` and so on.
+        """Create a trained variable with the layer's arguments `kernel_initializer` and so on.
 
-        options: what these arguments begin with, by default the name.
+        options: the prefix of these arguments, by default the name.
         """
         initializer, regularizer, constraint = (
             getattr(self, f"{options or name}_{kind}", None)
@@ -62,17 +62,20 @@ class ConfiguredLayer(Layer):
 
 
 class SameShape(ConfiguredLayer):
-    """A layer whose outputs have the shape, and the mask, of its inputs."""
+    """A layer whose outputs have the shape and the mask of its inputs."""
 
     supports_masking = True
 
     def compute_output_shape(self, input_shape: Any) -> TensorShape:
-        """The shape of the inputs."""
+        """Return the shape of the inputs."""
         return as_shape(input_shape)
 
 
 def numbers(value: Any, count: int, name: str) -> tuple[int, ...]:
-    """A number for all of `count` dimensions, or one for each; ValueError for anything else."""
+    """Return `count` numbers, from one number for all axes or one for each.
+
+    Raise ValueError for anything else.
+    """
     if isinstance(value, int):
         return (value,) * count
     try:
@@ -87,7 +90,10 @@ def numbers(value: Any, count: int, name: str) -> tuple[int, ...]:
 
 
 def format_of(data_format: Any) -> str:
-    """ "channels_first" or "channels_last", by default Keras's; ValueError for another."""
+    """Return "channels_first" or "channels_last", by default Keras's.
+
+    Raise ValueError for another.
+    """
     try:
         return known_format(None if data_format is None else str(data_format).lower())
     except ValueError:
@@ -98,7 +104,7 @@ def format_of(data_format: Any) -> str:
 
 
 def padding_of(value: Any, *further: str) -> str:
-    """ "valid", "same", or one of `further`; ValueError for another padding."""
+    """Return "valid", "same", or one of `further`. Raise ValueError for another padding."""
     padding = str(value).lower()
     known = ("valid", "same", *further)
     if padding not in known:

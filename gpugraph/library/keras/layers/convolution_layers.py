@@ -1,4 +1,4 @@
-"""Convolution layers along one, two or three dimensions."""
+"""Convolution layers along one, two or three axes."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class Convolution(ConfiguredLayer):
     """activation(convolution(inputs, kernel) + bias), for inputs [n, ..., channels].
 
     filters: the number of output channels. kernel_size, strides, dilation_rate: a number, or one
-      for each dimension: the size of windows, and the distances between them and their elements.
+      for each axis: the size of windows, and the distances between them and between their elements.
     padding: "valid" or "same". data_format: "channels_first" for inputs [n, channels, ...].
     use_bias: whether there is a `bias` [filters].
     *_initializer, *_regularizer, *_constraint: of `kernel` [..., channels, filters] and `bias`.
 
-    ValueError for inputs of another rank, whose channels are unknown or other than those of the
-    first ones, and for windows larger than they are.
+    ValueError for inputs of another rank, for channels that are unknown or differ from those of the
+    first inputs, and for windows larger than the inputs.
     """
 
     dimensions = 2
@@ -78,22 +78,22 @@ class Convolution(ConfiguredLayer):
 
     @property
     def layout(self) -> str:
-        """The data format by its name in ops: "NHWC"."""
+        """The name of the data format in ops: "NHWC"."""
         return _LAYOUTS[self.dimensions][self.first]
 
     def build(self, input_shape: Any) -> None:
-        """Adds the kernels and the bias."""
+        """Create the kernels and the bias."""
         self.add_kernels(self.channels(as_shape(input_shape)))
         if self.use_bias:
             self.bias = self.add_parameter("bias", [self.filters])
         self.built = True
 
     def compute_output_shape(self, input_shape: Any) -> TensorShape:
-        """[n, ..., filters], or with the channels second."""
+        """Return the shape [n, ..., filters], or with the channels second."""
         return self.shape_by_trial(input_shape)
 
     def channels(self, input_shape: TensorShape) -> int:
-        """The number of the inputs' channels, which all later inputs must have."""
+        """Return the number of the inputs' channels, which all later inputs must have."""
         axis = 1 if self.first else -1
         sizes = input_shape.sizes
         if sizes is None or sizes[axis] is None:
@@ -106,12 +106,12 @@ class Convolution(ConfiguredLayer):
         return channels
 
     def add_kernels(self, channels: int) -> None:
-        """Adds the kernel, for so many channels of inputs."""
+        """Create the kernel for this number of input channels."""
         shape = [*self.kernel_size, channels, self.filters]
         self.kernel = self.add_parameter("kernel", shape)
 
     def convolve(self, inputs: Tensor) -> Tensor:
-        """The convolution of the inputs with the kernel."""
+        """Convolve the inputs with the kernel."""
         is_1d = self.dimensions == 1
         inputs, padding = self.padded(inputs)
         return self.convolution(
@@ -124,9 +124,10 @@ class Convolution(ConfiguredLayer):
         )
 
     def padded(self, inputs: Tensor) -> tuple[Tensor, str]:
-        """The inputs and the padding, as ops take them.
+        """Return the inputs and the padding in the form that ops accept.
 
-        "causal" puts zeros before the first step, as many as a window sees before its last.
+        "causal" adds zeros before the first step: as many as the window extends before its last
+        element.
         """
         if self.padding != "causal":
             return inputs, self.padding.upper()
@@ -135,11 +136,11 @@ class Convolution(ConfiguredLayer):
         return pad(inputs, paddings), "VALID"
 
     def reshape_outputs(self, outputs: Tensor) -> Tensor:
-        """The sum of convolution and bias in the shape of the layer's outputs."""
+        """Reshape the sum of convolution and bias to the shape of the layer's outputs."""
         return outputs
 
     def call(self, inputs: Tensor) -> Tensor:
-        """activation(convolution + bias)."""
+        """Return activation(convolution + bias)."""
         outputs = self.convolve(inputs)
         if self.bias is not None:
             outputs = bias_add(outputs, self.bias, "NCHW" if self.first else "NHWC")

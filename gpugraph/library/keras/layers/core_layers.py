@@ -1,4 +1,4 @@
-"""Layers around others: activations, masks, new shapes, noise."""
+"""Basic layers: activations, masks, new shapes, noise."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class Activation(SameShape):
         self.keep_arguments(locals())
 
     def call(self, inputs: Any) -> Any:
-        """The activation of the inputs."""
+        """Return the activation of the inputs."""
         return self.activation(inputs)
 
 
 class Masking(SameShape):
-    """Masks the steps of inputs [n, steps, features] whose features all are `mask_value`."""
+    """Masks the steps of inputs [n, steps, features] whose features are all `mask_value`."""
 
     def __init__(self, mask_value: float = 0.0, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -44,12 +44,12 @@ class Masking(SameShape):
         self.keep_arguments(locals())
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Tensor:
-        """True where one of the features is another value: [n, steps]."""
+        """Return True for the steps with a feature other than `mask_value`: [n, steps]."""
         del mask
         return reduce_any(not_equal(inputs, self.mask_value), axis=-1)
 
     def call(self, inputs: Any) -> Tensor:
-        """The inputs, zero where they are masked."""
+        """Return the inputs with zeros at masked steps."""
         kept = reduce_any(not_equal(inputs, self.mask_value), axis=-1, keepdims=True)
         outputs: Any = inputs * cast(kept, inputs.dtype.base_dtype)
         outputs._keras_mask = kept[..., 0]
@@ -57,7 +57,7 @@ class Masking(SameShape):
 
 
 class Reshape(ConfiguredLayer):
-    """Inputs in another shape, the batch apart; one size may be -1, what remains.
+    """Reshapes inputs except for the batch axis; -1 stands for the remaining elements.
 
     ValueError for a shape with another number of elements.
     """
@@ -68,7 +68,7 @@ class Reshape(ConfiguredLayer):
         self.keep_arguments(locals())
 
     def compute_output_shape(self, input_shape: Any) -> TensorShape:
-        """[n, *target_shape], -1 replaced where the inputs' sizes are known."""
+        """Return [n, *target_shape], with -1 replaced if the inputs' sizes are known."""
         batch, *sizes = as_shape(input_shape).as_list()
         if None in sizes:
             return TensorShape(
@@ -86,7 +86,7 @@ class Reshape(ConfiguredLayer):
         return TensorShape([batch, *known])
 
     def call(self, inputs: Any) -> Tensor:
-        """The inputs in their new shape."""
+        """Return the inputs in their new shape."""
         sizes = self.compute_output_shape(inputs.shape).as_list()[1:]
         sizes = [-1 if size is None else size for size in sizes]
         batch = inputs.shape.as_list()[0]
@@ -97,7 +97,7 @@ class Reshape(ConfiguredLayer):
 
 
 class Permute(ConfiguredLayer):
-    """The axes of inputs in another order: `dims` counts from 1, the batch is 0 and stays."""
+    """Transposes the axes of the inputs: `dims` counts from 1; axis 0, the batch, stays."""
 
     def __init__(self, dims: Any, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -111,17 +111,17 @@ class Permute(ConfiguredLayer):
         self.input_spec = InputSpec(ndim=len(self.dims) + 1)
 
     def compute_output_shape(self, input_shape: Any) -> TensorShape:
-        """The sizes in the new order."""
+        """Return the sizes in the new order."""
         sizes = as_shape(input_shape).as_list()
         return TensorShape([sizes[axis] for axis in (0, *self.dims)])
 
     def call(self, inputs: Any) -> Tensor:
-        """The inputs with their axes in the new order."""
+        """Return the inputs with transposed axes."""
         return transpose(inputs, [0, *self.dims])
 
 
 class RepeatVector(ConfiguredLayer):
-    """Vectors [n, size] repeated `n` times: [n, times, size]."""
+    """Repeats vectors [n, size] `n` times: [n, times, size]."""
 
     def __init__(self, n: int, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -132,17 +132,17 @@ class RepeatVector(ConfiguredLayer):
         self.input_spec = InputSpec(ndim=2)
 
     def compute_output_shape(self, input_shape: Any) -> TensorShape:
-        """[n, times, size]."""
+        """Return the shape [n, times, size]."""
         batch, size = as_shape(input_shape).as_list()
         return TensorShape([batch, self.n, size])
 
     def call(self, inputs: Any) -> Tensor:
-        """The repeated vectors."""
+        """Return the repeated vectors."""
         return tile(expand_dims(inputs, 1), [1, self.n, 1])
 
 
 class ActivityRegularization(SameShape):
-    """Adds a penalty of the inputs to the losses: l1 * sum(|x|) + l2 * sum(x ** 2)."""
+    """Adds a penalty on the inputs to the losses: l1 * sum(|x|) + l2 * sum(x ** 2)."""
 
     def __init__(self, l1: float = 0.0, l2: float = 0.0, **kwargs: Any) -> None:
         super().__init__(activity_regularizer=L1L2(l1, l2), **kwargs)
@@ -158,7 +158,10 @@ class GaussianNoise(SameShape):
         self.keep_arguments(locals())
 
     def call(self, inputs: Any, training: Any = None) -> Tensor:
-        """training: by default the learning phase."""
+        """Add the noise.
+
+        training: by default the learning phase.
+        """
         return in_training(
             lambda: inputs + random_normal(shape_of(inputs), 0.0, self.stddev, inputs.dtype),
             inputs,
@@ -175,7 +178,10 @@ class GaussianDropout(SameShape):
         self.keep_arguments(locals())
 
     def call(self, inputs: Any, training: Any = None) -> Tensor:
-        """training: by default the learning phase."""
+        """Apply the noise.
+
+        training: by default the learning phase.
+        """
         if not 0 < self.rate < 1:
             return inputs
         deviation = math.sqrt(self.rate / (1.0 - self.rate))
@@ -187,9 +193,9 @@ class GaussianDropout(SameShape):
 
 
 class AlphaDropout(SameShape):
-    """Dropout that keeps mean and variance of what `selu` gives, while training.
+    """Dropout during training that preserves mean and variance of the outputs of `selu`.
 
-    noise_shape: where it is 1, elements along that axis are dropped together or not at all.
+    noise_shape: a 1 drops elements along that axis together or not at all.
 
     Klambauer, Unterthiner, Mayr and Hochreiter 2017, Self-Normalizing Neural Networks
     (arXiv:1706.02515).
@@ -203,21 +209,24 @@ class AlphaDropout(SameShape):
         self._argument_names = ("rate",)  # as in TensorFlow
 
     def call(self, inputs: Any, training: Any = None) -> Tensor:
-        """training: by default the learning phase."""
+        """Apply dropout.
+
+        training: by default the learning phase.
+        """
         if not 0.0 < self.rate < 1.0:
             return inputs
         return in_training(lambda: self._dropped(inputs), inputs, training)
 
     def _dropped(self, inputs: Any) -> Any:
-        least = -1.6732632423543772848170429916717 * 1.0507009873554804934193349852946
+        saturation = -1.6732632423543772848170429916717 * 1.0507009873554804934193349852946
         sizes = shape_of(inputs) if self.noise_shape is None else self.noise_shape
         kept = cast(random_uniform(sizes, seed=self.seed) >= self.rate, inputs.dtype.base_dtype)
-        scale = ((1 - self.rate) * (1 + self.rate * least**2)) ** -0.5
-        dropped = inputs * kept + least * (1 - kept)
-        return scale * dropped - scale * least * self.rate
+        scale = ((1 - self.rate) * (1 + self.rate * saturation**2)) ** -0.5
+        dropped = inputs * kept + saturation * (1 - kept)
+        return scale * dropped - scale * saturation * self.rate
 
 
 def in_training(function: Callable[[], Tensor], inputs: Any, training: Any) -> Tensor:
-    """`function` while training, else the inputs; training: None for the learning phase."""
+    """Call `function` while training, else return the inputs; None: the learning phase."""
     phase = learning_phase() if training is None else training
     return smart_cond(phase, function, lambda: inputs + 0)

@@ -28,12 +28,12 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 class Dense(ConfiguredLayer):
     """activation(inputs @ kernel + bias), along the last axis of inputs [..., size].
 
-    units: how many numbers come out, of as many columns of `kernel` [size, units].
+    units: the number of outputs, the columns of `kernel` [size, units].
     use_bias: whether there is a `bias` [units].
     *_initializer, *_regularizer, *_constraint: of `kernel` and `bias`; see `tf.get_variable`.
 
-    ValueError for inputs whose last size is unknown, or other than that of the first ones;
-    TypeError for inputs that are no floating point numbers.
+    ValueError for inputs whose last size is unknown, or differs from that of the first inputs;
+    TypeError for inputs that are not floating point numbers.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class Dense(ConfiguredLayer):
     supports_masking = True
 
     def build(self, input_shape: Any) -> None:
-        """Adds the kernel and the bias."""
+        """Create the kernel and the bias."""
         dtype = self.dtype
         if dtype is not None and not (dtype.is_floating or dtype.is_complex):
             raise TypeError(
@@ -80,7 +80,7 @@ class Dense(ConfiguredLayer):
         self.built = True
 
     def call(self, inputs: Tensor) -> Tensor:
-        """activation(inputs @ kernel + bias); inputs of rank 2 are cast to the kernel's dtype."""
+        """Return activation(inputs @ kernel + bias); matrices are cast to the kernel's dtype."""
         if inputs.shape.rank == 2:
             inputs = cast(inputs, self.kernel.dtype.base_dtype)
             is_sparse = isinstance(inputs, SparseTensor)
@@ -94,7 +94,10 @@ class Dense(ConfiguredLayer):
         return self.activation(outputs)
 
     def compute_output_shape(self, input_shape: Any) -> TensorShape:
-        """[..., units]; ValueError for an unknown last size, and for less than two dimensions."""
+        """Return the shape [..., units].
+
+        Raise ValueError for an unknown last size, and for fewer than two axes.
+        """
         shape = as_shape(input_shape).with_rank_at_least(2)
         if shape.sizes is not None and shape.sizes[-1] is None:
             raise ValueError(
@@ -106,7 +109,7 @@ class Dense(ConfiguredLayer):
 class Dropout(SameShape):
     """Sets elements to 0 with probability `rate` while training; others grow by 1 / (1 - rate).
 
-    noise_shape: where it is 1, elements along that axis are dropped together or not at all.
+    noise_shape: a 1 drops elements along that axis together or not at all.
     seed: see `tf.set_random_seed`.
     """
 
@@ -118,7 +121,10 @@ class Dropout(SameShape):
         self.keep_arguments(locals())
 
     def call(self, inputs: Tensor, training: Any = None) -> Tensor:
-        """training: by default the learning phase; a bool, or a tensor, by which a run chooses."""
+        """Apply dropout.
+
+        training: by default the learning phase; a bool, or a tensor that each run evaluates.
+        """
         return smart_cond(
             learning_phase() if training is None else training,
             lambda: dropout_ops.dropout(
@@ -128,7 +134,7 @@ class Dropout(SameShape):
         )
 
     def shape_of_noise(self, inputs: Tensor) -> Any:
-        """`noise_shape` with the inputs' sizes for None; None for the shape of the inputs."""
+        """Return `noise_shape` with the inputs' sizes for None; None: the shape of the inputs."""
         if not isinstance(self.noise_shape, (list, tuple)):
             return self.noise_shape
         sizes = shape(inputs)
@@ -147,7 +153,7 @@ class _SpatialDropout(Dropout):
         self.input_spec = InputSpec(ndim=self.dimensions + 2)
 
     def shape_of_noise(self, inputs: Tensor) -> Any:
-        """1 along the axes of space."""
+        """Return the shape of the inputs with 1 for the spatial axes."""
         sizes, ones = shape(inputs), [1] * self.dimensions
         if self.data_format == "channels_first":
             return [sizes[0], sizes[1], *ones]
@@ -155,28 +161,29 @@ class _SpatialDropout(Dropout):
 
 
 class SpatialDropout1D(_SpatialDropout):
-    """Sets whole channels of sequences [n, steps, channels] to 0, as `Dropout` does elements."""
+    """Sets whole channels of sequences [n, steps, channels] to 0, as `Dropout` sets elements."""
 
     def __init__(self, rate: Any, **kwargs: Any) -> None:
         super().__init__(rate, "channels_last", **kwargs)
 
 
 class SpatialDropout2D(_SpatialDropout):
-    """Sets whole channels of images to 0, as `Dropout` does elements."""
+    """Sets whole channels of images to 0, as `Dropout` does with elements."""
 
     dimensions = 2
 
 
 class SpatialDropout3D(_SpatialDropout):
-    """Sets whole channels of volumes to 0, as `Dropout` does elements."""
+    """Sets whole channels of volumes to 0, as `Dropout` does with elements."""
 
     dimensions = 3
 
 
 class Flatten(ConfiguredLayer):
-    """All dimensions but the first as one: [n, ...] to [n, k].
+    """Flattens all axes after the first: [n, ...] to [n, k].
 
-    data_format: "channels_first" for inputs [n, channels, ...], whose channels become the last.
+    data_format: "channels_first" for inputs [n, channels, ...], whose channels become the last
+    axis.
     """
 
     def __init__(self, data_format: str | None = None, **kwargs: Any) -> None:
@@ -187,14 +194,14 @@ class Flatten(ConfiguredLayer):
         self.input_spec = InputSpec(min_ndim=1)
 
     def compute_output_shape(self, input_shape: Any) -> TensorShape:
-        """[n, k]; sizes that the shape leaves open are open."""
+        """Return the shape [n, k]; unknown sizes stay unknown."""
         sizes = as_shape(input_shape).sizes
         if sizes is None:
             return TensorShape([None, None])
         return TensorShape([sizes[0], _product(sizes[1:])])
 
     def call(self, inputs: Tensor) -> Tensor:
-        """Inputs [n, ...] as [n, k]."""
+        """Reshape inputs [n, ...] to [n, k]."""
         rank = inputs.shape.rank
         if self._first and rank is not None and rank > 2:
             inputs = transpose(inputs, [0, *range(2, rank), 1])
@@ -211,6 +218,6 @@ class Flatten(ConfiguredLayer):
 
 
 def _product(sizes: Sequence[int | None]) -> int | None:
-    """The product of sizes; None where one is unknown."""
+    """Return the product of sizes, or None if one is unknown."""
     known = [size for size in sizes if size is not None]
     return prod(known) if len(known) == len(sizes) else None

@@ -16,9 +16,9 @@ from gpugraph.ops.indexing.embedding_lookup import embedding_lookup
 class Embedding(ConfiguredLayer):
     """Rows of `embeddings` [input_dim, output_dim] for integers: [..., output_dim].
 
-    input_dim: how many integers there are, from 0. output_dim: the length of the vectors.
-    mask_zero: whether 0 stands for padding, which the mask leaves out.
-    input_length: the length of the inputs, where it is fixed.
+    input_dim: the number of integers, from 0. output_dim: the length of the vectors.
+    mask_zero: whether 0 stands for padding, which the mask excludes.
+    input_length: the length of the inputs, if it is fixed.
 
     ValueError for inputs of another length.
     """
@@ -46,35 +46,35 @@ class Embedding(ConfiguredLayer):
         self.embeddings: Any = None
 
     def build(self, input_shape: Any) -> None:
-        """Adds the vectors."""
+        """Create the vectors."""
         del input_shape
         self.embeddings = self.add_parameter("embeddings", [self.input_dim, self.output_dim])
         self.built = True
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """Where the inputs are not 0, if that is padding; else None."""
+        """Return a mask of the inputs that are not 0 if `mask_zero`, else None."""
         del mask
         return not_equal(inputs, 0) if self.mask_zero else None
 
     def compute_output_shape(self, input_shape: Any) -> TensorShape:
-        """[..., output_dim]."""
+        """Return the shape [..., output_dim]."""
         sizes = as_shape(input_shape).as_list()
         if self.input_length is not None:
             length = self.input_length
             wanted = list(length) if isinstance(length, (list, tuple)) else [length]
             fits = len(wanted) == len(sizes) - 1 and all(
-                None in (own, size) or own == size for own, size in zip(wanted, sizes[1:])
+                None in (fixed, size) or fixed == size for fixed, size in zip(wanted, sizes[1:])
             )
             if not fits:
                 raise ValueError(
                     f'"input_length" is {self.input_length}, but received input has shape '
                     f"{input_shape}"
                 )
-            sizes[1:] = [own if size is None else size for own, size in zip(wanted, sizes[1:])]
+            sizes[1:] = [fixed if size is None else size for fixed, size in zip(wanted, sizes[1:])]
         return TensorShape([*sizes, self.output_dim])
 
     def call(self, inputs: Tensor) -> Tensor:
-        """The vectors of the inputs."""
+        """Return the vectors of the inputs."""
         if inputs.dtype.base_dtype not in (int32, int64):
             inputs = cast(inputs, int32)
         return embedding_lookup(self.embeddings, inputs)

@@ -1,9 +1,9 @@
-"""Functions of the program in configurations: a named one by its name, another by its bytecode.
+"""Functions of the program in configurations: a named one by its name, others as bytecode.
 
-A configuration has the bytecode as Keras has it: marshal's bytes in base64, the default arguments
-and the contents of the closure. It is run where this process put it into a configuration that did
-not come back by a file, or where `load_model(..., safe_mode=False)` asks for it. A name is found
-without `custom_objects` in such a configuration, where one function only had it.
+The bytecode has Keras's format: marshal's bytes in base64, the default arguments and the contents
+of the closure. It is run only if this process put it into a configuration that was not read from a
+file, or if `load_model(..., safe_mode=False)` permits it. In such a configuration, a name that
+belonged to a single function is found without `custom_objects`.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from gpugraph.library.keras.keras_objects import (
 
 
 def function_config(function: Callable[..., Any]) -> tuple[Any, str, str | None]:
-    """What a configuration has for a function: its value, kind ("lambda" or "function"), module.
+    """Return the configuration of a function: its value, kind ("lambda" or "function"), and module.
 
     ValueError for a callable object without a name.
     """
     module, name = getattr(function, "__module__", None), getattr(function, "__name__", None)
     if name is None:
-        raise ValueError(f"Cannot serialize {function!r}: it has no name and is no lambda")
+        raise ValueError(f"Cannot serialize {function!r}: it has no name and is not a lambda")
     if not isinstance(function, types.FunctionType):
         return name, "function", module
     if name != "<lambda>":
@@ -43,7 +43,7 @@ def function_config(function: Callable[..., Any]) -> tuple[Any, str, str | None]
 
 
 def bytecode_of(function: types.FunctionType) -> list[Any]:
-    """A function as its bytecode, default arguments and the contents of its closure."""
+    """Return the bytecode, default arguments and closure contents of a function."""
     code = base64.encodebytes(marshal.dumps(function.__code__)).decode("ascii")
     remember_own_code(code, function.__module__)
     contents = tuple(cell.cell_contents for cell in function.__closure__ or ())
@@ -53,14 +53,14 @@ def bytecode_of(function: types.FunctionType) -> list[Any]:
 def function_of_config(
     value: Any, kind: str, module: str | None, custom_objects: Mapping[str, Any] | None, layer: str
 ) -> Any:
-    """The function of what `function_config` has returned.
+    """Return the function for a result of `function_config`.
 
-    layer: its name, for errors. ValueError for bytecode that is not to be run, and for an unknown
+    layer: its name, for errors. ValueError for bytecode that must not be run, and for an unknown
     name.
     """
     if kind == "function":
-        own, kind = own_functions(value, module), f"function of the Lambda layer {layer}"
-        return object_named(value, own, custom_objects, kind)
+        known, kind = own_functions(value, module), f"function of the Lambda layer {layer}"
+        return object_named(value, known, custom_objects, kind)
     if kind != "lambda":
         raise ValueError(f"Unknown function type: {kind!r} (layer {layer})")
     check_bytecode(f"the function of Lambda layer {layer}", value, module, True)
@@ -68,7 +68,7 @@ def function_of_config(
 
 
 def check_bytecode(what: str, value: Any, module: str | None, is_refused_elsewhere: bool) -> None:
-    """ValueError for bytecode of a configuration that `check_code_of_files` refuses."""
+    """Raise ValueError for bytecode in a configuration that `check_code_of_files` rejects."""
     text = value[0] if isinstance(value, (list, tuple)) and value else value
     check_code_of_files(what, "is Python code", (text, module), is_refused_elsewhere)
 
@@ -82,7 +82,10 @@ def _function_of_code(
 
 
 def function_of_bytecode(value: Any, names: dict[str, Any]) -> types.FunctionType:
-    """The function of `bytecode_of`, with these global names; ValueError for other code."""
+    """Return the function of a `bytecode_of` result, with these global names.
+
+    Raise ValueError for other code.
+    """
     text, defaults, contents = value if isinstance(value, (list, tuple)) else (value, None, None)
     code = marshal.loads(base64.b64decode(text))
     if not isinstance(code, types.CodeType):

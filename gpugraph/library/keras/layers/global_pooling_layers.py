@@ -1,4 +1,4 @@
-"""The largest element, or the mean, of each channel over all of its space."""
+"""Global pooling: the maximum or the mean of each channel over all of its spatial axes."""
 
 from __future__ import annotations
 
@@ -32,39 +32,39 @@ class _GlobalPooling(ConfiguredLayer):
         self.axes = list(range(2 if first else 1, self.dimensions + (2 if first else 1)))
 
     def compute_output_shape(self, input_shape: Any) -> TensorShape:
-        """[n, channels]."""
+        """Return the shape [n, channels]."""
         sizes = as_shape(input_shape).as_list()
         return TensorShape([sizes[0], sizes[1 if self.axes[0] == 2 else -1]])
 
     def call(self, inputs: Any) -> Tensor:
-        """The pooled inputs."""
+        """Return the pooled inputs."""
         pooled: Tensor = (mean if self.is_mean else max_of)(inputs, axis=self.axes)
         return pooled
 
 
 class GlobalMaxPooling1D(_GlobalPooling):
-    """The largest element of each channel of sequences [n, steps, channels]."""
+    """The maximum of each channel of sequences [n, steps, channels]."""
 
     dimensions = 1
 
 
 class GlobalMaxPooling2D(_GlobalPooling):
-    """The largest element of each channel of images."""
+    """The maximum of each channel of images."""
 
 
 class GlobalMaxPooling3D(_GlobalPooling):
-    """The largest element of each channel of volumes."""
+    """The maximum of each channel of volumes."""
 
     dimensions = 3
 
 
 class GlobalAveragePooling1D(_GlobalPooling):
-    """The mean of each channel of sequences [n, steps, channels], of those in the mask."""
+    """The mean of each channel of sequences [n, steps, channels], over the steps in the mask."""
 
     dimensions, is_mean, supports_masking = 1, True, True
 
     def call(self, inputs: Any, mask: Any = None) -> Tensor:
-        """The means; mask: [n, steps]."""
+        """Return the means; mask: [n, steps]."""
         if mask is None:
             return super().call(inputs)
         place = 2 if self.axes == [1] else 1
@@ -73,7 +73,7 @@ class GlobalAveragePooling1D(_GlobalPooling):
         return kept
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> None:
-        """None: no steps are left."""
+        """Return None, because the outputs have no steps."""
 
 
 class GlobalAveragePooling2D(_GlobalPooling):

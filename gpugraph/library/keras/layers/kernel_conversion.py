@@ -1,4 +1,4 @@
-"""Kernels of convolutions between Keras's backends: Theano's are turned around."""
+"""Conversion of convolution kernels between Keras's backends: Theano's are flipped."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _CLASSES = ("Conv1D", "Conv2D", "Conv3D", "Conv2DTranspose")
 
 
 def convert_kernel(kernel: Any) -> Any:
-    """A kernel with its axes of space turned around, [..., channels in, channels out].
+    """Return a kernel [..., channels in, channels out] with its spatial axes flipped.
 
-    ValueError unless it has 1 to 3 axes of space.
+    ValueError unless it has 1 to 3 spatial axes.
     """
     array = np.asarray(kernel)
     if not 3 <= array.ndim <= 5:
@@ -23,7 +23,7 @@ def convert_kernel(kernel: Any) -> Any:
 
 
 def convert_all_kernels_in_model(model: Any) -> None:
-    """Turns the kernels of a model's convolutions around, after weights of Theano were loaded."""
+    """Flip the kernels of a model's convolutions, after weights of Theano were loaded."""
     kernels = [layer.kernel for layer in model.layers if type(layer).__name__ in _CLASSES]
     values = batch_get_value(kernels)
     batch_set_value([(kernel, convert_kernel(value)) for kernel, value in zip(kernels, values)])

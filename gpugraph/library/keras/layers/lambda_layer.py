@@ -21,12 +21,13 @@ _FUNCTIONS = ("function", "output_shape", "mask")
 class Lambda(Layer):
     """A function of the program as a layer.
 
-    output_shape: that of the outputs, without the batch, or a function from the inputs' shape; for
-      several inputs or outputs a list of shapes.
+    output_shape: that of the outputs without the batch axis, or a function from the inputs' shape;
+      for several inputs or outputs a list of shapes.
     mask: that of the outputs, or a function of inputs and mask. arguments: further arguments.
 
-    A configuration has a named function by its name: to load a model with one, pass it in
-    `custom_objects`. Others it has as bytecode, which is not run unless a program asks for it.
+    A configuration refers to a named function by its name; to load a model with one, pass it in
+    `custom_objects`. Other functions are stored as bytecode, which is run only if a program permits
+    it.
     """
 
     def __init__(
@@ -47,24 +48,24 @@ class Lambda(Layer):
 
     @property
     def functions(self) -> dict[str, Callable[..., Any]]:
-        """The functions among its arguments that have a name, by this."""
+        """The functions among the layer's arguments that have a name, by name."""
         values = (self.function, self._output_shape, self.mask)
         return {value.__name__: value for value in values if hasattr(value, "__name__")}
 
     def call(self, inputs: Any, mask: Any = None, training: Any = None) -> Any:
-        """The function of the inputs; with `mask` and `training` where it takes them."""
+        """Apply the function to the inputs, with `mask` and `training` if it accepts them."""
         passed: dict[str, Any] = {"mask": mask, "training": training}
-        taken = {name: passed[name] for name in self._takes}
-        return self.function(inputs, **self.arguments, **taken)
+        accepted = {name: passed[name] for name in self._takes}
+        return self.function(inputs, **self.arguments, **accepted)
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """The mask of the outputs, as the constructor has it."""
+        """Return the mask of the outputs, as specified in the constructor."""
         return self.mask(inputs, mask) if callable(self.mask) else self.mask
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """That of the constructor, else of a call of the function in a graph of its own.
+        """Return the constructor's shape, or that of a call of the function in a separate graph.
 
-        NotImplementedError where this fails, as for functions that use tensors of a program.
+        NotImplementedError if this fails, for example for functions that use tensors of a program.
         """
         if self._output_shape is None:
             return self._shape_by_call(input_shape)
@@ -79,7 +80,7 @@ class Lambda(Layer):
             with Graph().as_default():
                 inputs = map_shapes(lambda shape: placeholder(dtype, shape), input_shape)
                 return map_structure(lambda tensor: tensor.shape, self.call(inputs))
-        except Exception as error:  # of the program's function
+        except Exception as error:  # raised by the program's function
             if raised_by_handler(error):
                 raise
             raise NotImplementedError(
@@ -88,7 +89,7 @@ class Lambda(Layer):
             ) from error
 
     def get_config(self) -> dict[str, Any]:
-        """The functions by their names or as bytecode, and the other arguments."""
+        """Return the functions as names or bytecode, and the other arguments."""
         config = {**super().get_config(), "arguments": self.arguments}
         values = {"function": self.function, "output_shape": self._output_shape}
         if self.mask is not None:
@@ -104,7 +105,7 @@ class Lambda(Layer):
     def from_config(
         cls, config: dict[str, Any], custom_objects: Mapping[str, Any] | None = None
     ) -> Any:
-        """The layer of a configuration; ValueError for bytecode, see `load_model`."""
+        """Create the layer of a configuration. Raise ValueError for bytecode; see `load_model`."""
         config = dict(config)
         for name in _FUNCTIONS:
             kind = config.pop(f"{name}_type", "function" if name == "function" else "raw")

@@ -1,4 +1,4 @@
-"""Layer normalization: each example by its own mean and variance."""
+"""Layer normalization: each example is normalized by its own mean and variance."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from gpugraph.ops.nn.normalization.bias_and_moments import batch_normalization, 
 
 
 class LayerNormalization(SameShape):
-    """(inputs - mean) / sqrt(variance + epsilon) * gamma + beta, by the moments along `axis`.
+    """(inputs - mean) / sqrt(variance + epsilon) * gamma + beta, with the moments along `axis`.
 
-    axis: a dimension, or several. center, scale: whether there are `beta` and `gamma`.
+    axis: an axis, or several. center, scale: whether there are `beta` and `gamma`.
 
     Ba, Kiros and Hinton 2016, Layer Normalization (arXiv:1607.06450). TypeError for an axis that
-    is no number, ValueError for one that the inputs have not or that stands twice.
+    is not a number, ValueError for one that does not exist or occurs twice.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class LayerNormalization(SameShape):
         self.beta: Any = None
 
     def build(self, input_shape: Any) -> None:
-        """Adds `gamma` and `beta`."""
+        """Create `gamma` and `beta`."""
         sizes = as_shape(input_shape).as_list()
         listed = [self.axis] if isinstance(self.axis, int) else self.axis
         axes = [axis + len(sizes) if axis < 0 else axis for axis in listed]
@@ -65,7 +65,7 @@ class LayerNormalization(SameShape):
         self.built = True
 
     def call(self, inputs: Any) -> Tensor:
-        """The normalized inputs."""
+        """Return the normalized inputs."""
         sizes = inputs.shape.as_list()
         mean, variance = moments(inputs, self.axis, keepdims=True)
         spread = [sizes[axis] if axis in self.axis else 1 for axis in range(len(sizes))]

@@ -1,4 +1,4 @@
-"""Convolutions with a kernel of its own for each place of the outputs."""
+"""Convolutions with a separate kernel for each output position."""
 
 from __future__ import annotations
 
@@ -24,14 +24,15 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 
 
 class _LocallyConnected(ConfiguredLayer):
-    """activation(a sum over each window by the kernel of its place, + bias of its place).
+    """activation(sums + bias): sums over windows, each with the kernel and bias of its position.
 
     filters: the number of output channels. kernel_size, strides: the size of windows and their
       distance. padding: "valid", or "same" for implementations 2 and 3.
-    implementation: what `kernel` is. 1: [places, elements of a window, filters]; 2: a dense matrix,
-      [..., channels, ..., filters] from all inputs to all outputs, of which only windows count;
-      3: the elements of that matrix that count, by output, then by input.
-    use_bias: whether there is a `bias` [..., filters], of the outputs' places.
+    implementation: the format of `kernel`. 1: [positions, elements of a window, filters]; 2: a
+      dense matrix, [..., channels, ..., filters] from all inputs to all outputs, masked to the
+      windows;
+      3: the elements of that matrix inside of windows, by output, then by input.
+    use_bias: whether there is a `bias` [..., filters], with an element for each output position.
     *_initializer, *_regularizer, *_constraint: of `kernel` and `bias`.
 
     ValueError for inputs whose sizes are unknown, for other paddings and implementations.
@@ -80,7 +81,7 @@ class _LocallyConnected(ConfiguredLayer):
         self._places: Any = None
 
     def _sizes(self, input_shape: Any) -> tuple[list[Any], list[Any]]:
-        """The sizes of an example of the inputs and of the outputs, None where unknown."""
+        """Return the sizes of one example of inputs and of outputs, None if unknown."""
         sizes = as_shape(input_shape).as_list()[1:]
         is_first = self.data_format == "channels_first"
         space = sizes[1:] if is_first else sizes[:-1]
@@ -92,11 +93,11 @@ class _LocallyConnected(ConfiguredLayer):
         return sizes, [self.filters, *places] if is_first else [*places, self.filters]
 
     def _space(self, sizes: list[Any]) -> list[Any]:
-        """The sizes of an example without its channels."""
+        """Return the sizes of an example without its channels."""
         return sizes[1:] if self.data_format == "channels_first" else sizes[:-1]
 
     def _mask(self, sizes: list[int], outputs: list[int]) -> np.ndarray:
-        """Which input is in the window of which output: bools [*sizes, *outputs], channels 1."""
+        """Return whether inputs are in outputs' windows: bools [*sizes, *outputs], channels 1."""
         mask = np.ones((), bool)
         axes = zip(self._space(sizes), self._space(outputs), self.kernel_size, self.strides)
         for size, number, window, stride in axes:
@@ -109,7 +110,7 @@ class _LocallyConnected(ConfiguredLayer):
         return np.expand_dims(mask, (channels, channels + self.dimensions + 1))
 
     def build(self, input_shape: Any) -> None:
-        """Adds the kernels and the biases."""
+        """Create the kernels and the biases."""
         sizes, outputs = self._sizes(input_shape)
         if None in (*sizes, *outputs):
             raise ValueError(
@@ -137,11 +138,11 @@ class _LocallyConnected(ConfiguredLayer):
         self.built = True
 
     def compute_output_shape(self, input_shape: Any) -> TensorShape:
-        """[n, ..., filters], or with the channels second."""
+        """Return the shape [n, ..., filters], or with the channels second."""
         return TensorShape([as_shape(input_shape).as_list()[0], *self._sizes(input_shape)[1]])
 
     def call(self, inputs: Any) -> Tensor:
-        """activation(sums + biases)."""
+        """Return activation(sums + biases)."""
         outputs = self._sums(inputs)
         if self.bias is not None:
             outputs = bias_add(outputs, self.bias, self.data_format)

@@ -30,9 +30,9 @@ Shape = tuple[int | None, ...]
 
 
 class Merge(Layer):
-    """A function of several tensors, elementwise, after sizes of 1 are put in front of short ones.
+    """An elementwise function of several tensors; lower ranks get axes of 1 after the batch.
 
-    ValueError for less than two inputs, and for shapes that do not broadcast.
+    ValueError for fewer than two inputs, and for shapes that do not broadcast.
     """
 
     supports_masking = True
@@ -46,7 +46,7 @@ class Merge(Layer):
             cls.function = staticmethod(function)
 
     def build(self, input_shape: Any) -> None:
-        """Checks that there are several inputs of one batch size, whose shapes broadcast."""
+        """Check that there are several inputs of the same batch size, whose shapes broadcast."""
         shapes = _listed_shapes(self, input_shape)
         sizes = {shape[0] for shape in shapes} - {None}
         if len(sizes) > 1:
@@ -58,11 +58,11 @@ class Merge(Layer):
         super().build(input_shape)
 
     def merge(self, inputs: Sequence[Tensor]) -> Tensor:
-        """The function of the inputs, one after the other."""
+        """Apply the function to the inputs, from first to last."""
         return reduce(self.function, inputs)
 
     def call(self, inputs: Any) -> Tensor:
-        """The function of the inputs, all with the rank of the largest."""
+        """Apply the function to the inputs, expanded to the largest rank."""
         if not isinstance(inputs, (list, tuple)):
             raise ValueError("A merge layer should be called on a list of inputs.")
         ranks = [tensor.shape.rank for tensor in inputs]
@@ -76,14 +76,14 @@ class Merge(Layer):
         return self.merge(widened)
 
     def compute_output_shape(self, input_shape: Any) -> TensorShape:
-        """The shape that those of the inputs broadcast to, the batch apart."""
+        """Return the shape to which the inputs broadcast, apart from the batch axis."""
         shapes = _listed_shapes(self, input_shape)
         sizes = reduce(_broadcast, (shape[1:] for shape in shapes))
         batches = {shape[0] for shape in shapes}
         return TensorShape([batches.pop() if len(batches) == 1 else None, *sizes])
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """Where all inputs that have a mask are kept."""
+        """Return the logical and of the masks of the inputs that have one."""
         if mask is None or all(part is None for part in mask):
             return None
         return reduce(logical_and, [cast(part, "bool") for part in mask if part is not None])
@@ -102,7 +102,7 @@ def _listed_shapes(layer: Layer, input_shape: Any) -> list[Shape]:
 
 
 def _broadcast(one: Shape, other: Shape) -> Shape:
-    """The sizes that two shapes broadcast to, counted from the back."""
+    """Return the shape to which two shapes broadcast, aligned at the last axis."""
     length = max(len(one), len(other))
     one, other = ((1,) * (length - len(shape)) + tuple(shape) for shape in (one, other))
     sizes: list[int | None] = []
@@ -122,10 +122,10 @@ class Add(Merge, function=sum_of_two):
 
 
 class Subtract(Merge, function=difference_of_two):
-    """The first input less the second. ValueError for another number of them."""
+    """The first input minus the second. ValueError unless there are two inputs."""
 
     def build(self, input_shape: Any) -> None:
-        """Checks that there are two inputs."""
+        """Check that there are two inputs."""
         super().build(input_shape)
         if len(input_shape) != 2:
             raise ValueError("A `Subtract` layer should be called on exactly 2 inputs")
@@ -139,27 +139,27 @@ class Average(Add):
     """The mean of the inputs."""
 
     def merge(self, inputs: Sequence[Tensor]) -> Tensor:
-        """The mean of the inputs."""
+        """Return the mean of the inputs."""
         return super().merge(inputs) / len(inputs)
 
 
 class Maximum(Merge, function=maximum_of_two):
-    """The largest of the inputs."""
+    """The elementwise maximum of the inputs."""
 
 
 class Minimum(Merge, function=minimum_of_two):
-    """The smallest of the inputs."""
+    """The elementwise minimum of the inputs."""
 
 
 class Concatenate(Merge):
-    """The inputs one after the other along `axis`; ValueError for other sizes beside it."""
+    """Concatenates the inputs along `axis`; ValueError if their other sizes differ."""
 
     def __init__(self, axis: int = -1, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.axis = axis
 
     def compute_output_shape(self, input_shape: Any) -> TensorShape:
-        """The shape of the inputs, with the sum of their sizes along the axis."""
+        """Return the shape of the inputs, with the sum of their sizes along the axis."""
         shapes = [list(shape) for shape in _listed_shapes(self, input_shape)]
         sizes = [shape[self.axis] for shape in shapes]
         for shape in shapes:
@@ -176,13 +176,13 @@ class Concatenate(Merge):
         return TensorShape(whole)
 
     def call(self, inputs: Any) -> Tensor:
-        """The inputs one after the other."""
+        """Concatenate the inputs."""
         if not isinstance(inputs, (list, tuple)):
             raise ValueError("A `Concatenate` layer should be called on a list of inputs")
         return concat(list(inputs), self.axis)
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """The masks one after the other; ones stand for that of an input without."""
+        """Concatenate the masks, with ones for inputs without a mask."""
         if mask is None or all(part is None for part in mask):
             return None
         masks = []
@@ -197,15 +197,15 @@ class Concatenate(Merge):
         return reduce_all(concat(masks, self.axis), axis=-1)
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments of the constructor."""
+        """Return the arguments of the constructor."""
         return {**super().get_config(), "axis": self.axis}
 
 
 class Dot(Merge):
-    """Products of two inputs along an axis of each, example by example.
+    """Products of two inputs along an axis of each, separately for each example.
 
-    axes: one axis, or one of each input. normalize: whether vectors along them have length 1.
-    TypeError and ValueError for other axes; ValueError for sizes that differ along them.
+    axes: one axis, or one for each input. normalize: whether vectors along them are scaled to
+    length 1. TypeError and ValueError for other axes; ValueError for sizes that differ along them.
     """
 
     def __init__(self, axes: Any, normalize: bool = False, **kwargs: Any) -> None:
@@ -224,7 +224,7 @@ class Dot(Merge):
         return first, second
 
     def compute_output_shape(self, input_shape: Any) -> TensorShape:
-        """The sizes of the first input, then those of the second, without the axes."""
+        """Return the sizes of the first input, then those of the second, without the axes."""
         one, other = (list(shape) for shape in _listed_shapes(self, input_shape))
         first, second = self._places((one, other))
         size, peer = one.pop(first), other.pop(second)
@@ -236,7 +236,7 @@ class Dot(Merge):
         return TensorShape(sizes if len(sizes) > 1 else [*sizes, 1])
 
     def call(self, inputs: Any) -> Tensor:
-        """The products; of two vectors [n, 1]."""
+        """Return the products; vectors give [n, 1]."""
         one, other = inputs
         first, second = self._places([tensor.shape.as_list() for tensor in inputs])
         if self.normalize:
@@ -253,24 +253,24 @@ class Dot(Merge):
         return squeeze(product, [2]) if other.shape.rank == 2 and one.shape.rank == 3 else product
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> None:
-        """None: products have no mask."""
+        """Return None, because products have no mask."""
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments of the constructor."""
+        """Return the arguments of the constructor."""
         return {**super().get_config(), "axes": self.axes, "normalize": self.normalize}
 
 
 def _axis_at(tensor: Tensor, axis: int, place: int) -> Tensor:
-    """The tensor with an axis at another place."""
+    """Move an axis of the tensor to another position."""
     order = [index for index in range(int(tensor.shape.rank or 0)) if index != axis]
     order.insert(len(order) if place == -1 else place, axis)
     return tensor if order == sorted(order) else transpose(tensor, order)
 
 
 def merge_function(layer: type[Merge], name: str) -> Callable[..., Any]:
-    """The function that applies a new layer to `inputs`: `add` of `Add`."""
+    """Return a function that applies a new layer to `inputs`, for example `add` for `Add`."""
 
-    @named(name, f"A new `{layer.__name__}` layer, applied to `inputs`.\n\n{layer.__doc__}")
+    @named(name, f"Apply a new `{layer.__name__}` layer to `inputs`.\n\n{layer.__doc__}")
     def function(inputs: Any, **kwargs: Any) -> Any:
         return layer(**kwargs)(inputs)
 
@@ -287,10 +287,10 @@ minimum = merge_function(Minimum, "minimum")
 
 
 def concatenate(inputs: Any, axis: int = -1, **kwargs: Any) -> Any:
-    """The inputs one after the other along `axis`, by a new `Concatenate` layer."""
+    """Concatenate the inputs along `axis`, with a new `Concatenate` layer."""
     return Concatenate(axis=axis, **kwargs)(inputs)
 
 
 def dot(inputs: Any, axes: Any, normalize: bool = False, **kwargs: Any) -> Any:
-    """Products of two inputs along `axes`, by a new `Dot` layer."""
+    """Return products of two inputs along `axes`, with a new `Dot` layer."""
     return Dot(axes=axes, normalize=normalize, **kwargs)(inputs)

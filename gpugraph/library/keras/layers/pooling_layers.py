@@ -1,4 +1,4 @@
-"""Pooling layers: the largest element, or the mean, of windows along one to three dimensions."""
+"""Pooling layers: the maximum or the mean of windows along one to three axes."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from gpugraph.ops.nn.pooling.pool_functions import avg_pool, avg_pool3d, max_poo
 
 
 class _Pooling(ConfiguredLayer):
-    """Windows over inputs [n, ..., channels] ("channels_first": [n, channels, ...]).
+    """Pooling of windows over inputs [n, ..., channels] ("channels_first": [n, channels, ...]).
 
-    pool_size, strides: the size of windows and their distance: a number, or one a dimension.
+    pool_size, strides: the size of windows and their distance: a number, or one for each axis.
     padding: "valid" or "same".
 
-    ValueError for inputs of another rank, and for windows larger than they are.
+    ValueError for inputs of another rank, and for windows larger than the inputs.
     """
 
     dimensions = 2
@@ -51,11 +51,11 @@ class _Pooling(ConfiguredLayer):
         self.keep_arguments(locals())
 
     def compute_output_shape(self, input_shape: Any) -> TensorShape:
-        """The shape of the pooled inputs."""
+        """Return the shape of the pooled inputs."""
         return self.shape_by_trial(input_shape)
 
     def call(self, inputs: Tensor) -> Tensor:
-        """`pool_function` of the inputs; in one dimension, of images that are one pixel wide."""
+        """Apply `pool_function` to the inputs; sequences become images that are one pixel wide."""
         is_1d, first = self.dimensions == 1, self._first
         size, strides = (
             [*([1, 1] if first else [1]), *sizes, *([1] if is_1d else []), *([] if first else [1])]
@@ -71,21 +71,21 @@ class _Pooling(ConfiguredLayer):
 
 
 class MaxPooling1D(_Pooling):
-    """The largest element of windows along inputs [n, steps, channels], channel by channel."""
+    """The maximum of windows along inputs [n, steps, channels], for each channel."""
 
     dimensions = 1
     pool_function = staticmethod(max_pool)
 
 
 class AveragePooling1D(_Pooling):
-    """The mean of windows along inputs [n, steps, channels], channel by channel."""
+    """The mean of windows along inputs [n, steps, channels], for each channel."""
 
     dimensions = 1
     pool_function = staticmethod(avg_pool)
 
 
 class MaxPooling2D(_Pooling):
-    """The largest element of windows over images [n, h, w, channels]; see `tf.nn.max_pool`."""
+    """The maximum of windows over images [n, h, w, channels]; see `tf.nn.max_pool`."""
 
     pool_function = staticmethod(max_pool)
 
@@ -97,7 +97,7 @@ class AveragePooling2D(_Pooling):
 
 
 class MaxPooling3D(_Pooling):
-    """The largest element of windows in volumes [n, d, h, w, channels]; see `tf.nn.max_pool3d`."""
+    """The maximum of windows in volumes [n, d, h, w, channels]; see `tf.nn.max_pool3d`."""
 
     dimensions = 3
     pool_function = staticmethod(max_pool3d)

@@ -1,4 +1,4 @@
-"""Transposed convolution layers, and separable ones: channel by channel first."""
+"""Transposed convolution layers, and separable ones, which first convolve each channel."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _DEPTHWISE = (
 
 
 class Transposed(Convolution):
-    """A transposed convolution: inputs [n, ..., channels] become larger with `strides`.
+    """A transposed convolution, which enlarges inputs [n, ..., channels] by `strides`.
 
-    With padding "same" sizes are multiplied by the strides; with "valid" outputs are larger by
-    what windows exceed the strides. `kernel` is [..., filters, channels]. All else as of
-    `Convolution`.
+    With padding "same", sizes are multiplied by the strides; with "valid", the outputs are also
+    larger by the excess of the windows over the strides. `kernel` is [..., filters, channels].
+    Everything else as for `Convolution`.
     """
 
     def __init__(
@@ -68,12 +68,12 @@ class Transposed(Convolution):
         self.keep_arguments({"output_padding": output_padding})
 
     def add_kernels(self, channels: int) -> None:
-        """Adds the kernel [..., filters, channels]."""
+        """Create the kernel [..., filters, channels]."""
         shape = [*self.kernel_size, self.filters, channels]
         self.kernel = self.add_parameter("kernel", shape)
 
     def convolve(self, inputs: Tensor) -> Tensor:
-        """The transposed convolution of the inputs, with its static shape."""
+        """Return the transposed convolution of the inputs, with its static shape."""
         sizes, static = shape(inputs), inputs.shape.as_list()
         batch, padding = sizes[0], self.padding.upper()
         axes = range(2 if self.first else 1, self.dimensions + (2 if self.first else 1))
@@ -97,7 +97,7 @@ class Transposed(Convolution):
         return {"dilations": [1, 1, *rates] if self.first else [1, *rates, 1]}
 
     def _length(self, place: int, size: Any) -> Any:
-        """The size of an output's axis for an input's `size`, which may be a tensor."""
+        """Return the size of an output axis for an input `size`, which may be a tensor."""
         stride = self.strides[place]
         window = (self.kernel_size[place] - 1) * self.dilation_rate[place] + 1
         if self.output_padding is not None:
@@ -120,16 +120,16 @@ class Conv3DTranspose(Transposed):
     convolution = staticmethod(conv3d_transpose_of)
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments of the constructor; there are no dilations."""
+        """Return the arguments of the constructor, which do not include dilations."""
         return {n: value for n, value in super().get_config().items() if n != "dilation_rate"}
 
 
 class Separable(Convolution):
-    """A convolution channel by channel, then one of single pixels over all channels.
+    """A convolution of each channel, followed by a pointwise convolution of all channels.
 
-    depth_multiplier: the number of channels from each before they are mixed, by `depthwise_kernel`
-      [..., channels, depth_multiplier]; `pointwise_kernel` is [1, ..., channels *
-      depth_multiplier, filters]. All else as of `Convolution`.
+    depth_multiplier: the number of channels computed from each before they are mixed, with
+      `depthwise_kernel` [..., channels, depth_multiplier]; `pointwise_kernel` is [1, ..., channels
+      * depth_multiplier, filters]. Everything else as for `Convolution`.
     """
 
     def __init__(
@@ -166,7 +166,7 @@ class Separable(Convolution):
         self.pointwise_kernel: Any = None
 
     def add_kernels(self, channels: int) -> None:
-        """Adds the depthwise and the pointwise kernel."""
+        """Create the depthwise and the pointwise kernel."""
         inner = channels * self.depth_multiplier
         self.depthwise_kernel = self.add_parameter(
             "depthwise_kernel",
@@ -182,7 +182,7 @@ class SeparableConv2D(Separable):
     __doc__ = Separable.__doc__
 
     def convolve(self, inputs: Tensor) -> Tensor:
-        """The separable convolution of images."""
+        """Return the separable convolution of images."""
         strides = [1, 1, *self.strides] if self.first else [1, *self.strides, 1]
         return separable_conv2d_of(
             inputs, self.depthwise_kernel, self.pointwise_kernel, strides, self.padding.upper(),
@@ -197,7 +197,7 @@ class SeparableConv1D(Separable):
     further_paddings = ("causal",)
 
     def convolve(self, inputs: Tensor) -> Tensor:
-        """The separable convolution of sequences as images one pixel high."""
+        """Return the separable convolution of sequences, computed as images one pixel high."""
         inputs, padding = self.padded(inputs)
         axis, stride = (2 if self.first else 1), self.strides[0]
         strides = [1, 1, stride, stride] if self.first else [1, stride, stride, 1]
@@ -212,14 +212,15 @@ class SeparableConv1D(Separable):
         )
 
     def reshape_outputs(self, outputs: Tensor) -> Tensor:
-        """The images as sequences."""
+        """Reshape the images to sequences."""
         return squeeze(outputs, [2 if self.first else 1])
 
 
 class DepthwiseConv2D(Convolution):
-    """A convolution of each channel by itself, with `depth_multiplier` outputs of each.
+    """A separate convolution of each channel, with `depth_multiplier` outputs for each.
 
-    `depthwise_kernel` is [rows, columns, channels, depth_multiplier]. All else as of `Convolution`.
+    `depthwise_kernel` is [rows, columns, channels, depth_multiplier]. Everything else as for
+    `Convolution`.
     """
 
     def __init__(
@@ -253,13 +254,13 @@ class DepthwiseConv2D(Convolution):
         self.depthwise_kernel: Any = None
 
     def add_kernels(self, channels: int) -> None:
-        """Adds the depthwise kernel."""
+        """Create the depthwise kernel."""
         self.filters = channels * self.depth_multiplier
         shape = [*self.kernel_size, channels, self.depth_multiplier]
         self.depthwise_kernel = self.add_parameter("depthwise_kernel", shape, options="depthwise")
 
     def convolve(self, inputs: Tensor) -> Tensor:
-        """The convolution of each channel."""
+        """Return the convolution of each channel."""
         strides = [1, 1, *self.strides] if self.first else [1, *self.strides, 1]
         return depthwise_conv2d_of(
             inputs, self.depthwise_kernel, strides, self.padding.upper(), self.dilation_rate,

@@ -1,4 +1,4 @@
-"""Layers that change the space of sequences, images and volumes: padding, cropping, upsampling.
+"""Layers that change spatial axes of sequences, images and volumes: padding, cropping, upsampling.
 
 Inputs are [n, ..., channels], or with "channels_first" [n, channels, ...].
 """
@@ -29,11 +29,11 @@ class _Space(ConfiguredLayer):
         self.first_axis = 2 if self.data_format == "channels_first" else 1
 
     def new_size(self, axis: int, size: int) -> int:
-        """The size of an axis of space (from 0) of the outputs."""
+        """Return the output size of a spatial axis (from 0)."""
         raise NotImplementedError
 
     def compute_output_shape(self, input_shape: Any) -> TensorShape:
-        """The shape of the inputs with other sizes of space."""
+        """Return the shape of the inputs with the new spatial sizes."""
         sizes = as_shape(input_shape).as_list()
         for axis in range(self.dimensions):
             size = sizes[self.first_axis + axis]
@@ -43,7 +43,10 @@ class _Space(ConfiguredLayer):
 
 
 def pairs(value: Any, count: int, name: str) -> tuple[tuple[int, int], ...]:
-    """Pairs for all axes, of one number, a number for each, or pairs; ValueError for others."""
+    """Return pairs for all axes, from one number, a number for each axis, or pairs.
+
+    Raise ValueError for anything else.
+    """
     if count == 1 and isinstance(value, (tuple, list)) and not isinstance(value[0], (tuple, list)):
         value = (value,)
     if isinstance(value, int):
@@ -59,7 +62,7 @@ def pairs(value: Any, count: int, name: str) -> tuple[tuple[int, int], ...]:
 
 
 class _Padding(_Space):
-    """Zeros before and after the axes of space.
+    """Adds zeros before and after the spatial axes.
 
     padding: a number for all ends, one for each axis, or pairs for before and after each axis.
     """
@@ -70,18 +73,18 @@ class _Padding(_Space):
         self.keep_arguments({"padding": padding} | _format_argument(self))
 
     def new_size(self, axis: int, size: int) -> int:
-        """The size with the zeros."""
+        """Return the size with the zeros."""
         return size + sum(self.padding[axis])
 
     def call(self, inputs: Any) -> Tensor:
-        """The padded inputs."""
+        """Return the padded inputs."""
         ends = [[0, 0]] * (self.dimensions + 2)
         ends[self.first_axis : self.first_axis + self.dimensions] = map(list, self.padding)
         return pad(inputs, ends)
 
 
 class _Cropping(_Space):
-    """Elements cut off before and after the axes of space.
+    """Removes elements before and after the spatial axes.
 
     cropping: a number for all ends, one for each axis, or pairs for before and after each axis.
     """
@@ -92,11 +95,11 @@ class _Cropping(_Space):
         self.keep_arguments({"cropping": cropping} | _format_argument(self))
 
     def new_size(self, axis: int, size: int) -> int:
-        """The size of what is left."""
+        """Return the size without the removed elements."""
         return size - sum(self.cropping[axis])
 
     def call(self, inputs: Any) -> Tensor:
-        """What is left of the inputs."""
+        """Return the cropped inputs."""
         parts: list[Any] = [slice(None)] * (self.dimensions + 2)
         for axis, (before, after) in enumerate(self.cropping):
             parts[self.first_axis + axis] = slice(before, -after if after else None)
@@ -105,7 +108,7 @@ class _Cropping(_Space):
 
 
 class _Upsampling(_Space):
-    """Each element repeated along the axes of space. size: how often, a number or one an axis."""
+    """Repeats elements along the spatial axes. size: how many times, one or one for each axis."""
 
     def __init__(self, size: Any = 2, data_format: str | None = None, **kwargs: Any) -> None:
         super().__init__(data_format, **kwargs)
@@ -113,11 +116,11 @@ class _Upsampling(_Space):
         self.keep_arguments({"size": size} | _format_argument(self))
 
     def new_size(self, axis: int, size: int) -> int:
-        """The size of the repeated elements."""
+        """Return the size of the repeated elements."""
         return size * int(self.size[axis])
 
     def call(self, inputs: Any) -> Tensor:
-        """The repeated elements."""
+        """Return the repeated elements."""
         for axis in range(self.dimensions):
             inputs = repeat_elements(inputs, self.size[axis], self.first_axis + axis)
         repeated: Tensor = inputs
@@ -125,12 +128,12 @@ class _Upsampling(_Space):
 
 
 def _format_argument(layer: _Space) -> dict[str, Any]:
-    """The data format, where it is an argument of the layer."""
+    """Return the data format as a dict if it is an argument of the layer, else an empty dict."""
     return {"data_format": layer.data_format} if layer.has_format else {}
 
 
 class ZeroPadding1D(_Padding):
-    """Zeros before and after the steps of [n, steps, channels]."""
+    """Adds zeros before and after the steps of [n, steps, channels]."""
 
     dimensions, has_format = 1, False
 
@@ -139,12 +142,12 @@ class ZeroPadding1D(_Padding):
         self.padding: Any = self.padding
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments of the constructor; the padding as one pair."""
+        """Return the arguments of the constructor, with the padding as one pair."""
         return {**super().get_config(), "padding": self.padding[0]}
 
 
 class ZeroPadding2D(_Padding):
-    """Zeros around images [n, rows, columns, channels]."""
+    """Adds zeros around images [n, rows, columns, channels]."""
 
     def __init__(
         self, padding: Any = (1, 1), data_format: str | None = None, **kwargs: Any
@@ -153,7 +156,7 @@ class ZeroPadding2D(_Padding):
 
 
 class ZeroPadding3D(_Padding):
-    """Zeros around volumes."""
+    """Adds zeros around volumes."""
 
     dimensions = 3
 
@@ -164,7 +167,7 @@ class ZeroPadding3D(_Padding):
 
 
 class Cropping1D(_Cropping):
-    """Steps cut off before and after sequences [n, steps, channels]."""
+    """Removes steps before and after sequences [n, steps, channels]."""
 
     dimensions, has_format = 1, False
 
@@ -172,12 +175,12 @@ class Cropping1D(_Cropping):
         super().__init__(cropping, **kwargs)
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments of the constructor; what is cut as one pair."""
+        """Return the arguments of the constructor, with the cropping as one pair."""
         return {**super().get_config(), "cropping": self.cropping[0]}
 
 
 class Cropping2D(_Cropping):
-    """Rows and columns cut off images [n, rows, columns, channels]."""
+    """Removes outer rows and columns of images [n, rows, columns, channels]."""
 
     def __init__(
         self, cropping: Any = ((0, 0), (0, 0)), data_format: str | None = None, **kwargs: Any
@@ -186,7 +189,7 @@ class Cropping2D(_Cropping):
 
 
 class Cropping3D(_Cropping):
-    """The outsides cut off volumes."""
+    """Removes the outer elements of volumes."""
 
     dimensions = 3
 
@@ -200,7 +203,7 @@ class Cropping3D(_Cropping):
 
 
 class UpSampling1D(_Upsampling):
-    """Each step of [n, steps, channels] `size` times."""
+    """Repeats each step of [n, steps, channels] `size` times."""
 
     dimensions, has_format = 1, False
 
@@ -208,12 +211,12 @@ class UpSampling1D(_Upsampling):
         super().__init__(size, **kwargs)
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments of the constructor; the size as a number."""
+        """Return the arguments of the constructor, with the size as a number."""
         return {**super().get_config(), "size": self.size[0]}
 
 
 class UpSampling2D(_Upsampling):
-    """Images with more rows and columns; interpolation: "nearest" or "bilinear"."""
+    """Enlarges images; interpolation: "nearest" or "bilinear"."""
 
     def __init__(
         self,
@@ -232,13 +235,13 @@ class UpSampling2D(_Upsampling):
         self.keep_arguments({"interpolation": interpolation})
 
     def call(self, inputs: Any) -> Tensor:
-        """The larger images."""
+        """Return the enlarged images."""
         height, width = self.size
         return resize_images(inputs, height, width, self.data_format, self.interpolation)
 
 
 class UpSampling3D(_Upsampling):
-    """Volumes in which each element is repeated along three axes."""
+    """Enlarges volumes by repeating each element along three axes."""
 
     dimensions = 3
 

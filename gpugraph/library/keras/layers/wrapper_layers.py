@@ -1,4 +1,4 @@
-"""Layers around another layer: the base of them, and one layer for all steps of sequences."""
+"""Layers that wrap another layer: their base class, and application to each time step."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gpugraph.ops.reductions.reduction_functions import reduce_any
 
 
 class Wrapper(Layer):
-    """A layer around `layer`, whose variables it has; ValueError for what is no layer."""
+    """A layer that wraps `layer` and has its variables; ValueError if `layer` is not a layer."""
 
     def __init__(self, layer: Any, **kwargs: Any) -> None:
         if not isinstance(layer, Layer):
@@ -32,38 +32,38 @@ class Wrapper(Layer):
         self.layer: Any = layer
 
     def build(self, input_shape: Any) -> None:
-        """Builds the layer for inputs of a shape."""
+        """Build the wrapped layer for an input shape."""
         self.layer.build_for(input_shape, self.dtype)
         self.built = True
 
     def get_config(self) -> dict[str, Any]:
-        """The class and configuration of the layer."""
+        """Return the configuration, with the class and configuration of the wrapped layer."""
         return {**super().get_config(), "layer": config_of(self.layer)}
 
     @classmethod
     def from_config(
         cls, config: dict[str, Any], custom_objects: Mapping[str, Any] | None = None
     ) -> Any:
-        """The layer of a configuration by `get_config`; its variables are its own."""
+        """Create a layer from a configuration of `get_config`. It has its own variables."""
         inner = deserialize_layer(config_entry(config, "layer", cls.__name__), custom_objects)
         return cls(inner, **{name: value for name, value in config.items() if name != "layer"})
 
 
 def config_of(layer: Any) -> dict[str, Any]:
-    """The class and configuration of a layer."""
+    """Return the class and configuration of a layer."""
     return {"class_name": type(layer).__name__, "config": layer.get_config()}
 
 
 def takes(layer: Any, name: str) -> bool:
-    """Whether the layer's `call` has a parameter of this name."""
+    """Return whether the layer's `call` has a parameter with this name."""
     return name in inspect.signature(layer.call).parameters
 
 
 class TimeDistributed(Wrapper):
-    """A layer for each step of inputs [n, steps, ...], whose outputs are [n, steps, ...].
+    """Applies a layer to each step of inputs [n, steps, ...]; the outputs are [n, steps, ...].
 
-    The layer gets all steps at once, as examples [n steps, ...]; where the number of examples is
-    known and the layer is the program's, or stateful, it gets one step after the other.
+    The layer receives all steps at once, as examples [n steps, ...]. If the number of examples is
+    known and the layer is the program's, or stateful, it receives one step after the other.
     """
 
     supports_masking = True
@@ -74,7 +74,7 @@ class TimeDistributed(Wrapper):
         self._all_at_once = is_ours and not layer.stateful
 
     def build(self, input_shape: Any) -> None:
-        """Builds the layer for one step; ValueError for inputs of less than three axes."""
+        """Build the layer for one step. Raise ValueError for inputs with fewer than three axes."""
         shapes = _shapes(input_shape)
         for shape in flatten(shapes):
             if shape.rank is None or shape.rank < 3:
@@ -88,7 +88,7 @@ class TimeDistributed(Wrapper):
         super().build(map_structure(_without_steps, shapes))
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """The shapes of the layer's outputs, with the steps after the examples."""
+        """Return the shapes of the layer's outputs, with the steps after the examples."""
         shapes = _shapes(input_shape)
         steps = flatten(shapes)[0].as_list()[1]
         outputs = _shapes(self.layer.compute_output_shape(map_structure(_without_steps, shapes)))
@@ -97,9 +97,9 @@ class TimeDistributed(Wrapper):
         )
 
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
-        """The layer's outputs for all steps.
+        """Return the layer's outputs for all steps.
 
-        mask: of the steps, [n, steps, ...]; the layer gets it where its `call` takes one.
+        mask: of the steps, [n, steps, ...]; the layer receives it if its `call` accepts one.
         """
         further = {"training": training} if takes(self.layer, "training") else {}
         first = flatten(inputs)[0]
@@ -120,12 +120,12 @@ class TimeDistributed(Wrapper):
         return first.shape.as_list()[0] is not None and not self._all_at_once
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """The masks of the layer's outputs, or that of the steps."""
+        """Return the masks of the layer's outputs, or that of the steps."""
         first = flatten(inputs)[0]
         if self._goes_by_step(first):
             return mask
-        own = None if mask is None else map_structure(_steps_as_examples, mask)
-        computed = self.layer.compute_mask(map_structure(_steps_as_examples, inputs), own)
+        flat_mask = None if mask is None else map_structure(_steps_as_examples, mask)
+        computed = self.layer.compute_mask(map_structure(_steps_as_examples, inputs), flat_mask)
         if computed is not None:
             return map_structure(
                 lambda one: None if one is None else _by_steps(one, first), computed
@@ -138,7 +138,7 @@ class TimeDistributed(Wrapper):
 
 
 def _shapes(structure: Any) -> Any:
-    """A shape, or a structure of shapes, as TensorShapes; a tuple of numbers is one shape."""
+    """Convert a shape, or a structure of shapes, to TensorShapes; tuples of numbers are shapes."""
     if isinstance(structure, (list, tuple)) and any(
         isinstance(item, (list, tuple, TensorShape)) for item in structure
     ):
@@ -149,13 +149,13 @@ def _shapes(structure: Any) -> Any:
 
 
 def _without_steps(shape: TensorShape) -> TensorShape:
-    """The shape of one step."""
+    """Return the shape of one step."""
     batch, _, *sizes = shape.as_list()
     return TensorShape([batch, *sizes])
 
 
 def _sizes(tensor: Tensor, begin: int) -> list[Any]:
-    """The sizes of a tensor's axes from one on, those that are unknown as tensors."""
+    """Return the sizes of a tensor's axes from `begin` on; unknown ones are tensors."""
     dynamic = None
     sizes: list[Any] = tensor.shape.as_list()[begin:]
     for axis, size in enumerate(sizes):
@@ -173,12 +173,12 @@ def _reshaped(tensor: Tensor, sizes: list[Any]) -> Tensor:
 
 
 def _steps_as_examples(tensor: Any) -> Any:
-    """[n, steps, ...] as [n steps, ...]."""
+    """Reshape [n, steps, ...] to [n steps, ...]."""
     return None if tensor is None else _reshaped(tensor, [-1, *_sizes(tensor, 2)])
 
 
 def _by_steps(output: Tensor, inputs: Tensor) -> Tensor:
-    """[n steps, ...] as [n, steps, ...], for inputs [n, steps, ...]."""
+    """Reshape [n steps, ...] to [n, steps, ...], for inputs [n, steps, ...]."""
     batch, steps = inputs.shape.as_list()[:2]
     count = _sizes(inputs, 1)[0] if steps is None else steps
     return _reshaped(output, [-1 if batch is None else batch, count, *_sizes(output, 1)])

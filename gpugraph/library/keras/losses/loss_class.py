@@ -1,4 +1,4 @@
-"""The base of losses as classes: functions of targets, predictions and weights, reduced."""
+"""The base class of losses: functions of targets, predictions and weights, reduced to a number."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from gpugraph.ops.nn.losses.loss_weights import remove_squeezable_dimensions, sq
 
 
 class ReductionV2:
-    """How the losses of examples become one number.
+    """Ways to reduce the losses of examples to one number.
 
-    AUTO: as SUM_OVER_BATCH_SIZE. NONE: not at all. SUM: their sum. SUM_OVER_BATCH_SIZE: the sum,
-    divided by the number of losses.
+    AUTO: the same as SUM_OVER_BATCH_SIZE. NONE: no reduction. SUM: their sum. SUM_OVER_BATCH_SIZE:
+    the sum, divided by the number of losses.
     """
 
     AUTO = "auto"
@@ -27,12 +27,12 @@ class ReductionV2:
 
     @classmethod
     def all(cls) -> tuple[str, ...]:
-        """All reductions."""
+        """Return all reductions."""
         return (cls.AUTO, cls.NONE, cls.SUM, cls.SUM_OVER_BATCH_SIZE)
 
     @classmethod
     def validate(cls, key: str) -> None:
-        """ValueError for a key that is no reduction."""
+        """Raise ValueError for an invalid reduction."""
         if key not in cls.all():
             raise ValueError(f"Invalid Reduction Key {key}. It is one of {', '.join(cls.all())}.")
 
@@ -47,7 +47,7 @@ _REDUCTIONS = {
 
 
 def weighted_loss(losses: Any, sample_weight: Any, reduction: str) -> Tensor:
-    """Losses times weights, reduced.
+    """Multiply losses by weights, and reduce them.
 
     sample_weight: None, a number, or a tensor that broadcasts to the losses, whose rank may be one
       less or more. ValueError for another reduction.
@@ -59,9 +59,10 @@ def weighted_loss(losses: Any, sample_weight: Any, reduction: str) -> Tensor:
 
 
 def of_one_rank(y_true: Any, y_pred: Any) -> tuple[Tensor, Tensor]:
-    """Targets and predictions, one without a last axis of 1 that the other has not.
+    """Remove a last axis of size 1 from targets or predictions, to give both the same rank.
 
-    Targets of one axis less, beside several predictions each, are classes and stay.
+    If there are several predictions for each target of one axis less, the targets are classes, and
+    are left unchanged.
     """
     y_true, y_pred = convert_to_tensor(y_true), convert_to_tensor(y_pred)
     ranks = y_pred.shape.rank, y_true.shape.rank
@@ -73,7 +74,7 @@ def of_one_rank(y_true: Any, y_pred: Any) -> tuple[Tensor, Tensor]:
 
 
 class Loss:
-    """The base of losses: subclasses define `call(y_true, y_pred)`, the loss of each example.
+    """Base class of losses: subclasses define `call(y_true, y_pred)`, the loss of each example.
 
     reduction: one of `tf.keras.losses.Reduction`; ValueError for another. name: of the loss.
     """
@@ -84,26 +85,29 @@ class Loss:
         self.name = name
 
     def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Tensor:
-        """The loss of all examples, reduced; `sample_weight` weighs each."""
+        """Return the reduced loss of all examples, weighted by `sample_weight`."""
         with name_scope(self.name, type(self).__name__, [y_true, y_pred, sample_weight]):
             return weighted_loss(self.call(y_true, y_pred), sample_weight, self.reduction)
 
     def call(self, y_true: Any, y_pred: Any) -> Any:
-        """The loss of each example; NotImplementedError unless a subclass defines it."""
+        """Return the loss of each example.
+
+        Raise NotImplementedError unless a subclass defines it.
+        """
         raise NotImplementedError("Must be implemented in subclasses.")
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments of the constructor."""
+        """Return the arguments of the constructor."""
         return {"reduction": self.reduction, "name": self.name}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Any:
-        """The loss of a configuration by `get_config`."""
+        """Create a loss from a configuration of `get_config`."""
         return cls(**config)
 
 
 class LossFunctionWrapper(Loss):
-    """The loss of a function `fn(y_true, y_pred, **kwargs)` of each example's loss."""
+    """The loss of a function `fn(y_true, y_pred, **kwargs)` that returns each example's loss."""
 
     def __init__(
         self,
@@ -117,10 +121,10 @@ class LossFunctionWrapper(Loss):
         self._fn_kwargs = kwargs
 
     def call(self, y_true: Any, y_pred: Any) -> Any:
-        """The loss of each example."""
+        """Return the loss of each example."""
         y_true, y_pred = of_one_rank(y_true, y_pred)
         return self.fn(y_true, y_pred, **self._fn_kwargs)
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments of the constructor."""
+        """Return the arguments of the constructor."""
         return {**super().get_config(), **plain_arguments(self._fn_kwargs)}

@@ -1,4 +1,4 @@
-"""The losses of Keras as classes: each a function of `loss_functions`, weighted and reduced."""
+"""Keras's losses as classes: functions of `loss_functions` with weights and a reduction."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gpugraph.library.keras.losses.loss_class import LossFunctionWrapper, Reduct
 
 
 class FunctionLoss(LossFunctionWrapper):
-    """A loss that is a function without settings: the class's own `function`."""
+    """A loss that is a function without further arguments: the class's own `function`."""
 
     function: ClassVar[Callable[..., Any]]
 
@@ -80,7 +80,7 @@ class KLDivergence(FunctionLoss):
 
 
 class BinaryCrossentropy(LossFunctionWrapper):
-    """The cross entropy of probabilities of 1, or of logits: see `binary_crossentropy`."""
+    """The cross entropy of the probability of class 1, or of logits; see `binary_crossentropy`."""
 
     def __init__(
         self,
@@ -133,7 +133,7 @@ class CosineSimilarity(LossFunctionWrapper):
 
 
 class Huber(LossFunctionWrapper):
-    """Half the square of each difference up to `delta`, linear beyond; their mean."""
+    """The mean of half the square of each difference up to `delta`, and linear beyond it."""
 
     def __init__(
         self, delta: float = 1.0, reduction: str = ReductionV2.AUTO, name: str = "huber_loss"

@@ -1,7 +1,7 @@
 """Losses of examples, as functions of targets and predictions: [...] of [..., size].
 
-Both are of one shape, but for sparse classes; the last axis is reduced. Targets of another dtype
-are cast to that of the predictions.
+Both have the same shape, except for sparse classes; the last axis is reduced. Targets of another
+dtype are cast to that of the predictions.
 """
 
 from __future__ import annotations
@@ -32,53 +32,53 @@ from gpugraph.ops.reductions.reduction_functions import (
 
 
 def alike(y_true: Any, y_pred: Any) -> tuple[Tensor, Tensor]:
-    """Both as tensors, the targets in the dtype of the predictions."""
+    """Return both as tensors, with the targets in the dtype of the predictions."""
     y_pred = convert_to_tensor(y_pred)
     return cast(y_true, y_pred.dtype.base_dtype), y_pred
 
 
-def at_least(x: Tensor, least: float) -> Tensor:
-    """The elements, those below `least` replaced by it."""
-    return maximum(x, convert_to_tensor(least, x.dtype.base_dtype))
+def at_least(x: Tensor, low: float) -> Tensor:
+    """Replace elements below a minimum by the minimum."""
+    return maximum(x, convert_to_tensor(low, x.dtype.base_dtype))
 
 
 # -- differences
 
 
 def mean_squared_error(y_true: Any, y_pred: Any) -> Tensor:
-    """The mean of (y_pred - y_true) ** 2 over the last axis."""
+    """Return the mean of (y_pred - y_true) ** 2 over the last axis."""
     y_true, y_pred = alike(y_true, y_pred)
     return reduce_mean(squared_difference(y_pred, y_true), axis=-1)
 
 
 def mean_absolute_error(y_true: Any, y_pred: Any) -> Tensor:
-    """The mean of |y_pred - y_true| over the last axis."""
+    """Return the mean of |y_pred - y_true| over the last axis."""
     y_true, y_pred = alike(y_true, y_pred)
     return reduce_mean(absolute(y_pred - y_true), axis=-1)
 
 
 def mean_absolute_percentage_error(y_true: Any, y_pred: Any) -> Tensor:
-    """The mean of 100 * |y_true - y_pred| / |y_true| over the last axis."""
+    """Return the mean of 100 * |y_true - y_pred| / |y_true| over the last axis."""
     y_true, y_pred = alike(y_true, y_pred)
     difference = absolute((y_true - y_pred) / at_least(absolute(y_true), epsilon()))
     return multiply(100.0, reduce_mean(difference, axis=-1))
 
 
 def mean_squared_logarithmic_error(y_true: Any, y_pred: Any) -> Tensor:
-    """The mean of (log(1 + y_pred) - log(1 + y_true)) ** 2 over the last axis."""
+    """Return the mean of (log(1 + y_pred) - log(1 + y_true)) ** 2 over the last axis."""
     y_true, y_pred = (log(at_least(part, epsilon()) + 1.0) for part in alike(y_true, y_pred))
     return reduce_mean(squared_difference(y_pred, y_true), axis=-1)
 
 
 def logcosh(y_true: Any, y_pred: Any) -> Tensor:
-    """The mean of log(cosh(y_pred - y_true)) over the last axis."""
+    """Return the mean of log(cosh(y_pred - y_true)) over the last axis."""
     y_true, y_pred = alike(y_true, y_pred)
     x = y_pred - y_true
     return reduce_mean(x + softplus(-2.0 * x) - math.log(2.0), axis=-1)
 
 
 def huber_loss(y_true: Any, y_pred: Any, delta: float = 1.0) -> Tensor:
-    """Half the square of each difference up to `delta`, linear beyond: of each element."""
+    """Return half the square of each difference up to `delta`, and linear beyond it."""
     return huber_errors(cast(y_true, floatx()), cast(y_pred, floatx()), delta)
 
 
@@ -86,25 +86,25 @@ def huber_loss(y_true: Any, y_pred: Any, delta: float = 1.0) -> Tensor:
 
 
 def _signs(y_true: Tensor) -> Tensor:
-    """Targets of -1 and 1; where all are 0 or 1, 0 becomes -1."""
+    """Return targets of -1 and 1; if all are 0 or 1, 0 becomes -1."""
     is_binary = reduce_all(logical_or(equal(y_true, 0), equal(y_true, 1)))
     return cond(is_binary, lambda: 2.0 * y_true - 1.0, lambda: y_true)
 
 
 def hinge(y_true: Any, y_pred: Any) -> Tensor:
-    """The mean of max(0, 1 - y_true * y_pred), for targets -1 and 1 or 0 and 1."""
+    """Return the mean of max(0, 1 - y_true * y_pred), for targets -1 and 1 or 0 and 1."""
     y_true, y_pred = alike(y_true, y_pred)
     return reduce_mean(at_least(1.0 - _signs(y_true) * y_pred, 0.0), axis=-1)
 
 
 def squared_hinge(y_true: Any, y_pred: Any) -> Tensor:
-    """The mean of max(0, 1 - y_true * y_pred) ** 2, for targets -1 and 1 or 0 and 1."""
+    """Return the mean of max(0, 1 - y_true * y_pred) ** 2, for targets -1 and 1 or 0 and 1."""
     y_true, y_pred = alike(y_true, y_pred)
     return reduce_mean(square(at_least(1.0 - _signs(y_true) * y_pred, 0.0)), axis=-1)
 
 
 def categorical_hinge(y_true: Any, y_pred: Any) -> Tensor:
-    """max(0, 1 + the largest prediction of another class - that of the target's class)."""
+    """Return max(0, 1 + the largest prediction of another class - that of the target's class)."""
     y_true, y_pred = alike(y_true, y_pred)
     right = reduce_sum(y_true * y_pred, axis=-1)
     wrong = (1.0 - y_true) * y_pred
@@ -117,9 +117,9 @@ def categorical_hinge(y_true: Any, y_pred: Any) -> Tensor:
 def categorical_crossentropy(
     y_true: Any, y_pred: Any, from_logits: bool = False, label_smoothing: Any = 0
 ) -> Tensor:
-    """The cross entropy of distributions over the last axis, or of logits if `from_logits`.
+    """Return the cross entropy of distributions over the last axis, or of logits if `from_logits`.
 
-    label_smoothing: how much of 1 is spread evenly over all classes.
+    label_smoothing: the part of 1 that is spread evenly over all classes.
     """
     y_true, y_pred = alike(y_true, y_pred)
     if isinstance(label_smoothing, Tensor) or label_smoothing:
@@ -131,16 +131,16 @@ def categorical_crossentropy(
 def sparse_categorical_crossentropy(
     y_true: Any, y_pred: Any, from_logits: bool = False, axis: int = -1
 ) -> Tensor:
-    """As `categorical_crossentropy`, with classes 0, 1, ... as targets."""
+    """Return the same as `categorical_crossentropy`, with classes 0, 1, ... as targets."""
     return keras_losses.sparse_categorical_crossentropy(y_true, y_pred, from_logits, axis)
 
 
 def binary_crossentropy(
     y_true: Any, y_pred: Any, from_logits: bool = False, label_smoothing: Any = 0
 ) -> Tensor:
-    """The mean over the last axis of the cross entropies of probabilities of 1, or of logits.
+    """Return the mean over the last axis of cross entropies, of probabilities or logits.
 
-    label_smoothing: how far targets of 0 and 1 are moved towards 1 / 2.
+    label_smoothing: the fraction by which targets of 0 and 1 are moved towards 1 / 2.
     """
     y_true, y_pred = alike(y_true, y_pred)
     if isinstance(label_smoothing, Tensor) or label_smoothing:
@@ -150,7 +150,7 @@ def binary_crossentropy(
 
 
 def kullback_leibler_divergence(y_true: Any, y_pred: Any) -> Tensor:
-    """The sum of y_true * log(y_true / y_pred) over the last axis."""
+    """Return the sum of y_true * log(y_true / y_pred) over the last axis."""
     y_true, y_pred = (
         clip_by_value(part, convert_to_tensor(epsilon(), part.dtype.base_dtype), 1)
         for part in alike(y_true, y_pred)
@@ -159,12 +159,12 @@ def kullback_leibler_divergence(y_true: Any, y_pred: Any) -> Tensor:
 
 
 def poisson(y_true: Any, y_pred: Any) -> Tensor:
-    """The mean of y_pred - y_true * log(y_pred) over the last axis."""
+    """Return the mean of y_pred - y_true * log(y_pred) over the last axis."""
     y_true, y_pred = alike(y_true, y_pred)
     return reduce_mean(y_pred - y_true * log(y_pred + epsilon()), axis=-1)
 
 
 def cosine_similarity(y_true: Any, y_pred: Any, axis: int = -1) -> Tensor:
-    """Minus the cosine of the angle between targets and predictions along `axis`."""
+    """Return minus the cosine of the angle between targets and predictions along `axis`."""
     y_true, y_pred = alike(y_true, y_pred)
     return -reduce_sum(l2_normalize(y_true, axis=axis) * l2_normalize(y_pred, axis=axis), axis=axis)

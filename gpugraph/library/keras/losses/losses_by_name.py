@@ -19,7 +19,7 @@ categorical_crossentropy sparse_categorical_crossentropy binary_crossentropy
 kullback_leibler_divergence poisson cosine_similarity
 """
 FUNCTIONS = {name: getattr(loss_functions, name) for name in _NAMES.split()}
-"""The functions, by their names."""
+"""The functions by name."""
 
 SHORT_NAMES = {
     "mse": "mean_squared_error",
@@ -37,7 +37,7 @@ SHORT_NAMES = {
     "cosine": "cosine_similarity",
     "cosine_proximity": "cosine_similarity",
 }
-"""Other names of functions."""
+"""Aliases of functions."""
 
 BY_NAME: dict[str, Any] = {
     **FUNCTIONS,
@@ -48,21 +48,21 @@ BY_NAME: dict[str, Any] = {
         if isinstance(value, type) and issubclass(value, Loss)
     },
 }
-"""Functions and classes, by all their names."""
+"""Functions and classes by all their names."""
 
 
 def serialize(loss: Any) -> Any:
-    """The name, or class and configuration, of a loss."""
+    """Return the name, or class and configuration, of a loss."""
     return serialize_keras_object(loss)
 
 
 def deserialize(name: Any, custom_objects: Any = None) -> Any:
-    """The loss of a name or configuration; ValueError for an unknown one."""
+    """Return the loss of a name or configuration. Raise ValueError for an unknown one."""
     return deserialize_keras_object(name, BY_NAME, custom_objects, "loss function")
 
 
 def get(identifier: Any) -> Any:
-    """The loss of a name or configuration, None for None, a function or loss as it is.
+    """Return the loss of a name or configuration, or None, a function or a loss unchanged.
 
     ValueError for anything else.
     """

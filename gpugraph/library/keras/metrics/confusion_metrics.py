@@ -1,4 +1,4 @@
-"""Metrics by the counts of right and wrong at thresholds, by the kernels of `tf.metrics`."""
+"""Metrics from counts of right and wrong predictions at thresholds, by `tf.metrics`' kernels."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from gpugraph.ops.indexing.top_k import top_k as top_k_of
 from gpugraph.ops.nn.losses.loss_weights import broadcast_weights, squeezed_weights
 from gpugraph.ops.reductions.reduction_functions import reduce_max
 
-LEAST = -1e10
-"""A threshold, and a prediction, below all."""
+BELOW_ALL = -1e10
+"""A threshold, and a prediction, below all others."""
 
 
 def checked_thresholds(thresholds: Any, default: float) -> list[float]:
-    """Thresholds as a list; ValueError for what is not from 0 to 1."""
+    """Return thresholds as a list. Raise ValueError for values outside the range from 0 to 1."""
     if thresholds is None:
         return [default]
     listed = list(thresholds) if isinstance(thresholds, (list, tuple)) else [thresholds]
@@ -41,7 +41,7 @@ def checked_thresholds(thresholds: Any, default: float) -> list[float]:
 
 
 class ConfusionMetric(Metric):
-    """The base: counts of `kinds` ("tp", "fn", "tn", "fp") at thresholds, in variables."""
+    """The base class: counts of `kinds` ("tp", "fn", "tn", "fp") at thresholds, in variables."""
 
     kinds: ClassVar[tuple[str, ...]]
 
@@ -58,7 +58,7 @@ class ConfusionMetric(Metric):
         top_k: int | None = None,
         class_id: int | None = None,
     ) -> Any:
-        """The operation that adds a batch; predictions beyond 0 to 1 fail in the run."""
+        """Create the operation that adds a batch; predictions outside 0 to 1 fail in the run."""
         y_pred = cast(y_pred, float32)
         with control_dependencies([check_range(y_pred)]):
             y_true, y_pred = of_one_rank(cast(y_true, float32), identity(y_pred))
@@ -81,20 +81,20 @@ class ConfusionMetric(Metric):
         )
 
     def quotient(self, part: str, other: str) -> Any:
-        """A count, divided by its sum with another; 0 of none."""
+        """Return a count divided by its sum with another; 0 if both are 0."""
         counts = self.counts
         return div_no_nan(counts[part], counts[part] + counts[other])
 
 
 def _only_top(y_pred: Tensor, k: int) -> Tensor:
-    """The k largest predictions of each row; all others are below all thresholds."""
+    """Return the k largest predictions of each row, with all others replaced by `BELOW_ALL`."""
     classes = int(y_pred.shape[-1])
     chosen = reduce_max(one_hot(top_k_of(y_pred, k).indices, classes, axis=-1), axis=-2)
-    return where(cast(chosen, bool_type), y_pred, fill(shape(y_pred), np.float32(LEAST)))
+    return where(cast(chosen, bool_type), y_pred, fill(shape(y_pred), np.float32(BELOW_ALL)))
 
 
 def _of_thresholds(values: Any, thresholds: Sequence[float]) -> Any:
-    """One value where there is one threshold."""
+    """Return a single value if there is one threshold, else one for each."""
     return values[0] if len(thresholds) == 1 else values
 
 
@@ -107,44 +107,44 @@ class _Count(ConfusionMetric):
         super().__init__(self.thresholds, name, dtype)
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
-        """The operation that adds a batch."""
+        """Create the operation that adds a batch."""
         return self.add_hits(y_true, y_pred, sample_weight)
 
     def result(self) -> Any:
-        """The count so far, one for each threshold."""
+        """Return the count so far, one for each threshold."""
         return _of_thresholds(identity(self.counts[self.kinds[0]]), self.thresholds)
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments of the constructor."""
+        """Return the arguments of the constructor."""
         return {"thresholds": self.init_thresholds, **super().get_config()}
 
 
 class TruePositives(_Count):
-    """How often target and prediction are true."""
+    """The number of examples whose target and prediction are true."""
 
     kinds = ("tp",)
 
 
 class TrueNegatives(_Count):
-    """How often target and prediction are false."""
+    """The number of examples whose target and prediction are false."""
 
     kinds = ("tn",)
 
 
 class FalsePositives(_Count):
-    """How often only the prediction is true."""
+    """The number of examples of which only the prediction is true."""
 
     kinds = ("fp",)
 
 
 class FalseNegatives(_Count):
-    """How often only the target is true."""
+    """The number of examples of which only the target is true."""
 
     kinds = ("fn",)
 
 
 class _Quotient(ConfusionMetric):
-    """True positives by these and another count; 0 of none."""
+    """True positives divided by their sum with another count; 0 if both are 0."""
 
     def __init__(
         self,
@@ -155,35 +155,35 @@ class _Quotient(ConfusionMetric):
         dtype: Any = None,
     ) -> None:
         self.init_thresholds, self.top_k, self.class_id = thresholds, top_k, class_id
-        self.thresholds = checked_thresholds(thresholds, 0.5 if top_k is None else LEAST)
+        self.thresholds = checked_thresholds(thresholds, 0.5 if top_k is None else BELOW_ALL)
         super().__init__(self.thresholds, name, dtype)
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
-        """The operation that adds a batch."""
+        """Create the operation that adds a batch."""
         return self.add_hits(y_true, y_pred, sample_weight, self.top_k, self.class_id)
 
     def result(self) -> Any:
-        """The quotient so far, one for each threshold."""
+        """Return the quotient so far, one for each threshold."""
         return _of_thresholds(self.quotient(*self.kinds), self.thresholds)
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments of the constructor."""
+        """Return the arguments of the constructor."""
         names = {"top_k": self.top_k, "class_id": self.class_id}
         return {"thresholds": self.init_thresholds, **names, **super().get_config()}
 
 
 class Precision(_Quotient):
-    """Which part of what is predicted true is true.
+    """The fraction of the predicted positives that are true.
 
-    thresholds: from which predictions are true, by default 0.5. top_k: only so many predictions of
-      each row may be true. class_id: the only class that counts.
+    thresholds: predictions above one count as true, by default 0.5. top_k: the maximum number of
+    predictions of each row that may be true. class_id: the only class that counts.
     """
 
     kinds = ("tp", "fp")
 
 
 class Recall(_Quotient):
-    """Which part of what is true is predicted so; arguments as of `Precision`."""
+    """The fraction of the true examples predicted as such; arguments as for `Precision`."""
 
     kinds = ("tp", "fn")
 
@@ -191,7 +191,7 @@ class Recall(_Quotient):
 class MeanIoU(Metric):
     """The mean over classes of intersection over union; see `tf.metrics.mean_iou`.
 
-    num_classes: targets and predictions are classes below it.
+    num_classes: targets and predictions are classes below this number.
     """
 
     def __init__(self, num_classes: int, name: str | None = None, dtype: Any = None) -> None:
@@ -201,14 +201,14 @@ class MeanIoU(Metric):
         self.total_cm = self.add_weight("total_confusion_matrix", sizes, dtype=float64)
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
-        """The operation that adds a batch; classes and weights of any one shape."""
+        """Create the operation that adds a batch; classes and weights may have any common shape."""
         batch = confusions_of(y_true, y_pred, sample_weight, self.num_classes)
         return self.total_cm.assign_add(batch)
 
     def result(self) -> Any:
-        """The mean so far."""
+        """Return the mean so far."""
         return mean_overlap(self.total_cm, self.num_classes)
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments of the constructor."""
+        """Return the arguments of the constructor."""
         return {"num_classes": self.num_classes, **super().get_config()}

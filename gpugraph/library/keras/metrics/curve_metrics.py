@@ -1,4 +1,4 @@
-"""Metrics of curves by thresholds: areas, and points where another measure has a value."""
+"""Metrics from curves over thresholds: areas, and points at which another measure has a value."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _METHODS = ("interpolation", "minoring", "majoring")
 
 
 class AUC(ConfusionMetric):
-    """The area under the curve of thresholds.
+    """The area under a curve over thresholds.
 
-    num_thresholds: evenly from 0 to 1; or `thresholds`, besides 0 and 1.
+    num_thresholds: evenly spaced from 0 to 1; or `thresholds`, in addition to 0 and 1.
     curve: "ROC" (true over false positives) or "PR" (precision over recall).
     summation_method: "interpolation", "minoring" or "majoring".
 
@@ -57,11 +57,11 @@ class AUC(ConfusionMetric):
         super().__init__(self.thresholds, name, dtype)
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
-        """The operation that adds a batch; predictions are from 0 to 1."""
+        """Create the operation that adds a batch; predictions are from 0 to 1."""
         return self.add_hits(y_true, y_pred, sample_weight)
 
     def result(self) -> Any:
-        """The area so far."""
+        """Return the area so far."""
         method, counts = self.summation_method, self.counts
         if self.curve == "PR" and method == "interpolation":
             return careful_area(*(counts[kind].read_value() for kind in ("tp", "fp", "fn")))
@@ -71,7 +71,7 @@ class AUC(ConfusionMetric):
         return area_under(recall, self.quotient("tp", "fp"), method)
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments of the constructor."""
+        """Return the arguments of the constructor."""
         config = {
             "num_thresholds": self.num_thresholds,
             "curve": self.curve,
@@ -82,11 +82,13 @@ class AUC(ConfusionMetric):
 
 
 class _PointOfCurve(ConfusionMetric):
-    """A measure at the threshold where another is nearest a value."""
+    """A measure at the threshold at which another measure is nearest to a value."""
 
     kinds = ("tp", "tn", "fp", "fn")
     measures: ClassVar[tuple[tuple[str, str], tuple[str, str]]]
-    """The counts of the measure that is nearest, and of the result: parts and their rests."""
+    """Pairs of counts, for the measure that is compared and for the result: the first divided by
+    the sum.
+    """
 
     value_name: ClassVar[str]
 
@@ -103,22 +105,22 @@ class _PointOfCurve(ConfusionMetric):
         ConfusionMetric.__init__(self, self.thresholds, name, dtype)
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
-        """The operation that adds a batch; predictions are from 0 to 1."""
+        """Create the operation that adds a batch; predictions are from 0 to 1."""
         return self.add_hits(y_true, y_pred, sample_weight)
 
     def result(self) -> Any:
-        """The measure so far."""
+        """Return the measure so far."""
         nearest, measured = (self.quotient(*kinds) for kinds in self.measures)
         return measured[argmin(absolute(nearest - self.value), 0)]
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments of the constructor."""
+        """Return the arguments of the constructor."""
         count = {"num_thresholds": self.num_thresholds, self.value_name: self.value}
         return {**count, **super().get_config()}
 
 
 class SensitivityAtSpecificity(_PointOfCurve):
-    """The recall at the threshold whose specificity is nearest a given one."""
+    """The recall at the threshold whose specificity is nearest to a value."""
 
     measures = (("tn", "fp"), ("tp", "fn"))
     value_name = "specificity"
@@ -135,7 +137,7 @@ class SensitivityAtSpecificity(_PointOfCurve):
 
 
 class SpecificityAtSensitivity(_PointOfCurve):
-    """The specificity at the threshold whose recall is nearest a given one."""
+    """The specificity at the threshold whose recall is nearest to a value."""
 
     measures = (("tp", "fn"), ("tn", "fp"))
     value_name = "sensitivity"

@@ -11,7 +11,7 @@ from gpugraph.library.keras.metrics.metric_means import MeanMetricWrapper
 
 
 class FunctionMetric(MeanMetricWrapper):
-    """The mean of a function without settings: the class's own `function`."""
+    """The mean of a function without further arguments: the class's own `function`."""
 
     function: ClassVar[Callable[..., Any]]
 
@@ -21,19 +21,19 @@ class FunctionMetric(MeanMetricWrapper):
 
 
 class Accuracy(FunctionMetric):
-    """How often predictions equal targets."""
+    """The fraction of predictions that equal the targets."""
 
     function = staticmethod(metric_functions.accuracy)
 
 
 class CategoricalAccuracy(FunctionMetric):
-    """How often the largest prediction is of the class of the largest target."""
+    """The fraction of examples whose largest prediction and largest target have the same class."""
 
     function = staticmethod(metric_functions.categorical_accuracy)
 
 
 class SparseCategoricalAccuracy(FunctionMetric):
-    """How often the largest prediction is of the target's class."""
+    """The fraction of examples whose largest prediction is of the target's class."""
 
     function = staticmethod(metric_functions.sparse_categorical_accuracy)
 
@@ -99,7 +99,7 @@ class KLDivergence(FunctionMetric):
 
 
 class BinaryAccuracy(MeanMetricWrapper):
-    """How often predictions are on the target's side of the threshold."""
+    """The fraction of predictions that are on the target's side of the threshold."""
 
     def __init__(
         self, name: str = "binary_accuracy", dtype: Any = None, threshold: float = 0.5
@@ -108,7 +108,7 @@ class BinaryAccuracy(MeanMetricWrapper):
 
 
 class TopKCategoricalAccuracy(MeanMetricWrapper):
-    """How often the largest target is among the `k` largest predictions."""
+    """The fraction of examples whose largest target is among the `k` largest predictions."""
 
     def __init__(
         self, k: int = 5, name: str = "top_k_categorical_accuracy", dtype: Any = None
@@ -117,7 +117,7 @@ class TopKCategoricalAccuracy(MeanMetricWrapper):
 
 
 class SparseTopKCategoricalAccuracy(MeanMetricWrapper):
-    """How often the target's class is among the `k` largest predictions."""
+    """The fraction of examples whose target class is among the `k` largest predictions."""
 
     def __init__(
         self, k: int = 5, name: str = "sparse_top_k_categorical_accuracy", dtype: Any = None
@@ -133,7 +133,7 @@ class CosineSimilarity(MeanMetricWrapper):
 
 
 class BinaryCrossentropy(MeanMetricWrapper):
-    """The mean cross entropy of probabilities of 1, or of logits."""
+    """The mean cross entropy of probabilities of class 1, or of logits."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The base of metrics: layers whose variables sum up batches, and whose result is a tensor."""
+"""The base class of metrics: layers whose variables accumulate batches, with a tensor as result."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _INITIALIZERS = {None: Zeros, "zeros": Zeros, "ones": Ones}
 
 
 class Metric(Layer):
-    """The base of metrics: subclasses add variables and define `update_state` and `result`.
+    """Base class of metrics: subclasses add variables and define `update_state` and `result`.
 
     A call adds a batch and returns the result after it. dtype: of the variables and the result,
     `floatx()` by default.
@@ -43,13 +43,13 @@ class Metric(Layer):
         self.call_result: Any = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Has `update_state` of a program's class wait for all that it writes."""
+        """Make the operation of `update_state` in a program's class depend on all of its writes."""
         super().__init_subclass__(**kwargs)
         if "update_state" in vars(cls) and not cls.__module__.startswith(_OURS):
             cls.update_state = _with_all_writes(cls.update_state)  # type: ignore[method-assign]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """The result after a batch, which is the argument of `update_state`."""
+        """Pass a batch to `update_state`, and return the result after it."""
         graph = get_default_graph()
         with graph.name_scope(self._name):
             update = self.update_state(*args, **kwargs)
@@ -60,15 +60,18 @@ class Metric(Layer):
         return result
 
     def update_state(self, *args: Any, **kwargs: Any) -> Any:
-        """The operation that adds a batch; NotImplementedError unless a subclass defines it."""
+        """Create the operation that adds a batch; NotImplementedError in the base class."""
         raise NotImplementedError("Must be implemented in subclasses.")
 
     def result(self) -> Any:
-        """The value of all batches so far; NotImplementedError unless a subclass defines it."""
+        """Return the value over all batches so far.
+
+        Raise NotImplementedError unless a subclass defines it.
+        """
         raise NotImplementedError("Must be implemented in subclasses.")
 
     def reset_states(self) -> None:
-        """Forgets all batches: sets the variables to zeros."""
+        """Set the variables to zero."""
         batch_set_value(
             [(variable, np.zeros(variable.shape.as_list())) for variable in self.weights]
         )
@@ -82,7 +85,7 @@ class Metric(Layer):
         initializer: Any = None,
         dtype: Any = None,
     ) -> Any:
-        """A variable of the metric, not trained; by default zeros."""
+        """Create a variable of the metric that is not trained, by default zero."""
         del aggregation, synchronization
         if initializer is None or isinstance(initializer, str):
             initializer = _INITIALIZERS[initializer]()
@@ -93,13 +96,13 @@ class Metric(Layer):
             )
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments of the constructor."""
+        """Return the arguments of the constructor."""
         dtype = self._dtype
         return {"name": self._name, "dtype": None if dtype is None else dtype.name}
 
 
 def _with_all_writes(update_state: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, which returns an operation that waits for all variables that it changes."""
+    """Wrap the function to return an operation that waits for all writes to variables."""
 
     @wraps(update_state)
     def update(self: Any, *args: Any, **kwargs: Any) -> Operation:
@@ -114,6 +117,6 @@ def _with_all_writes(update_state: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _writes(op: Operation) -> bool:
-    """Whether an operation changes a variable."""
+    """Return whether an operation changes a variable."""
     is_scatter = "Scatter" in op.type and (op.type.startswith("Resource") or op.outputs == [])
     return "Assign" in op.type or is_scatter

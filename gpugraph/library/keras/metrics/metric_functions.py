@@ -22,33 +22,33 @@ from gpugraph.ops.reductions.reduction_functions import reduce_mean
 
 
 def accuracy(y_true: Any, y_pred: Any) -> Tensor:
-    """Where targets and predictions are equal, as 0 and 1."""
+    """Return 1 where targets and predictions are equal, else 0."""
     y_true, y_pred = convert_to_tensor(y_true), convert_to_tensor(y_pred)
     y_pred.shape.assert_is_compatible_with(y_true.shape)
     return cast(equal(cast(y_true, y_pred.dtype.base_dtype), y_pred), floatx())
 
 
 def binary_accuracy(y_true: Any, y_pred: Any, threshold: float = 0.5) -> Tensor:
-    """Which part of the predictions is on the target's side of the threshold, by example."""
+    """Return, by example, the fraction of predictions on the target's side of the threshold."""
     y_true, y_pred = loss_functions.alike(y_true, y_pred)
     decided = cast(greater(y_pred, threshold), y_pred.dtype.base_dtype)
     return reduce_mean(cast(equal(y_true, decided), floatx()), axis=-1)
 
 
 def categorical_accuracy(y_true: Any, y_pred: Any) -> Tensor:
-    """Whether the largest target and the largest prediction are of one class, as 0 and 1."""
+    """Return 1 if the largest target and the largest prediction have the same class, else 0."""
     return cast(equal(argmax(y_true, axis=-1), argmax(y_pred, axis=-1)), floatx())
 
 
 def _classes(y_true: Any, y_pred: Tensor) -> Tensor:
-    """Classes as targets, without a last axis of 1 that the predictions do not have."""
+    """Return classes as targets, without a last axis of 1 that the predictions do not have."""
     y_true = convert_to_tensor(y_true)
     ranks = y_true.shape.rank, y_pred.shape.rank
     return squeeze(y_true, [-1]) if None not in ranks and ranks[0] == ranks[1] else y_true
 
 
 def sparse_categorical_accuracy(y_true: Any, y_pred: Any) -> Tensor:
-    """Whether the largest prediction is of the target's class, as 0 and 1."""
+    """Return 1 if the largest prediction is of the target's class, else 0."""
     y_pred = convert_to_tensor(y_pred)
     classes = _classes(y_true, y_pred)
     largest = cast(argmax(y_pred, axis=-1), classes.dtype.base_dtype)
@@ -56,7 +56,7 @@ def sparse_categorical_accuracy(y_true: Any, y_pred: Any) -> Tensor:
 
 
 def _in_top(y_pred: Any, classes: Tensor, k: int) -> Tensor:
-    """Whether the classes [...] are among the k largest predictions [..., classes]."""
+    """Return whether the classes [...] are among the k largest predictions [..., classes]."""
     y_pred = cast(y_pred, float32)
     if y_pred.shape.rank is None or y_pred.shape.rank <= 2:
         return cast(in_top_k(y_pred, cast(classes, int32), k), floatx())
@@ -66,16 +66,16 @@ def _in_top(y_pred: Any, classes: Tensor, k: int) -> Tensor:
 
 
 def top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5) -> Tensor:
-    """Whether the largest target is among the k largest predictions, as 0 and 1."""
+    """Return 1 if the largest target is among the k largest predictions, else 0."""
     return _in_top(y_pred, argmax(y_true, axis=-1), k)
 
 
 def sparse_top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5) -> Tensor:
-    """Whether the target's class is among the k largest predictions, as 0 and 1."""
+    """Return 1 if the target's class is among the k largest predictions, else 0."""
     y_pred = convert_to_tensor(y_pred)
     return _in_top(y_pred, cast(_classes(y_true, y_pred), int64), k)
 
 
 def cosine_similarity(y_true: Any, y_pred: Any, axis: int = -1) -> Tensor:
-    """The cosine of the angle between targets and predictions along `axis`."""
+    """Return the cosine of the angle between targets and predictions along `axis`."""
     return -loss_functions.cosine_similarity(y_true, y_pred, axis)

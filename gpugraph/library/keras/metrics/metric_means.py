@@ -1,4 +1,4 @@
-"""Metrics that are sums and means of values: of whole batches, and of each element."""
+"""Metrics that are sums and means of values: over whole batches, and for each element."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from gpugraph.ops.reductions.reduction_functions import reduce_mean, reduce_sum
 
 
 def weighted(values: Tensor, sample_weight: Any, averages: bool) -> tuple[Tensor, Any]:
-    """Values times weights, and the weights of all values; without weights as they are.
+    """Return values times weights, and the broadcast weights; without weights values and None.
 
-    Values of more axes than the weights are averaged over these, or summed.
+    If the weights do not broadcast, the further axes of the values are averaged or summed first.
     """
     if sample_weight is None:
         return values, None
@@ -47,17 +47,17 @@ class Sum(Metric):
         self.total = self.add_weight("total")
 
     def update_state(self, values: Any, sample_weight: Any = None) -> Any:
-        """The operation that adds values, with weights that broadcast to them."""
+        """Create the operation that adds values, with weights that broadcast to them."""
         values = cast(values, self._dtype)
         return self.total.assign_add(reduce_sum(weighted(values, sample_weight, False)[0]))
 
     def result(self) -> Any:
-        """The sum so far."""
+        """Return the sum so far."""
         return identity(self.total)
 
 
 class Mean(Metric):
-    """The weighted mean of values; 0 of none."""
+    """The weighted mean of values; 0 without values."""
 
     def __init__(self, name: str | None = "mean", dtype: Any = None) -> None:
         super().__init__(name=name, dtype=dtype)
@@ -65,18 +65,18 @@ class Mean(Metric):
         self.count = self.add_weight("count")
 
     def update_state(self, values: Any, sample_weight: Any = None) -> Any:
-        """The operation that adds values, with weights that broadcast to them."""
+        """Create the operation that adds values, with weights that broadcast to them."""
         values, weights = weighted(cast(values, self._dtype), sample_weight, True)
         count = cast(size(values), self._dtype) if weights is None else reduce_sum(weights)
         return group(self.total.assign_add(reduce_sum(values)), self.count.assign_add(count))
 
     def result(self) -> Any:
-        """The mean so far."""
+        """Return the mean so far."""
         return div_no_nan(self.total, self.count)
 
 
 class MeanRelativeError(Mean):
-    """The mean of |y_true - y_pred| / normalizer; 0 where that is 0."""
+    """The mean of |y_true - y_pred| / normalizer; elements with a normalizer of 0 count as 0."""
 
     def __init__(self, normalizer: Any, name: str | None = None, dtype: Any = None) -> None:
         super().__init__(name=name, dtype=dtype)
@@ -85,7 +85,7 @@ class MeanRelativeError(Mean):
     def update_state(  # type: ignore[override]
         self, y_true: Any, y_pred: Any, sample_weight: Any = None
     ) -> Any:
-        """The operation that adds a batch."""
+        """Create the operation that adds a batch."""
         y_true, y_pred = of_one_rank(cast(y_true, self._dtype), cast(y_pred, self._dtype))
         y_pred, normalizer = of_one_rank(y_pred, cast(self.normalizer, self._dtype))
         y_pred.shape.assert_is_compatible_with(y_true.shape)
@@ -93,12 +93,12 @@ class MeanRelativeError(Mean):
         return super().update_state(errors, sample_weight)
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments of the constructor."""
+        """Return the arguments of the constructor."""
         return {"normalizer": self.normalizer, **super().get_config()}
 
 
 class RootMeanSquaredError(Mean):
-    """The root of the mean of squared differences."""
+    """The square root of the mean of squared differences."""
 
     def __init__(self, name: str = "root_mean_squared_error", dtype: Any = None) -> None:
         super().__init__(name=name, dtype=dtype)
@@ -106,12 +106,12 @@ class RootMeanSquaredError(Mean):
     def update_state(  # type: ignore[override]
         self, y_true: Any, y_pred: Any, sample_weight: Any = None
     ) -> Any:
-        """The operation that adds a batch."""
+        """Create the operation that adds a batch."""
         y_true, y_pred = of_one_rank(cast(y_true, self._dtype), cast(y_pred, self._dtype))
         return super().update_state(squared_difference(y_pred, y_true), sample_weight)
 
     def result(self) -> Any:
-        """The root of the mean so far."""
+        """Return the square root of the mean so far."""
         return sqrt(super().result())
 
 
@@ -128,19 +128,19 @@ class MeanMetricWrapper(Mean):
     def update_state(  # type: ignore[override]
         self, y_true: Any, y_pred: Any, sample_weight: Any = None
     ) -> Any:
-        """The operation that adds a batch."""
+        """Create the operation that adds a batch."""
         y_true, y_pred = of_one_rank(cast(y_true, self._dtype), cast(y_pred, self._dtype))
         return super().update_state(self.fn(y_true, y_pred, **self._fn_kwargs), sample_weight)
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments of the constructor."""
+        """Return the arguments of the constructor."""
         return {**super().get_config(), **plain_arguments(self._fn_kwargs)}
 
 
 class MeanTensor(Metric):
-    """The weighted mean of each element of tensors of one shape, that of the first.
+    """The weighted mean of each element of tensors that have the shape of the first one.
 
-    ValueError for values of another shape, and for a result before there are any.
+    ValueError for values of another shape, and for a result before any values.
     """
 
     def __init__(self, name: str = "mean_tensor", dtype: Any = None) -> None:
@@ -151,16 +151,16 @@ class MeanTensor(Metric):
 
     @property
     def total(self) -> Any:
-        """The weighted sums, a variable; None before the first values."""
+        """The variable of the weighted sums; None before the first values."""
         return self._total
 
     @property
     def count(self) -> Any:
-        """The sums of weights, a variable; None before the first values."""
+        """The variable of the sums of weights; None before the first values."""
         return self._count
 
     def update_state(self, values: Any, sample_weight: Any = None) -> Any:
-        """The operation that adds a tensor, with weights that broadcast to it."""
+        """Create the operation that adds a tensor, with weights that broadcast to it."""
         values = cast(convert_to_tensor(values), self._dtype)
         if self._shape is None:
             self._shape = as_shape(values.shape)
@@ -177,7 +177,7 @@ class MeanTensor(Metric):
             return group(self._total.assign_add(values), self._count.assign_add(counts))
 
     def result(self) -> Any:
-        """The means so far."""
+        """Return the means so far."""
         if self._shape is None:
             raise ValueError(
                 "MeanTensor does not have any result yet. Please call the MeanTensor instance or "

@@ -42,21 +42,21 @@ BY_NAME: dict[str, Any] = {
     **{short: _FUNCTIONS[name] for short, name in _SHORT_NAMES.items()},
     **METRIC_CLASSES,
 }
-"""Functions and classes, by all their names."""
+"""Functions and classes by all their names."""
 
 
 def serialize(metric: Any) -> Any:
-    """The name, or class and configuration, of a metric."""
+    """Return the name, or class and configuration, of a metric."""
     return serialize_keras_object(metric)
 
 
 def deserialize(config: Any, custom_objects: Any = None) -> Any:
-    """The metric of a name or configuration; ValueError for an unknown one."""
+    """Return the metric of a name or configuration. Raise ValueError for an unknown one."""
     return deserialize_keras_object(config, BY_NAME, custom_objects, "metric function")
 
 
 def get(identifier: Any) -> Any:
-    """The metric of a name or configuration, a function or metric as it is.
+    """Return the metric of a name or configuration, or a function or metric unchanged.
 
     ValueError for anything else.
     """

@@ -1,4 +1,4 @@
-"""`tf.keras.optimizers`: how variables change by their gradients, and learning rates."""
+"""`tf.keras.optimizers`: updates of variables by their gradients, and learning rates."""
 
 from gpugraph.library.keras.optimizers import schedules as schedules
 from gpugraph.library.keras.optimizers.moment_optimizers import (

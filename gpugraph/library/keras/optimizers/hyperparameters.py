@@ -1,4 +1,4 @@
-"""The settings of an optimizer: numbers, schedules or functions, then variables that may be set."""
+"""The settings of an optimizer: numbers, schedules or functions. Numbers become variables."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _OTHER_NAMES = {"lr": "learning_rate"}
 
 
 def scalar_variable(value: Any, name: str, dtype: Any = float32) -> Any:
-    """A variable of one number, not trained, that Keras's session initializes."""
+    """Create a scalar variable that is not trained and that Keras's session initializes."""
     variable = ResourceVariable(convert_to_tensor(value, dtype), trainable=False, name=name)
     track_variable(variable)
     return variable
@@ -30,8 +30,8 @@ def scalar_variable(value: Any, name: str, dtype: Any = float32) -> Any:
 class Hyperparameters(Trackable):
     """The part of an optimizer that has settings: they are attributes, and `lr` is a short name.
 
-    A number becomes a variable when it is first read as an attribute or by a step, so that a
-    program changes it between steps; a schedule, a tensor or a function stays as it is.
+    A number becomes a variable when an attribute access or a step first reads it, so that a program
+    can change it between steps; a schedule, a tensor or a function is left unchanged.
     """
 
     _name: str
@@ -51,7 +51,7 @@ class Hyperparameters(Trackable):
             object.__setattr__(self, name, value)
 
     def _set_hyper(self, name: str, value: Any) -> None:
-        """Sets a setting, or the value of its variable."""
+        """Set a setting, or the value of its variable."""
         before = self._hyper.get(name)
         is_number = not callable(value) and not isinstance(value, (Tensor, Variable))
         if isinstance(before, Variable) and is_number:
@@ -60,7 +60,7 @@ class Hyperparameters(Trackable):
             self._hyper[name] = value
 
     def _get_hyper(self, name: str, dtype: Any = None) -> Any:
-        """A setting: a variable, schedule or tensor; cast to `dtype` unless that is None."""
+        """Return a setting: a variable, schedule or tensor; cast to `dtype` unless that is None."""
         self._create_hypers()
         value = self._hyper[name]
         if isinstance(value, LearningRateSchedule):
@@ -70,14 +70,14 @@ class Hyperparameters(Trackable):
         return value if dtype is None else cast(value, dtype)
 
     def _create_hypers(self) -> None:
-        """Makes variables of the numbers, once."""
+        """Replace the numbers among the settings by variables, once."""
         for name, value in sorted(self._hyper.items()):
             if not callable(value) and not isinstance(value, (Tensor, Variable)):
                 with_scope = f"{self._name}/{name}"
                 self._hyper[name] = scalar_variable(float(value), with_scope)
 
     def _serialize_hyperparameter(self, name: str) -> Any:
-        """A setting as a number, or a schedule as its configuration."""
+        """Return a setting as a number, or a schedule as its configuration."""
         value = self._hyper[name]
         if isinstance(value, LearningRateSchedule):
             return serialize(value)

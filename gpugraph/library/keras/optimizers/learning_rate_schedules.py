@@ -1,7 +1,6 @@
 """Learning rates that change with the steps of an optimizer: `tf.keras.optimizers.schedules`.
 
-Each is a function of `tf.train`'s decays (`library/train/learning_rate_decay.py`) with its
-settings.
+Each is a decay function of `tf.train` (`library/train/learning_rate_decay.py`) with its settings.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 class LearningRateSchedule:
-    """The base of schedules: `schedule(step)` is a scalar tensor, the rate of that step.
+    """Base class of schedules: `schedule(step)` is a scalar tensor, the rate of that step.
 
     Subclasses define `__call__` and `get_config`.
     """
@@ -27,12 +26,12 @@ class LearningRateSchedule:
         raise NotImplementedError("Learning rate schedule must override __call__")
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments of the constructor; NotImplementedError unless a subclass defines it."""
+        """Return the arguments of the constructor; NotImplementedError in the base class."""
         raise NotImplementedError("Learning rate schedule must override get_config")
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Any:
-        """The schedule of a configuration by `get_config`."""
+        """Create a schedule from a configuration of `get_config`."""
         return cls(**config)
 
 
@@ -42,7 +41,7 @@ class _Decay(LearningRateSchedule):
     decay: ClassVar[Callable[..., Tensor]]
 
     def _take(self, arguments: dict[str, Any]) -> None:
-        """Keeps the arguments of the constructor, by name."""
+        """Store the arguments of the constructor by name."""
         names = list(inspect.signature(type(self).__init__).parameters)[1:]
         self._settings = {name: arguments[name] for name in names}
         vars(self).update(self._settings)
@@ -52,12 +51,15 @@ class _Decay(LearningRateSchedule):
         return type(self).decay(first, step, *others, name=self._settings["name"])
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments of the constructor."""
+        """Return the arguments of the constructor."""
         return dict(self._settings)
 
 
 class ExponentialDecay(_Decay):
-    """initial_learning_rate * decay_rate ** (step / decay_steps), floored if `staircase`."""
+    """initial_learning_rate * decay_rate ** (step / decay_steps).
+
+    staircase: whether step / decay_steps is floored.
+    """
 
     decay = staticmethod(learning_rate_decay.exponential_decay)
 
@@ -73,7 +75,10 @@ class ExponentialDecay(_Decay):
 
 
 class InverseTimeDecay(_Decay):
-    """initial_learning_rate / (1 + decay_rate * step / decay_steps), floored if `staircase`."""
+    """initial_learning_rate / (1 + decay_rate * step / decay_steps).
+
+    staircase: whether step / decay_steps is floored.
+    """
 
     decay = staticmethod(learning_rate_decay.inverse_time_decay)
 
@@ -89,7 +94,7 @@ class InverseTimeDecay(_Decay):
 
 
 class PolynomialDecay(_Decay):
-    """From one rate to another in `decay_steps` steps, by a power of what is left."""
+    """A polynomial decay from one rate to another in `decay_steps` steps."""
 
     decay = staticmethod(learning_rate_decay.polynomial_decay)
 
@@ -106,7 +111,7 @@ class PolynomialDecay(_Decay):
 
 
 class CosineDecay(_Decay):
-    """From initial_learning_rate to `alpha` times that along half a cosine."""
+    """A decay from initial_learning_rate to `alpha` times that along half a cosine."""
 
     decay = staticmethod(learning_rate_decay.cosine_decay)
 
@@ -121,7 +126,7 @@ class CosineDecay(_Decay):
 
 
 class CosineDecayRestarts(_Decay):
-    """CosineDecay that begins anew: each period `t_mul` as long and `m_mul` as high as the last."""
+    """CosineDecay with restarts: periods are `t_mul` times as long, rates `m_mul` times as high."""
 
     decay = staticmethod(learning_rate_decay.cosine_decay_restarts)
 
@@ -138,7 +143,7 @@ class CosineDecayRestarts(_Decay):
 
 
 class LinearCosineDecay(_Decay):
-    """A linear fall times a cosine wave, see `tf.train.linear_cosine_decay`."""
+    """A linear decay times a cosine wave; see `tf.train.linear_cosine_decay`."""
 
     decay = staticmethod(learning_rate_decay.linear_cosine_decay)
 
@@ -155,7 +160,7 @@ class LinearCosineDecay(_Decay):
 
 
 class NoisyLinearCosineDecay(_Decay):
-    """LinearCosineDecay with noise that dies away, see `tf.train.noisy_linear_cosine_decay`."""
+    """LinearCosineDecay with noise that decreases; see `tf.train.noisy_linear_cosine_decay`."""
 
     decay = staticmethod(learning_rate_decay.noisy_linear_cosine_decay)
 
@@ -194,7 +199,7 @@ class PiecewiseConstantDecay(LearningRateSchedule):
         )
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments of the constructor."""
+        """Return the arguments of the constructor."""
         return {"boundaries": self.boundaries, "values": self.values, "name": self.name}
 
 
@@ -214,10 +219,10 @@ _SCHEDULES = {
 
 
 def serialize(learning_rate_schedule: Any) -> Any:
-    """The name, or class and configuration, of a schedule."""
+    """Return the name, or class and configuration, of a schedule."""
     return serialize_keras_object(learning_rate_schedule)
 
 
 def deserialize(config: Any, custom_objects: Any = None) -> Any:
-    """The schedule of a configuration; ValueError for an unknown class."""
+    """Return the schedule of a configuration. Raise ValueError for an unknown class."""
     return deserialize_keras_object(config, _SCHEDULES, custom_objects, "decay")

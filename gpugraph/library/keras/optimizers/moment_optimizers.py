@@ -1,4 +1,4 @@
-"""Optimizers by the running means of the gradient and of its size: Adam, Adamax and Nadam."""
+"""Optimizers with running means of the gradient and of its size: Adam, Adamax and Nadam."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gpugraph.ops.state.scatter_updates import scatter_add, scatter_update
 
 
 class _Moments(OptimizerV2):
-    """An optimizer with the settings beta_1, beta_2 and epsilon, and slots of every variable."""
+    """An optimizer with the settings beta_1, beta_2 and epsilon, and slots for every variable."""
 
     slot_names: ClassVar[tuple[str, ...]] = ("m", "v")
 
@@ -37,7 +37,7 @@ class _Moments(OptimizerV2):
                 self.add_slot(variable, name)
 
     def _powers(self, variable: Variable) -> tuple[Tensor, Tensor]:
-        """beta_1 and beta_2, each to the power of the step's number."""
+        """Return beta_1 and beta_2, each to the power of the step's number."""
         numbers = self.numbers(variable)
         for name in ("beta_1", "beta_2"):
             if f"{name}_power" not in numbers:
@@ -45,15 +45,15 @@ class _Moments(OptimizerV2):
         return numbers["beta_1_power"], numbers["beta_2_power"]
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments of the constructor."""
+        """Return the arguments of the constructor."""
         return {**super().get_config(), "epsilon": self.epsilon}
 
 
 class Adam(_Moments):
     """m and v are running means of the gradient and its square; var -= lr_t * m / (sqrt(v) + eps).
 
-    lr_t = lr * sqrt(1 - beta_2^t) / (1 - beta_1^t). amsgrad: the largest v so far takes the place
-    of v. Slots: "m", "v", and "vhat" with amsgrad.
+    lr_t = lr * sqrt(1 - beta_2^t) / (1 - beta_1^t). amsgrad: the maximum of v so far replaces v.
+    Slots: "m", "v", and "vhat" with amsgrad.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class Adam(_Moments):
         return assign_all((m, first), (v, second), (vhat, largest), (handle, handle - step))
 
     def _resource_apply_sparse(self, grad: Tensor, handle: Any, indices: Tensor) -> Any:
-        """m and v decay in all rows, and all rows move by them, as if the others had zeros."""
+        """Update all rows: m and v decay as if the gradient of the rows without one were zero."""
         numbers = self.numbers(handle)
         beta_1, beta_2 = numbers["beta_1"], numbers["beta_2"]
         m, v = (self.get_slot(handle, name) for name in self.slot_names)
@@ -116,11 +116,11 @@ class Adam(_Moments):
             return group(*updates, handle.assign_sub(step))
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments of the constructor."""
+        """Return the arguments of the constructor."""
         return {**super().get_config(), "amsgrad": self.amsgrad}
 
     def _of_keras_2(self, arrays: list[Any]) -> list[Any]:
-        """Without the "vhat" that Keras 2 wrote of every variable, also where there was none."""
+        """Drop the "vhat" that Keras 2 wrote for every variable, even without amsgrad."""
         count = len(self._weights)
         if not self.amsgrad and 2 * (len(arrays) - 1) == 3 * (count - 1):
             return arrays[:count]
@@ -128,7 +128,7 @@ class Adam(_Moments):
 
 
 class Adamax(_Moments):
-    """Adam by the largest gradient: v = max(beta_2 * v, |gradient|); var -= lr_t * m / (v + eps).
+    """Adam with the largest gradient: v = max(beta_2 * v, |gradient|); var -= lr_t * m / (v + eps).
 
     lr_t = lr / (1 - beta_1^t). Slots: "m", "v".
     """
@@ -146,7 +146,7 @@ class Adamax(_Moments):
         self._take(learning_rate, beta_1, beta_2, epsilon, kwargs)
 
     def _new(self, variable: Any, m: Any, v: Any, grad: Tensor) -> tuple[Any, Any, Any]:
-        """The new m and v, and the step."""
+        """Return the new m and v, and the step."""
         numbers = self.numbers(variable)
         beta_1 = numbers["beta_1"]
         first = beta_1 * m + (1.0 - beta_1) * grad
@@ -212,7 +212,7 @@ class Nadam(_Moments):
         return self._get_hyper("learning_rate", var_dtype)
 
     def _schedule(self, variable: Any) -> tuple[Any, ...]:
-        """The momenta of this step and the next, and the products of all up to each."""
+        """Return the momenta of this step and the next, and the products up to each."""
         dtype = variable.dtype.base_dtype
         if dtype not in self._schedules:
             numbers = self.numbers(variable)
@@ -229,7 +229,7 @@ class Nadam(_Moments):
         return self._schedules[dtype]
 
     def _mixed(self, variable: Any, first: Any, second: Any, grad: Tensor) -> Any:
-        """The step, by the new m and v."""
+        """Return the step, computed from the new m and v."""
         now, following, product, next_product = self._schedule(variable)
         unbiased = (1.0 - now) * grad / (1.0 - product) + following * first / (1.0 - next_product)
         spread = second / (1.0 - self._powers(variable)[1])

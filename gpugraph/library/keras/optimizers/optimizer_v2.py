@@ -1,4 +1,4 @@
-"""The base of Keras's optimizers: settings, slots beside variables, and one step.
+"""The base class of Keras's optimizers: settings, slots of variables, and one step.
 
 A subclass, here or in a program, sets its settings (`_set_hyper`), creates slots (`_create_slots`)
 and defines the op that changes a variable (`_resource_apply_dense`) or rows of it
@@ -42,10 +42,10 @@ _KEYWORDS = ("clipnorm", "clipvalue", "lr", "decay")
 
 
 class OptimizerV2(Hyperparameters):
-    """Base of the optimizers.
+    """Base class of the optimizers.
 
     name: of the ops and variables.
-    clipnorm, clipvalue: the largest norm of a gradient, the largest size of its elements.
+    clipnorm, clipvalue: the maximum norm of a gradient, and the maximum size of its elements.
     lr: the learning rate, by its short name.
     decay: the rate is divided by 1 + decay * steps.
 
@@ -71,12 +71,15 @@ class OptimizerV2(Hyperparameters):
         self._numbers: dict[Any, dict[str, Any]] = {}
 
     def _take_rate(self, learning_rate: Any, kwargs: dict[str, Any]) -> None:
-        """Takes the learning rate, `lr` before `learning_rate`, and its decay."""
+        """Set the learning rate, with `lr` in preference to `learning_rate`, and its decay."""
         self._set_hyper("learning_rate", kwargs.get("lr", learning_rate))
         self._set_hyper("decay", self._initial_decay)
 
     def _take_momentum(self, momentum: Any) -> bool:
-        """Takes a momentum; returns whether there is any. ValueError for none from 0 to 1."""
+        """Set the momentum, and return whether it may be nonzero.
+
+        Raise ValueError for a number outside the range from 0 to 1.
+        """
         is_number = isinstance(momentum, (int, float))
         if is_number and not 0 <= momentum <= 1:
             raise ValueError("`momentum` must be between [0, 1].")
@@ -88,7 +91,7 @@ class OptimizerV2(Hyperparameters):
     def minimize(
         self, loss: Any, var_list: Any, grad_loss: Any = None, name: str | None = None
     ) -> Any:
-        """An operation that takes one step on a loss, a tensor or a function that returns one."""
+        """Return an operation that takes one step on a loss: a tensor, or a function of one."""
         value = convert_to_tensor(loss() if callable(loss) else loss)
         variables = flatten(var_list() if callable(var_list) else var_list)
         with get_default_graph().name_scope(f"{self._name}/gradients"):
@@ -96,7 +99,7 @@ class OptimizerV2(Hyperparameters):
         return self.apply_gradients(list(zip(self._clipped(grads), variables)), name=name)
 
     def get_gradients(self, loss: Any, params: Any) -> list[Any]:
-        """The gradients of a loss with respect to variables, clipped.
+        """Return the gradients of a loss with respect to variables, clipped.
 
         ValueError for a variable without a gradient.
         """
@@ -125,14 +128,14 @@ class OptimizerV2(Hyperparameters):
         return clipped
 
     def get_updates(self, loss: Any, params: Any) -> list[Any]:
-        """[the operation that takes one step on a loss]; errors as of `get_gradients`."""
+        """Return [the operation that takes one step on a loss]; errors as for `get_gradients`."""
         variables = flatten(params)
         return [self.apply_gradients(list(zip(self.get_gradients(loss, variables), variables)))]
 
     def apply_gradients(self, grads_and_vars: Any, name: str | None = None) -> Any:
-        """An operation that changes variables by their gradients, and counts the step.
+        """Return an operation that changes variables by their gradients, and counts the step.
 
-        ValueError where no variable has a gradient; a warning for single ones without.
+        ValueError if no variable has a gradient; a warning for single ones without.
         """
         pairs = _with_gradients(list(grads_and_vars))
         variables = [variable for _, variable in pairs]
@@ -166,32 +169,32 @@ class OptimizerV2(Hyperparameters):
     # -- for subclasses
 
     def _prepare(self, var_list: Sequence[Variable]) -> None:
-        """What is to be there before the variables change."""
+        """Prepare a step before the variables change."""
 
     def _create_slots(self, var_list: Sequence[Variable]) -> None:
-        """Makes the slots, by `add_slot`."""
+        """Create the slots with `add_slot`."""
 
     def _resource_apply_dense(self, grad: Tensor, handle: Any) -> Any:
-        """The op that changes a variable by its gradient."""
+        """Return the op that changes a variable by its gradient."""
         raise NotImplementedError(f"{type(self).__name__} does not define how a variable changes")
 
     def _resource_apply_sparse(self, grad: Tensor, handle: Any, indices: Tensor) -> Any:
-        """The op that changes rows of a variable by theirs; each row comes once."""
+        """Return the op that changes distinct rows of a variable by their gradients."""
         raise NotImplementedError(f"{type(self).__name__} does not define how rows change")
 
     def _resource_apply_sparse_duplicate_indices(
         self, grad: Tensor, handle: Any, indices: Tensor
     ) -> Any:
-        """The same of rows that may come several times: by default their gradients are summed."""
+        """Change rows that may be repeated; by default, their gradients are summed first."""
         summed = summed_by_row(IndexedSlices(grad, indices))
         return self._resource_apply_sparse(summed.values, handle, summed.indices)
 
     def _resource_scatter_add(self, x: Any, i: Tensor, v: Tensor) -> Any:
-        """Adds to rows of a variable."""
+        """Add values to rows of a variable."""
         return scatter_add(x, i, v)
 
     def _decayed_lr(self, var_dtype: Any) -> Any:
-        """The learning rate of this step: of a schedule, and after `decay`."""
+        """Return the learning rate of this step, after the schedule and `decay`."""
         rate = self._get_hyper("learning_rate", var_dtype)
         if isinstance(rate, LearningRateSchedule):
             rate = cast(rate(cast(self.iterations, var_dtype)), var_dtype)
@@ -201,7 +204,7 @@ class OptimizerV2(Hyperparameters):
         return rate
 
     def numbers(self, variable: Variable) -> dict[str, Any]:
-        """The settings in a variable's dtype, `lr` that of this step, `step` from 1 on."""
+        """Return the settings in a variable's dtype: this step's `lr`, and `step` from 1 on."""
         dtype = variable.dtype.base_dtype
         if dtype not in self._numbers:
             graph = get_default_graph()
@@ -239,7 +242,7 @@ class OptimizerV2(Hyperparameters):
         self._weights.append(variable)
 
     def create_weights(self, var_list: Sequence[Any]) -> list[Any]:
-        """Makes the variables that steps on `var_list` need; returns `weights`."""
+        """Create the variables required for steps on `var_list`, and return `weights`."""
         graph = get_default_graph()
         with graph.control_dependencies(None), graph.colocate_with(None, ignore_existing=True):
             self.iterations  # noqa: B018  the first of the weights
@@ -248,7 +251,7 @@ class OptimizerV2(Hyperparameters):
         return self.weights
 
     def add_slot(self, var: Any, slot_name: str, initializer: Any = "zeros") -> Any:
-        """The slot of a variable, of its shape and dtype: made once.
+        """Return the slot of a variable, of its shape and dtype; it is created once.
 
         initializer: "zeros", a number, or an initializer.
         """
@@ -263,11 +266,11 @@ class OptimizerV2(Hyperparameters):
         return slots[var]
 
     def get_slot(self, var: Any, slot_name: str) -> Any:
-        """The slot of a variable; KeyError where there is none."""
+        """Return the slot of a variable. Raise KeyError if there is none."""
         return self._slots[slot_name][var]
 
     def get_slot_names(self) -> list[str]:
-        """The names of the slots made so far."""
+        """Return the names of the slots created so far."""
         return list(self._slots)
 
     def add_weight(
@@ -278,7 +281,7 @@ class OptimizerV2(Hyperparameters):
         initializer: Any = "zeros",
         trainable: Any = None,
     ) -> Any:
-        """A further variable of the optimizer, which joins its weights."""
+        """Create a further variable of the optimizer, and add it to its weights."""
         del trainable
         value = np.full(shape, 0.0 if initializer == "zeros" else 1.0)
         if not isinstance(initializer, str):
@@ -289,9 +292,9 @@ class OptimizerV2(Hyperparameters):
 
     @property
     def _checkpoint_dependencies(self) -> list[TrackableReference]:
-        """The number of steps and the settings that are variables; slots are found otherwise."""
-        own = {"iter": self._iterations, **dict(sorted(self._hyper.items()))}
-        references = {name: item for name, item in own.items() if isinstance(item, Trackable)}
+        """The number of steps and the settings that are variables; slots are handled separately."""
+        by_name = {"iter": self._iterations, **dict(sorted(self._hyper.items()))}
+        references = {name: item for name, item in by_name.items() if isinstance(item, Trackable)}
         references.update(super()._checkpoint_dependencies)
         return [TrackableReference(*item) for item in references.items()]
 
@@ -301,17 +304,17 @@ class OptimizerV2(Hyperparameters):
         return self._weights
 
     def variables(self) -> list[Any]:
-        """The same as `weights`."""
+        """Return `weights`."""
         return self._weights
 
     def get_weights(self) -> list[Any]:
-        """The values of `weights`, arrays."""
+        """Return the values of `weights` as arrays."""
         return batch_get_value(self._weights)
 
     def set_weights(self, weights: Sequence[Any]) -> None:
-        """Sets the values of `weights`; ValueError for another number or other shapes.
+        """Set the values of `weights`. Raise ValueError for a wrong number or other shapes.
 
-        weights: arrays, also those of the optimizer of Keras 2 of this name, which may lack some.
+        weights: arrays, also from the optimizer of Keras 2 with this name, which may lack some.
         """
         weights = self._of_keras_2(list(weights))
         if len(self._weights) != len(weights):
@@ -329,10 +332,10 @@ class OptimizerV2(Hyperparameters):
         batch_set_value(list(zip(self._weights, weights)))
 
     _NOT_IN_KERAS_2: ClassVar[Mapping[int, float]] = {}
-    """The places of weights that the optimizer of Keras 2 lacks, with their first values."""
+    """The indices of weights that the optimizer of Keras 2 lacks, with their initial values."""
 
     def _of_keras_2(self, arrays: list[Any]) -> list[Any]:
-        """The arrays for `weights`, of those that Keras 2 may have written."""
+        """Return the arrays for `weights`, from arrays that Keras 2 may have written."""
         if len(arrays) + len(self._NOT_IN_KERAS_2) == len(self._weights):
             for place, value in self._NOT_IN_KERAS_2.items():
                 arrays.insert(place, np.array(value))
@@ -341,13 +344,13 @@ class OptimizerV2(Hyperparameters):
     # -- configuration
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments of the constructor as plain values."""
+        """Return the arguments of the constructor as plain values."""
         settings = {name: self._serialize_hyperparameter(name) for name in self._hyper}
         return {"name": self._name, **self._clips, **settings}
 
     @classmethod
     def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
-        """The optimizer of a configuration by `get_config`."""
+        """Create an optimizer from a configuration of `get_config`."""
         arguments = dict(config)
         if "lr" in arguments:
             arguments["learning_rate"] = arguments.pop("lr")
@@ -363,7 +366,10 @@ def _references(variables: Sequence[Any]) -> list[Any]:
 
 
 def _with_gradients(pairs: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
-    """Those with a gradient; ValueError for none, and a warning for the others."""
+    """Return the pairs that have a gradient; the others cause a warning.
+
+    Raise ValueError if no pair has one.
+    """
     if not pairs:
         raise ValueError("No variables provided.")
     present = [(grad, variable) for grad, variable in pairs if grad is not None]
@@ -378,10 +384,10 @@ def _with_gradients(pairs: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
 
 
 def apply_op(op_type: str, variable: Any, slots: Sequence[Any], *numbers: Any) -> Any:
-    """The op that changes a variable and its slots; they come before the numbers."""
+    """Create the op that changes a variable and its slots; they precede the numbers."""
     return change(op_type, variable._ref(), *[slot._ref() for slot in slots], *numbers)
 
 
 def assign_all(*pairs: tuple[Any, Any]) -> Any:
-    """An operation that sets variables to values, which are all computed first."""
+    """Return an operation that sets variables to values, which are all computed first."""
     return group(*[variable.assign(value) for variable, value in pairs])

@@ -22,14 +22,14 @@ _BY_NAME = {kind.__name__.lower(): kind for kind in _CLASSES}
 
 
 def serialize(optimizer: Any) -> Any:
-    """The name, or class and configuration, of an optimizer."""
+    """Return the name, or class and configuration, of an optimizer."""
     return serialize_keras_object(optimizer)
 
 
 def deserialize(config: Any, custom_objects: Any = None) -> Any:
-    """The optimizer of a configuration; names of Keras's own count in any case.
+    """Return the optimizer of a configuration. The case of Keras's own names does not matter.
 
-    As in TensorFlow such a name becomes lower case in `config`. ValueError for an unknown class.
+    As in TensorFlow, such a name becomes lower case in `config`. ValueError for an unknown class.
     """
     name = config_entry(config, "class_name", "an optimizer")
     if isinstance(name, str) and name.lower() in _BY_NAME:
@@ -38,7 +38,7 @@ def deserialize(config: Any, custom_objects: Any = None) -> Any:
 
 
 def get(identifier: Any) -> Any:
-    """The optimizer of a name or configuration; one of `tf.train` as a TFOptimizer.
+    """Return the optimizer of a name or configuration; one of `tf.train` becomes a TFOptimizer.
 
     ValueError for anything else.
     """

@@ -19,7 +19,7 @@ class SGD(OptimizerV2):
     """velocity = momentum * velocity - lr * gradient; var += velocity.
 
     nesterov: var += momentum * velocity - lr * gradient, with the new velocity. Slot: "momentum".
-    ValueError for a momentum that is not from 0 to 1.
+    ValueError for a momentum outside the range from 0 to 1.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class SGD(OptimizerV2):
         return group(scatter_update(slot, indices, velocity), scatter_add(handle, indices, change))
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments of the constructor."""
+        """Return the arguments of the constructor."""
         return {**super().get_config(), "nesterov": self.nesterov}
 
 
@@ -74,9 +74,9 @@ class RMSprop(OptimizerV2):
     """rms = rho * rms + (1 - rho) * gradient ** 2; var -= lr * gradient / (sqrt(rms) + epsilon).
 
     momentum: mom = momentum * mom + lr * gradient / sqrt(rms + epsilon); var -= mom.
-    centered: the square of the gradient's running mean is taken from rms.
+    centered: the square of the gradient's running mean is subtracted from rms.
 
-    Slots: "rms", and "momentum" and "mg" where they are needed.
+    Slots: "rms", and "momentum" and "mg" if they are needed.
     """
 
     _NOT_IN_KERAS_2: ClassVar[Mapping[int, float]] = {0: 0.0}
@@ -99,7 +99,7 @@ class RMSprop(OptimizerV2):
         self.centered = centered
 
     def _slot_names(self) -> list[str]:
-        """The slots, in the order in which they are made."""
+        """Return the names of the slots, in the order of their creation."""
         names = {"rms": True, "momentum": self._has_momentum, "mg": self.centered}
         return [name for name, is_needed in names.items() if is_needed]
 
@@ -109,7 +109,7 @@ class RMSprop(OptimizerV2):
                 self.add_slot(variable, name)
 
     def _op(self, kind: str, variable: Any, *grad: Any) -> Any:
-        """The op that updates a variable with momentum."""
+        """Create the op that updates a variable with momentum."""
         numbers = self.numbers(variable)
         names = ["mg", "rms", "momentum"] if self.centered else ["rms", "momentum"]
         op_type = f"{kind}{'Centered' if self.centered else ''}RMSProp"
@@ -149,13 +149,13 @@ class RMSprop(OptimizerV2):
         return group(*updates, scatter_add(handle, indices, -step))
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments of the constructor."""
+        """Return the arguments of the constructor."""
         config = super().get_config()
         return {**config, "epsilon": self.epsilon, "centered": self.centered}
 
 
 def decayed_rows(slot: Any, rate: Any, indices: Tensor, new: Tensor) -> tuple[Tensor, Any]:
-    """The new rows of a slot that decays in all rows and gets `new` in some; what writes it."""
+    """Decay all rows of a slot and add `new` to some; return these rows and the writing op."""
     rows = gather(slot, indices) * rate + new
     with control_dependencies([rows]):
         decay = slot.assign(slot * rate)
@@ -166,7 +166,7 @@ def decayed_rows(slot: Any, rate: Any, indices: Tensor, new: Tensor) -> tuple[Te
 class Adagrad(OptimizerV2):
     """accumulator += gradient ** 2; var -= lr * gradient / (sqrt(accumulator) + epsilon).
 
-    Slot: "accumulator", from `initial_accumulator_value` on; ValueError for one below 0.
+    Slot: "accumulator", which starts at `initial_accumulator_value`; ValueError for a negative one.
     """
 
     _NOT_IN_KERAS_2: ClassVar[Mapping[int, float]] = {0: 0.0}
@@ -205,7 +205,7 @@ class Adagrad(OptimizerV2):
         return group(scatter_update(slot, indices, total), scatter_add(handle, indices, -step))
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments of the constructor."""
+        """Return the arguments of the constructor."""
         return {
             **super().get_config(),
             "initial_accumulator_value": self._initial_accumulator_value,
@@ -216,8 +216,8 @@ class Adagrad(OptimizerV2):
 class Adadelta(OptimizerV2):
     """var -= lr * sqrt(accum_var + epsilon) / sqrt(accum_grad + epsilon) * gradient.
 
-    Slots: "accum_grad" and "accum_var", running means, which decay by `rho`, of the squares of
-    gradients and of updates.
+    Slots: "accum_grad" and "accum_var", running means of the squares of gradients and of updates,
+    which decay by `rho`.
     """
 
     _NOT_IN_KERAS_2: ClassVar[Mapping[int, float]] = {0: 0.0}
@@ -253,14 +253,14 @@ class Adadelta(OptimizerV2):
         return self._op("SparseApply", handle, grad, indices)
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments of the constructor."""
+        """Return the arguments of the constructor."""
         return {**super().get_config(), "epsilon": self.epsilon}
 
 
 class Ftrl(OptimizerV2):
-    """Follow the regularized leader, with L1 and L2 penalties: see `tf.train.FtrlOptimizer`.
+    """Follow-the-regularized-leader, with L1 and L2 penalties; see `tf.train.FtrlOptimizer`.
 
-    Slots: "accumulator" and "linear". ValueError for settings below 0, and for a power above.
+    Slots: "accumulator" and "linear". ValueError for negative settings, and for a positive power.
     """
 
     def __init__(
@@ -317,7 +317,7 @@ class Ftrl(OptimizerV2):
         return self._op("SparseApply", handle, grad, indices)
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments of the constructor."""
+        """Return the arguments of the constructor."""
         return {
             **super().get_config(),
             "initial_accumulator_value": self._initial_accumulator_value,

@@ -1,4 +1,4 @@
-"""Optimizers of `tf.train` as Keras uses them."""
+"""Optimizers of `tf.train` in the form that Keras uses."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class TFOptimizer(Trackable):
         self._track_trackable(self.iterations, "global_step")
 
     def minimize(self, loss: Any, var_list: Any, grad_loss: Any = None, name: Any = None) -> Any:
-        """An operation that takes one step: that of the optimizer's `minimize`."""
+        """Return an operation that takes one step, by the optimizer's `minimize`."""
         done = self.optimizer.minimize(
             loss, self.iterations, var_list=var_list, grad_loss=grad_loss, name=name
         )
@@ -31,29 +31,32 @@ class TFOptimizer(Trackable):
         return done
 
     def get_grads(self, loss: Any, params: Any) -> list[Any]:
-        """The gradients of a loss with respect to variables, None where there is none."""
+        """Return the gradients of a loss with respect to variables, None for those without."""
         return [grad for grad, _ in self.optimizer.compute_gradients(loss, flatten(params))]
 
     def get_updates(self, loss: Any, params: Any) -> list[Any]:
-        """[the operation that takes one step on a loss]; ValueError where there is no gradient."""
+        """Return [the operation that takes one step on a loss].
+
+        Raise ValueError without gradients.
+        """
         return [self.apply_gradients(self.optimizer.compute_gradients(loss, flatten(params)))]
 
     def apply_gradients(self, grads_and_vars: Any, name: str | None = None) -> Any:
-        """An operation that changes variables by their gradients, and counts the step."""
+        """Return an operation that changes variables by their gradients, and counts the step."""
         done = self.optimizer.apply_gradients(grads_and_vars, self.iterations, name)
         self._track()
         return done
 
     def _track(self) -> None:
-        """Has Keras initialize the optimizer's own variables."""
+        """Make Keras initialize the optimizer's own variables."""
         for variable in self.optimizer.variables():
             track_variable(variable)
 
     @property
     def weights(self) -> list[Any]:
-        """NotImplementedError: the optimizer's variables are its own."""
+        """NotImplementedError: Keras has no access to the optimizer's variables."""
         raise NotImplementedError
 
     def from_config(self, config: Any) -> Any:
-        """NotImplementedError: optimizers of `tf.train` have no configuration."""
+        """Raise NotImplementedError: optimizers of `tf.train` have no configuration."""
         raise NotImplementedError

@@ -1,9 +1,9 @@
 """The layout of a graph whose nodes have ranks: a row for each rank, and paths between the boxes.
 
-The order in a row follows the barycentres of the neighbours (Sugiyama's method). Within that order
-the boxes lie as near to their neighbours' centres as their widths allow: the least squares under
-the distances that two boxes keep, by pooling adjacent violators. An edge over several ranks passes
-through a narrow gap in each row between.
+The order in a row follows the barycentres of the neighbours (Sugiyama's method). In this order the
+boxes lie as near to their neighbours' centres as their widths allow: a least-squares fit with
+a minimum distance between two boxes, by pooling adjacent violators. An edge over several ranks
+passes through a narrow gap in each row in between.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _SWEEPS = 6
 
 @dataclass(eq=False)
 class Box:
-    """A box of a row: its size and, after the layout, the place of its centre, in pixels.
+    """A box of a row: its size and, after the layout, the position of its centre, in pixels.
 
-    rank: its row, from the top. is_bend: whether it is but the way of an edge through this row.
+    rank: its row, from the top. is_bend: whether it only represents an edge that passes this row.
     """
 
     width: float
@@ -44,7 +44,7 @@ class Box:
 
 @dataclass
 class Layout:
-    """The whole size, and for each edge the boxes that it goes through, from above down."""
+    """The total size, and for each edge the boxes that it passes through, from top to bottom."""
 
     width: float
     height: float
@@ -52,7 +52,7 @@ class Layout:
 
 
 def lay_out(boxes: Sequence[Box], edges: Sequence[tuple[int, int]]) -> Layout:
-    """Places the boxes; `edges` are numbers of boxes, the first of a smaller rank."""
+    """Place the boxes; `edges` are pairs of box numbers, the first with the smaller rank."""
     rows: defaultdict[int, list[Box]] = defaultdict(list)
     for box in boxes:
         rows[box.rank].append(box)
@@ -69,7 +69,7 @@ def lay_out(boxes: Sequence[Box], edges: Sequence[tuple[int, int]]) -> Layout:
 
 
 def _route(first: Box, second: Box, rows: defaultdict[int, list[Box]]) -> list[Box]:
-    """The boxes of an edge, with a new bend in each row between; they become neighbours."""
+    """Return the boxes of an edge, with a new bend in each row in between, linked as neighbours."""
     route = [first]
     for rank in range(first.rank + 1, second.rank):
         bend = Box(_BEND_WIDTH, 0.0, rank, is_bend=True)
@@ -83,7 +83,7 @@ def _route(first: Box, second: Box, rows: defaultdict[int, list[Box]]) -> list[B
 
 
 def _sort_rows(rows: Sequence[list[Box]], downwards: bool) -> None:
-    """Sorts each row by the mean place of the neighbours in the row before it."""
+    """Sort each row by the mean position of the neighbours in the previous row."""
     for row in rows if downwards else reversed(rows):
         for place, box in enumerate(row):
             box.x = place
@@ -99,7 +99,7 @@ def _sort_rows(rows: Sequence[list[Box]], downwards: bool) -> None:
 
 
 def _centre(box: Box) -> float:
-    """Where a box would lie best: in the middle of its neighbours."""
+    """Return the best centre of a box: the mean of its neighbours' centres."""
     neighbours = box.above + box.below
     if not neighbours:
         return box.x
@@ -107,11 +107,11 @@ def _centre(box: Box) -> float:
 
 
 def _place(row: Sequence[Box], wanted: Sequence[float]) -> None:
-    """Places a row in its order, as near to the wanted centres as the widths allow."""
-    starts = [0.0]  # of each box, if all boxes touch
+    """Place a row in its order, as near to the wanted centres as the widths allow."""
+    starts = [0.0]  # centres of the boxes if they are placed at minimum distance
     for left, right in pairwise(row):
         starts.append(starts[-1] + (left.width + right.width) / 2 + _GAP)
-    blocks: list[tuple[float, int]] = []  # (sum of what is wanted, number of boxes)
+    blocks: list[tuple[float, int]] = []  # (sum of wanted offsets, number of boxes)
     for start, centre in zip(starts, wanted):
         block = (centre - start, 1)
         while blocks and blocks[-1][0] / blocks[-1][1] >= block[0] / block[1]:
@@ -124,7 +124,7 @@ def _place(row: Sequence[Box], wanted: Sequence[float]) -> None:
 
 
 def _finish(rows: Sequence[Sequence[Box]], routes: list[list[Box]]) -> Layout:
-    """Moves the picture's corner to (0, 0) and gives every row its height."""
+    """Move the picture's corner to (0, 0), and set the height of every row."""
     left = min((box.x - box.width / 2 for row in rows for box in row), default=0.0)
     right = max((box.x + box.width / 2 for row in rows for box in row), default=0.0)
     top = 0.0

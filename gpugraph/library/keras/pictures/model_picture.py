@@ -1,4 +1,4 @@
-"""A model as an SVG picture: a box for each layer, by depth, inputs on top."""
+"""A model as an SVG picture: a box for each layer, by depth, with the inputs at the top."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ rect { fill: #20262d; stroke: #66717d; }
 
 
 def _of_pictures(rules: str) -> str:
-    """The rules, for pictures of models alone: a notebook's page has other elements too."""
+    """Restrict CSS rules to pictures of models; a notebook's page has other elements too."""
     return "".join(f".keras-model {rule}\n" for rule in rules.strip().splitlines())
 
 
@@ -52,7 +52,7 @@ _STYLE = (
 
 @dataclass(frozen=True)
 class PictureOptions:
-    """What a picture shows: see `plot_model`."""
+    """The contents of a picture; see `plot_model`."""
 
     show_shapes: bool = False
     show_layer_names: bool = True
@@ -70,9 +70,10 @@ class _Drawing:
 
 
 def model_svg(model: Any, options: PictureOptions, scale: float = 1.0) -> str:
-    """The picture of a model as the text of an SVG file.
+    """Return the picture of a model as the text of an SVG file.
 
-    A model that is no graph of layers is a row of its layers, where it is a Sequential, or one box.
+    A model that is not a graph of layers is drawn as a row of layers if it is a Sequential, else as
+    one box.
     """
     drawing = _draw_graph(model, options)
     width, height = drawing.width + 2 * _MARGIN, drawing.height + 2 * _MARGIN
@@ -87,7 +88,7 @@ def model_svg(model: Any, options: PictureOptions, scale: float = 1.0) -> str:
 
 
 def _draw_graph(model: Any, options: PictureOptions) -> _Drawing:
-    """The layers of a model, by depth, and the edges between them."""
+    """Draw the layers of a model, by depth, and the edges between them."""
     layers, depths, edges = _graph_of(model)
     drawings = [_draw_layer(layer, options) for layer in layers]
     turned = options.left_to_right
@@ -112,7 +113,7 @@ def _size(layout: Layout, turned: bool) -> tuple[float, float]:
 
 
 def _graph_of(model: Any) -> tuple[list[Any], list[int], list[tuple[int, int]]]:
-    """The layers of a model, their depths, and pairs (from, to) of numbers of layers."""
+    """Return the layers of a model, their depths, and pairs (from, to) of layer numbers."""
     if not model.is_graph_network:
         layers = list(model.layers) if hasattr(model, "add") and model.layers else [model]
         count = len(layers)
@@ -136,7 +137,7 @@ def _graph_of(model: Any) -> tuple[list[Any], list[int], list[tuple[int, int]]]:
 
 
 def _draw_layer(layer: Any, options: PictureOptions) -> _Drawing:
-    """The box of a layer, or the frame of a nested model with its layers."""
+    """Draw the box of a layer, or the frame of a nested model with its layers."""
     is_model = hasattr(layer, "is_graph_network")
     if options.expand_nested and is_model and layer.layers:
         inner = _draw_graph(layer, options)
@@ -164,7 +165,7 @@ def _draw_layer(layer: Any, options: PictureOptions) -> _Drawing:
 
 
 def _label(layer: Any, options: PictureOptions) -> str:
-    """`name: Class`, with the wrapped layer's in parentheses."""
+    """Return `name: Class`, with the class of a wrapped layer in parentheses."""
     name, kind = layer.name, type(layer).__name__
     inner: Any = getattr(layer, "layer", None)
     if hasattr(inner, "name") and not hasattr(layer, "is_graph_network"):
@@ -173,7 +174,7 @@ def _label(layer: Any, options: PictureOptions) -> str:
 
 
 def _shape(layer: Any, kind: str) -> str:
-    """The shape of a layer's inputs or outputs, `?` where it has none, `multiple` for several."""
+    """Return a layer's input or output shape: `?` without one, `multiple` for several."""
     nodes = layer.inbound_nodes
     shapes = {str(getattr(node, f"{kind}_shapes")) for node in nodes}
     return "multiple" if len(shapes) > 1 else shapes.pop() if shapes else "?"
@@ -188,7 +189,10 @@ def _text(x: float, y: float, text: str, style: str) -> str:
 
 
 def _arrivals(routes: Sequence[Sequence[Box]]) -> list[float]:
-    """How far from the middle of its last box each route ends: side by side, in their order."""
+    """Return, for each route, the offset of its end from the middle of its last box.
+
+    Routes that end at the same box are spread side by side in their order.
+    """
     shifts = [0.0] * len(routes)
     arriving: defaultdict[int, list[int]] = defaultdict(list)
     for number, route in enumerate(routes):
@@ -202,9 +206,9 @@ def _arrivals(routes: Sequence[Sequence[Box]]) -> list[float]:
 
 
 def _path(route: Sequence[Box], shift: float, turned: bool) -> str:
-    """A curve from the lower edge of the first box to the upper edge of the last one.
+    """Draw a curve from the lower edge of the first box to the upper edge of the last one.
 
-    shift: how far from the middle of the last box it ends.
+    shift: the offset of its end from the middle of the last box.
     """
     parts: list[str] = []
     for box, following in pairwise(route):

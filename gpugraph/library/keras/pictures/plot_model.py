@@ -19,18 +19,18 @@ _COMMANDS = {
     "rsvg-convert": ["rsvg-convert", "--output", "{png}", "{svg}"],
     "inkscape": ["inkscape", "--export-type=png", "--export-filename={png}", "{svg}"],
 }
-"""Programs that draw an SVG file as a PNG file, with their arguments."""
+"""Programs that convert an SVG file to a PNG file, with their arguments."""
 
 
 @dataclass(frozen=True)
 class ModelPicture:
-    """A picture of a model in a file, at a path; notebooks show it."""
+    """A picture of a model in a file, which notebooks show; `path` is its path."""
 
     path: str
     svg: str = field(repr=False)
 
     def _repr_html_(self) -> str:
-        """The picture, for notebooks."""
+        """Return the picture for notebooks."""
         return self.svg
 
 
@@ -43,16 +43,16 @@ def plot_model(
     expand_nested: bool = False,
     dpi: int = 96,
 ) -> ModelPicture:
-    """Writes a picture of a model, and returns it for notebooks: a box for each layer, by depth.
+    """Write a picture of a model, a box for each layer by depth, and return it for notebooks.
 
-    to_file: a path that ends in `.svg`, or in `.png` or nothing where the package cairosvg,
-      rsvg-convert or inkscape is there to draw it.
+    to_file: a path with the suffix `.svg`; or with `.png` or none if the package cairosvg,
+      rsvg-convert or inkscape is available to convert it.
     show_shapes: whether boxes show the shapes of inputs and outputs.
-    show_layer_names: whether boxes show names beside classes.
-    rankdir: "TB" from the top to the bottom, "LR" from left to right.
+    show_layer_names: whether boxes show names in addition to classes.
+    rankdir: "TB" for top to bottom, "LR" for left to right.
     expand_nested: whether nested models are drawn with their layers. dpi: 96 for the plain size.
 
-    ValueError for another direction or format; ImportError for a PNG that nothing here can draw.
+    ValueError for another direction or format; ImportError for a PNG without a converter.
     Source: `tf.keras.utils.plot_model`, which needs Graphviz.
     """
     if rankdir not in ("TB", "LR"):
@@ -70,7 +70,7 @@ def plot_model(
 
 
 def _converter(path: Path) -> Callable[[str, Path], None]:
-    """What draws SVG as PNG here; ImportError where nothing does."""
+    """Return a function that converts SVG to PNG. Raise ImportError if none is available."""
     if importlib.util.find_spec("cairosvg") is not None:
         return _by_cairosvg
     for name, arguments in _COMMANDS.items():

@@ -1,7 +1,7 @@
-"""The package keras-preprocessing, which TensorFlow 1.15 uses: loaded when needed.
+"""The package keras-preprocessing, which TensorFlow 1.15 uses. Imported on first use.
 
-Its iterators become `tf.keras.utils.Sequence`s, so that `fit` knows how many batches there are;
-data formats and dtypes that are not given are Keras's.
+Its iterators become `tf.keras.utils.Sequence`s, which have a number of batches that `fit` can use.
+The defaults of data formats and dtypes are Keras's.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PACKAGE = "gpugraph.keras.preprocessing"
 
 
 class _Older(ModuleType):
-    """A module of today with names that it has lost, for the package's own use."""
+    """A current module with the names that it has lost, for the package's own use."""
 
     def __init__(self, module: Any, **lost: Any) -> None:
         super().__init__(module.__name__)
@@ -36,10 +36,10 @@ class _Older(ModuleType):
 
 
 def _mend(sequence: Any, transformations: Any) -> None:
-    """Gives modules of the package what NumPy 2 has lost, and SciPy loses."""
+    """Give the package the names that NumPy 2 has removed and SciPy will remove."""
     if not isinstance(sequence.np, _Older):
         sequence.np = _Older(np, unicode_=np.str_)
-        if scipy := getattr(transformations, "ndimage", None):  # which need not be there
+        if scipy := getattr(transformations, "ndimage", None):  # optional
             transformations.ndimage = _Older(scipy, interpolation=scipy)
 
 
@@ -48,10 +48,10 @@ _FLOWS = ("flow", "flow_from_directory", "flow_from_dataframe")
 
 
 def name_of_package(module: str, name: str) -> Any:
-    """A class or function of a module of the package, as `tf.keras.preprocessing` has it.
+    """Return a class or function of a module of the package, adapted to `tf.keras.preprocessing`.
 
-    Without the package, a class or function that raises ModuleNotFoundError when it is called:
-    names can be listed, imported and looked up in any install.
+    Without the package, return a class or function that raises ModuleNotFoundError when it is
+    called. Therefore names can be listed, imported and looked up in every install.
     """
     try:
         modules = _modules()
@@ -65,7 +65,10 @@ def name_of_package(module: str, name: str) -> Any:
 
 
 def _modules() -> dict[str, Any]:
-    """Import the modules of the package; ModuleNotFoundError, with the extra, without it."""
+    """Import the modules of the package.
+
+    Raise ModuleNotFoundError, which names the extra to install, if it is missing.
+    """
     users = "Functions of tf.keras.preprocessing"
     with package_of_extra("preprocessing", "keras-preprocessing", users):
         return {
@@ -90,7 +93,7 @@ _CLASSES: dict[Any, Any] = {}
 
 
 def _class_of_keras(kind: Any) -> Any:
-    """A class of the package with Keras's settings, and Sequences where it has batches."""
+    """Return a class with Keras's settings; a class of batches becomes a Sequence."""
     if kind not in _CLASSES:
         _CLASSES[kind] = _new_class(kind)
     return _CLASSES[kind]
@@ -108,7 +111,7 @@ def _new_class(kind: Any) -> Any:
 
 
 def _with_settings(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function whose `data_format` and `dtype` are Keras's where they are None or not given."""
+    """Wrap a function to use Keras's `data_format` and `dtype` as defaults and for None."""
     signature = inspect.signature(function)
     names = [name for name in _SETTINGS if name in signature.parameters]
 
@@ -124,7 +127,7 @@ def _with_settings(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _flow(method: Callable[..., Any]) -> Callable[..., Any]:
-    """A method whose iterator is of Keras's class."""
+    """Wrap a method so that the iterator that it returns has Keras's class."""
 
     @functools.wraps(method)
     def flow(*args: Any, **kwargs: Any) -> Any:

@@ -1,7 +1,7 @@
-"""The variables of a network in checkpoints of objects, those of its optimizer too.
+"""The variables of a network, and those of its optimizer, in object checkpoints.
 
-Values are found by what holds what, as by `tf.train.Checkpoint`. Variables that a network creates
-after `load` get their values at once; slots of its optimizer, once it has them.
+Values are matched through the graph of objects, as in `tf.train.Checkpoint`. Variables that a
+network creates after `load` get their values on creation, and so do slots of its optimizer.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from gpugraph.platform import logging
 
 
 class CheckpointedWeights:
-    """What saves and loads the variables of a network, and goes on to load those that come."""
+    """Saves and loads the variables of a network, including those created after loading."""
 
     def __init__(self, network: Any) -> None:
         self._network = network
@@ -30,10 +30,10 @@ class CheckpointedWeights:
         self._later: _LaterRestore | None = None
 
     def __deepcopy__(self, memo: Any) -> None:
-        """None: a copy of the network gets its own."""
+        """Return None: a copy of the network gets its own object."""
 
     def save(self, path: str) -> None:
-        """Writes a checkpoint of this path, the latest one of its folder."""
+        """Write a checkpoint with this path, which becomes the latest one of its folder."""
         optimizer = getattr(self._network, "optimizer", None)
         if optimizer is not None and not isinstance(optimizer, Trackable):
             logging.warning(
@@ -48,9 +48,9 @@ class CheckpointedWeights:
         write_checkpoint_state(os.path.dirname(path), path, [path], save_relative_paths=True)
 
     def load(self, path: str) -> LoadStatus:
-        """Sets the variables that are there, and has others set when they are created.
+        """Set the existing variables, and set others when they are created.
 
-        NotImplementedError for a checkpoint of a `tf.train.Saver`, AssertionError where nothing
+        NotImplementedError for a checkpoint of a `tf.train.Saver`, AssertionError if nothing
         matches; errors of `NewCheckpointReader`.
         """
         session = self._session()
@@ -72,13 +72,13 @@ class CheckpointedWeights:
         return status
 
     def _session(self) -> Any:
-        """Keras's session for the graph of the network, which may have none yet."""
+        """Return Keras's session for the graph of the network, which may have no graph yet."""
         network = self._network
         return get_session(network.outputs or (network.weights if network.built else ()))
 
 
 class _LaterRestore:
-    """Restores in a session what its graph has got since, of a checkpoint that is loaded."""
+    """A function that restores variables created after a checkpoint was loaded, in a session."""
 
     def __init__(self, status: CheckpointLoadStatus, session: Any) -> None:
         self._status, self._session = status, session

@@ -1,7 +1,7 @@
-"""Weights of recurrent layers in files: between cuDNN's order of elements and the plain one.
+"""Conversion of recurrent layers' weights in files between cuDNN's element order and the plain one.
 
-A file may be of a CuDNNLSTM where the model has an LSTM, or the other way round, and so for GRUs.
-The shapes of the biases tell which is which.
+A file may contain a CuDNNLSTM where the model has an LSTM, or the reverse; the same applies to
+GRUs. The shapes of the biases distinguish them.
 """
 
 from __future__ import annotations
@@ -14,24 +14,28 @@ import numpy as np
 Array = np.ndarray[Any, Any]
 
 
-class _Way(NamedTuple):
-    """How a layer's weights become another's: the number of gates, the order of a kernel's
-    elements once it is transposed, and what becomes of the biases, of which there are `units`."""
+class _Conversion(NamedTuple):
+    """A conversion of a layer's weights.
+
+    order: of the elements of a transposed kernel. biases: the function that converts biases.
+    """
 
     gates: int
     order: Any
     biases: Callable[[Array], Array]
 
 
-def _way(own: tuple[int, ...], stored: tuple[int, ...], units: int) -> _Way | None:
-    """How to convert for biases of these shapes; None where nothing converts them."""
-    ways = {
-        ((4 * units,), (8 * units,)): _Way(4, "F", lambda biases: biases.reshape(2, -1).sum(0)),
-        ((8 * units,), (4 * units,)): _Way(4, "C", lambda biases: np.tile(biases / 2, 2)),
-        ((2, 3 * units), (6 * units,)): _Way(3, "F", lambda biases: biases.reshape(2, -1)),
-        ((6 * units,), (2, 3 * units)): _Way(3, "C", lambda biases: biases.reshape(-1)),
+def _conversion(wanted: tuple[int, ...], stored: tuple[int, ...], units: int) -> _Conversion | None:
+    """Return the conversion between biases of these shapes, or None if there is none."""
+    conversions = {
+        ((4 * units,), (8 * units,)): _Conversion(
+            4, "F", lambda biases: biases.reshape(2, -1).sum(0)
+        ),
+        ((8 * units,), (4 * units,)): _Conversion(4, "C", lambda biases: np.tile(biases / 2, 2)),
+        ((2, 3 * units), (6 * units,)): _Conversion(3, "F", lambda biases: biases.reshape(2, -1)),
+        ((6 * units,), (2, 3 * units)): _Conversion(3, "C", lambda biases: biases.reshape(-1)),
     }
-    return ways.get((own, stored))
+    return conversions.get((wanted, stored))
 
 
 class ConvertedArray:
@@ -42,51 +46,55 @@ class ConvertedArray:
         self._array, self._convert = array, convert
 
     def value(self) -> Array:
-        """The converted elements."""
+        """Return the converted elements."""
         return self._convert(self._array.value())
 
 
 def converted(layer: Any, weights: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
-    """The arrays for the weights of a layer, those of the recurrent layers in it converted."""
+    """Return the arrays for a layer's weights, converted for its recurrent layers."""
     result = list(arrays)
     if len(weights) != len(arrays):
         return result
     places = {id(weight): place for place, weight in enumerate(weights)}
     for recurrent in _recurrent_layers(layer):
-        own = [places[id(weight)] for weight in recurrent.weights if id(weight) in places]
-        if len(own) == 3:
-            _convert([weights[place] for place in own], own, result)
+        indices = [places[id(weight)] for weight in recurrent.weights if id(weight) in places]
+        if len(indices) == 3:
+            _convert([weights[place] for place in indices], indices, result)
     return result
 
 
 def _recurrent_layers(layer: Any) -> list[Any]:
-    """The LSTMs and GRUs in a layer, itself included."""
+    """Return the LSTMs and GRUs in a layer, including the layer itself."""
     if type(layer).__name__ in ("LSTM", "GRU", "CuDNNLSTM", "CuDNNGRU"):
         return [layer]
     return [inner for part in layer.sublayers() for inner in _recurrent_layers(part)]
 
 
 def _convert(weights: Sequence[Any], places: Sequence[int], arrays: list[Any]) -> None:
-    """Replaces kernel, recurrent kernel and biases at `places` by converted ones, if need be."""
+    """Replace kernel, recurrent kernel and biases at `places` by converted ones, if necessary."""
     kernel, recurrent, biases = (arrays[place] for place in places)
     shape = tuple(weights[2].shape.as_list())
-    way = _way(shape, tuple(biases.shape), recurrent.shape[0]) if recurrent.shape else None
-    if way is None:
+    conversion = (
+        _conversion(shape, tuple(biases.shape), recurrent.shape[0]) if recurrent.shape else None
+    )
+    if conversion is None:
         return
-    by_gate = _by_gate(way.gates)
+    by_gate = _by_gate(conversion.gates)
     arrays[places[0]] = ConvertedArray(
         kernel,
         kernel.shape,
-        lambda value: by_gate(value, lambda part: part.T.reshape(part.shape, order=way.order)),
+        lambda value: by_gate(
+            value, lambda part: part.T.reshape(part.shape, order=conversion.order)
+        ),
     )
     arrays[places[1]] = ConvertedArray(
         recurrent, recurrent.shape, lambda value: by_gate(value, np.transpose)
     )
-    arrays[places[2]] = ConvertedArray(biases, shape, way.biases)
+    arrays[places[2]] = ConvertedArray(biases, shape, conversion.biases)
 
 
 def _by_gate(gates: int) -> Callable[[Array, Callable[[Array], Array]], Array]:
-    """A function that converts the part of each gate."""
+    """Return a function that converts the part of each gate separately."""
 
     def convert(value: Array, convert_part: Callable[[Array], Array]) -> Array:
         return np.hstack([convert_part(part) for part in np.hsplit(value, gates)])

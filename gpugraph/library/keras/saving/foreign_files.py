@@ -1,6 +1,6 @@
-"""Recognise files that this Keras does not read: of Keras 1, of Keras 3, of other programs.
+"""Recognition of unsupported files: those of Keras 1, of Keras 3, and of other programs.
 
-HDF5 files and JSON name the Keras that wrote them. Other files are recognised by their first bytes,
+HDF5 files and JSON name the Keras that wrote them. Other files are recognized by their first bytes,
 SavedModels by their folders.
 """
 
@@ -22,11 +22,11 @@ _MARKS_OF_KERAS_1 = tuple(
 )
 """Arguments of layers that Keras 2 renamed."""
 
-_MOST_BYTES = 1 << 16
+_MAX_BYTES = 1 << 16
 
 
 def kind_text(path: Any) -> str:
-    """Return a remark on a file that is no HDF5 file, or a folder; "" for one that is not known."""
+    """Return a remark on a path that is not an HDF5 file, or "" if its kind is unknown."""
     path = os.fsdecode(path)
     if os.path.isdir(path):
         if not any(os.path.isfile(os.path.join(path, f"saved_model.{e}")) for e in ("pb", "pbtxt")):
@@ -48,7 +48,7 @@ def _archive_text(path: str) -> str:
             if "config.json" not in archive.namelist():
                 return " (it is a zip archive)"
             with archive.open("metadata.json") as file:
-                version = json.loads(file.read(_MOST_BYTES)).get("keras_version")
+                version = json.loads(file.read(_MAX_BYTES)).get("keras_version")
             return (
                 f" (it is a `.keras` archive by Keras {version}, a format of later versions: save "
                 "the model there as HDF5, by `tf_keras` or Keras 2, or its `get_weights()`)"
@@ -59,7 +59,7 @@ def _archive_text(path: str) -> str:
 def version_text(version: str | None, config: str = "") -> str:
     """Return a sentence on the Keras that wrote a file; "" for Keras 2 and tf.keras.
 
-    version: as the file says, None where it says nothing. config: the JSON of a model.
+    version: as recorded in the file, or None. config: the JSON of a model.
     """
     if version is None:
         if not any(mark in config for mark in _MARKS_OF_KERAS_1):
@@ -83,7 +83,7 @@ def version_text(version: str | None, config: str = "") -> str:
 
 @contextlib.contextmanager
 def naming_version(version: str | None, config: str = "") -> Iterator[None]:
-    """A context whose errors say which Keras wrote the file, where it is not Keras 2."""
+    """Add the version of the Keras that wrote a file to errors, unless it is Keras 2."""
     try:
         yield
     except (ValueError, TypeError, LookupError, AttributeError, NotImplementedError) as error:

@@ -1,13 +1,13 @@
-"""HDF5 files by h5py, written whole or not at all, and read without trust.
+"""HDF5 files through h5py, written completely or not at all, and read without trust.
 
-A group keeps the names of its parts in order, as an attribute; one that is too long for an HDF5
-header is in pieces `name0`, `name1` ... An array is read if it lies in the file itself, and only
-once its shape is known to be the right one: a file neither reaches other files by links nor takes
-more memory than what it is read into.
+A group stores the names of its parts, in order, in an attribute. A list that exceeds an HDF5 header
+is split into attributes `name0`, `name1` ... An array is read only if it lies in the file itself,
+and only after its shape is known to be correct. Therefore a file can neither reach other files by
+links nor use more memory than the arrays that it is read into.
 
-libhdf5 may loop for ever or crash on a damaged file. So a file of a path that this process has
-neither written nor read before is first read by a process of its own, `hdf5_walk.py`, under limits
-of processor time and memory.
+libhdf5 may loop forever or crash on a damaged file. Therefore a file that this process has neither
+written nor read before is first read by a separate process, `hdf5_walk.py`, with limits on
+processor time and memory.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from gpugraph.base.optional_packages import package_of_extra
 from gpugraph.base.whole_files import local_path, open_to_read, write_whole
 from gpugraph.library.keras.saving.foreign_files import kind_text
 
-_MOST_BYTES = 64512
-"""The most bytes of an attribute; HDF5 keeps attributes in a header of 64 KiB."""
+_MAX_BYTES = 64512
+"""The maximum size of an attribute in bytes; HDF5 keeps attributes in a header of 64 KiB."""
 
 
 _SECONDS, _MEGABYTES = 5, 1024
-"""What the structure of a small file may take of a processor and of memory."""
+"""The limits of processor time and memory for reading the structure of a small file."""
 
 _STARTED = (
     "import json, runpy, sys; sys.path[:] = json.loads(sys.argv.pop(1)); "
@@ -44,24 +44,27 @@ _STARTED = (
 
 
 def hdf5_library() -> Any:
-    """The package h5py; ModuleNotFoundError, with the extra to install, without it."""
+    """Return the package h5py.
+
+    Raise ModuleNotFoundError, which names the extra to install, if it is missing.
+    """
     with package_of_extra("hdf5", "h5py", "HDF5 files"):
         return importlib.import_module("h5py")
 
 
 def is_open_file(file: Any) -> bool:
-    """Whether it is a file or group of h5py, and no path."""
+    """Return whether `file` is a file or group of h5py, not a path."""
     return hasattr(file, "attrs") and hasattr(file, "create_group")
 
 
 @contextmanager
 def written_file(file: Any) -> Iterator[Any]:
-    """A file to write to: a new one of that path, there once all is written, or `file` itself."""
+    """Yield a file to write to: `file` itself, or one that appears at the path when complete."""
     if is_open_file(file):
         yield file
         return
     path = local_path(file)
-    image = io.BytesIO()  # libhdf5 crashes where it can't write, as on a full disk
+    image = io.BytesIO()  # libhdf5 crashes if a write fails, for example on a full disk
     with hdf5_library().File(image, "w") as opened:
         yield opened
     write_whole(path, image.getbuffer())
@@ -70,7 +73,10 @@ def written_file(file: Any) -> Iterator[Any]:
 
 @contextmanager
 def read_file(file: Any) -> Iterator[Any]:
-    """A file to read from: that of a path, or `file` itself. OSError where it is no HDF5 file."""
+    """Yield a file to read from: `file` itself, or that of a path.
+
+    Raise OSError if it is not HDF5.
+    """
     if is_open_file(file):
         yield file
         return
@@ -79,8 +85,10 @@ def read_file(file: Any) -> Iterator[Any]:
 
 
 def opened_file(path: Any) -> Any:
-    """The file of a path, open for reading. OSError where it is no HDF5 file, or a damaged one on
-    which the library would loop or crash."""
+    """Open the file at a path for reading.
+
+    Raise OSError for a file that is not HDF5, or so damaged that the library would loop or crash.
+    """
     path = local_path(path)
     library = hdf5_library()
     try:
@@ -98,7 +106,7 @@ def opened_file(path: Any) -> Any:
 
 
 _sound: set[tuple[int, ...]] = set()
-"""The files that this process has written or checked, as they were then."""
+"""Identities of the files that this process has written or checked, at that time."""
 
 
 def _identity(status: os.stat_result) -> tuple[int, ...]:
@@ -107,7 +115,10 @@ def _identity(status: os.stat_result) -> tuple[int, ...]:
 
 
 def _check_structure(path: str, size: int) -> None:
-    """Have another process walk through a file. OSError where it does not come to an end."""
+    """Walk through a file in another process.
+
+    Raise OSError if that process fails or exceeds its limits.
+    """
     megabytes = size >> 20
     seconds = _SECONDS + megabytes // 10
     words = [json.dumps(sys.path), str(Path(__file__).with_name("hdf5_walk.py"))]
@@ -127,28 +138,28 @@ def _check_structure(path: str, size: int) -> None:
 
 
 def write_names(group: Any, attribute: str, names: Sequence[str]) -> None:
-    """Keeps names as an attribute, in pieces where they are too long together.
+    """Store names as an attribute, or as several if they are too long together.
 
-    RuntimeError for a name that is too long by itself.
+    RuntimeError for a single name that is too long.
     """
     encoded = [name.encode("utf-8") for name in names]
-    if any(len(name) > _MOST_BYTES for name in encoded):
+    if any(len(name) > _MAX_BYTES for name in encoded):
         raise RuntimeError(
             f"The following attributes cannot be saved to HDF5 file because they are larger than "
-            f"{_MOST_BYTES} bytes: {[name[:40] for name in names if len(name) > _MOST_BYTES]}"
+            f"{_MAX_BYTES} bytes: {[name[:40] for name in names if len(name) > _MAX_BYTES]}"
         )
     width = max(map(len, encoded), default=1)
-    most = max(1, _MOST_BYTES // max(1, width))
-    if len(encoded) <= most:
+    names_per_piece = max(1, _MAX_BYTES // max(1, width))
+    if len(encoded) <= names_per_piece:
         group.attrs[attribute] = np.array(encoded, dtype=f"S{max(1, width)}")
         return
-    for piece, start in enumerate(range(0, len(encoded), most)):
-        group.attrs[f"{attribute}{piece}"] = np.array(encoded[start : start + most])
+    for piece, start in enumerate(range(0, len(encoded), names_per_piece)):
+        group.attrs[f"{attribute}{piece}"] = np.array(encoded[start : start + names_per_piece])
 
 
 @contextmanager
 def _refusals(group: Any, name: str) -> Iterator[None]:
-    """Makes of what h5py raises for a damaged file a ValueError."""
+    """Convert h5py's errors for a damaged file to ValueError."""
     try:
         yield
     except (OSError, RuntimeError, KeyError, TypeError) as error:
@@ -159,27 +170,30 @@ def _refusals(group: Any, name: str) -> Iterator[None]:
 
 
 def has_attribute(group: Any, name: str) -> bool:
-    """Whether a group has an attribute. ValueError where the file is damaged."""
+    """Return whether a group has an attribute. Raise ValueError if the file is damaged."""
     with _refusals(group, name):
         return name in group.attrs
 
 
 def has_part(group: Any, name: str) -> bool:
-    """Whether a group has a part. ValueError where the file is damaged."""
+    """Return whether a group has a part. Raise ValueError if the file is damaged."""
     with _refusals(group, name):
         return name in group
 
 
 def _attribute(group: Any, name: str) -> Any:
-    """An attribute; None where there is none. `get` would say so of a damaged one too."""
+    """Return an attribute, or None if there is none.
+
+    Unlike with `get`, a damaged one is an error.
+    """
     with _refusals(group, name):
         return group.attrs[name] if name in group.attrs else None  # noqa: SIM401
 
 
 def read_names(group: Any, attribute: str) -> list[str]:
-    """The names that `write_names` has kept; none where there is no such attribute.
+    """Return the names stored by `write_names`; an empty list without such an attribute.
 
-    ValueError where the file is damaged, as by `read_text`.
+    ValueError if the file is damaged, as for `read_text`.
     """
     names = _attribute(group, attribute)
     if names is not None:
@@ -193,13 +207,13 @@ def read_names(group: Any, attribute: str) -> list[str]:
 
 
 def read_text(group: Any, attribute: str) -> str | None:
-    """An attribute as text; None where there is none."""
+    """Return an attribute as text, or None if there is none."""
     value = _attribute(group, attribute)
     return None if value is None else as_text(value)
 
 
 def as_text(value: Any) -> str:
-    """Text of an HDF5 file; ValueError where it is no UTF-8."""
+    """Return text of an HDF5 file. Raise ValueError if it is not UTF-8."""
     if isinstance(value, bytes):
         return value.decode("utf-8")
     if not isinstance(value, str):
@@ -208,14 +222,14 @@ def as_text(value: Any) -> str:
 
 
 def write_array(group: Any, name: str, value: np.ndarray[Any, Any]) -> None:
-    """Adds an array under a name; slashes in it make groups."""
+    """Add an array under a name; slashes in the name create groups."""
     group.create_dataset(name, data=value)
 
 
 def part_of(group: Any, name: str) -> Any:
-    """A group or array in a group of the same file.
+    """Return a group or array in a group of the same file.
 
-    ValueError for a name that is not there, and for one that leads to another file.
+    ValueError for a name that does not exist, and for a link to another file.
     """
     library = hdf5_library()
     part = group
@@ -234,9 +248,9 @@ def part_of(group: Any, name: str) -> Any:
 
 
 class StoredArray:
-    """An array in a file: its shape is known, its elements are read by `value`.
+    """An array in a file: its shape is known, and `value` reads its elements.
 
-    ValueError for what is no array of numbers that lies in the file.
+    ValueError for a part that is not an array of numbers in the file itself.
     """
 
     def __init__(self, group: Any, name: str) -> None:
@@ -246,7 +260,7 @@ class StoredArray:
             elsewhere = shape is not None and (dataset.external or dataset.is_virtual)
             dtype = None if shape is None else dataset.dtype
         if shape is None or dtype is None:
-            raise ValueError(f"{_place(group)}: {name!r} is no array")
+            raise ValueError(f"{_place(group)}: {name!r} is not an array")
         if elsewhere:
             raise ValueError(f"{_place(group)}: {name!r} lies in another file, not read")
         if dtype.kind not in "fiub":
@@ -258,7 +272,7 @@ class StoredArray:
         return np.asarray(self.value(), dtype)
 
     def value(self) -> np.ndarray[Any, Any]:
-        """The elements; ValueError where the file is damaged."""
+        """Read the elements. Raise ValueError if the file is damaged."""
         with _refusals(self._group, self.name):
             return np.asarray(self._dataset[()])
 

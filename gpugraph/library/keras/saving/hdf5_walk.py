@@ -1,11 +1,12 @@
-"""A program that reads the structure of an HDF5 file: whether the library comes back from it.
+"""A program that reads the structure of an HDF5 file, to test that the library returns from it.
 
     python hdf5_walk.py PATH SECONDS MEGABYTES
 
-libhdf5 does not always return from a damaged file: it may read in a circle, or write where no
-memory is. It does so here, in a process with limits, before it could do so in the program's own.
-Each group, link, attribute and description of an array is read, and where chunks lie; no elements.
-What the library refuses is no matter here: it will refuse it again. Only h5py is imported.
+libhdf5 does not always return from a damaged file: it may read in a cycle, or write to invalid
+memory. Here it does so in a process with limits, before it could do so in the program's process.
+This reads each group, link, attribute, description of an array and position of chunks, but no
+elements. Errors of the library are ignored here, because they will be raised again. Only h5py is
+imported.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ _REFUSALS = (
     *(OSError, RuntimeError, KeyError, ValueError, TypeError, AttributeError, IndexError),
     *(NotImplementedError, OverflowError),
 )
-"""What h5py raises for damaged parts."""
+"""The errors that h5py raises for damaged parts."""
 
 
 def walk(library: Any, path: str) -> None:
-    """Read the structure of a file. MemoryError where that needs more than the limit."""
+    """Read the structure of a file. Raise MemoryError if that exceeds the limit."""
     with contextlib.suppress(*_REFUSALS), library.File(path, "r") as file:
         seen: set[Any] = set()
         waiting = [file]
@@ -34,7 +35,7 @@ def walk(library: Any, path: str) -> None:
 
 
 def _read(library: Any, part: Any, seen: set[Any]) -> list[Any]:
-    """Read a group or array once; the parts of a group."""
+    """Read a group or array unless it was read before, and return the parts of a group."""
     address = _tried(lambda: library.h5o.get_info(part.id).addr)
     if address in seen:
         return []
@@ -58,7 +59,7 @@ def _read(library: Any, part: Any, seen: set[Any]) -> list[Any]:
 
 
 def _tried(read: Callable[[], Any]) -> Any:
-    """What `read` returns; None for what the library refuses."""
+    """Call `read` and return its result, or None if the library raises an error."""
     with contextlib.suppress(*_REFUSALS):
         return read()
     return None
@@ -70,8 +71,8 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     with open("/proc/self/statm", encoding="ascii") as file:
         pages = int(file.read().split()[0])
-    most = pages * resource.getpagesize() + (megabytes << 20)
-    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+    limit = pages * resource.getpagesize() + (megabytes << 20)
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     walk(library, path)
 

@@ -1,7 +1,7 @@
-"""Configurations by later versions of Keras as 1.15 has them.
+"""Conversion of configurations by later versions of Keras to those of 1.15.
 
-Later versions have more arguments. Those with the value that 1.15 always had are left out; others
-stay, and the layer refuses them. Classes of the program get all their arguments.
+Later versions have more arguments. Arguments that have 1.15's fixed value are removed; others
+stay, and the layer rejects them. Classes of the program receive all their arguments.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 from gpugraph.library.keras.keras_objects import config_entry, improper, is_custom_object
 
 _NAMES = {"Functional": "Model", "L1": "L1L2", "L2": "L1L2"}
-"""What classes of later versions are called in 1.15."""
+"""Names of classes in later versions, and their names in 1.15."""
 
 _ALWAYS: dict[str, Any] = {
     "groups": 1, "keepdims": False, "synchronized": False, "score_mode": "dot", "sparse": False,
@@ -23,14 +23,14 @@ _ALWAYS: dict[str, Any] = {
 """Arguments with the only value that 1.15 has, or with its default."""
 
 _OF_FUNCTIONS = ("LossFunctionWrapper", "MeanMetricWrapper")
-"""The losses and metrics that need to be told their function."""
+"""The losses and metrics that require their function as an argument."""
 
 _LABELS = ("module", "registered_name", "build_config")
-"""What later versions say of an object besides its class and configuration."""
+"""Entries that later versions add to an object's class and configuration."""
 
 
 def as_in_1_15(config: Any) -> Any:
-    """The same configuration without what later versions say more."""
+    """Return the configuration without the additions of later versions."""
     if isinstance(config, list):
         return [as_in_1_15(item) for item in config]
     if not isinstance(config, Mapping):
@@ -46,7 +46,7 @@ def as_in_1_15(config: Any) -> Any:
         arguments = config["config"]
         if isinstance(arguments, Mapping) and not is_custom_object(name):
             arguments = {
-                key: value for key, value in arguments.items() if _is_said(name, key, value)
+                key: value for key, value in arguments.items() if _must_keep(name, key, value)
             }
         return {**as_in_1_15(labels), "class_name": name, "config": as_in_1_15(arguments)}
     return {
@@ -54,8 +54,8 @@ def as_in_1_15(config: Any) -> Any:
     }
 
 
-def _is_said(class_name: str, name: str, value: Any) -> bool:
-    """Whether an argument says something that is not so without it."""
+def _must_keep(class_name: str, name: str, value: Any) -> bool:
+    """Return whether an argument must be kept because 1.15 does not imply it."""
     if name == "fn":
         return class_name in _OF_FUNCTIONS
     return name not in _ALWAYS or value != _ALWAYS[name]

@@ -1,4 +1,4 @@
-"""Whole models in HDF5 files: configuration, variables, and how they are trained."""
+"""Whole models in HDF5 files: configuration, variables, and training."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ from gpugraph.library.keras.saving.weight_groups import (
 from gpugraph.platform import logging
 
 
-def may_write(file: Any, overwrite: bool) -> bool:
-    """Whether a file may be written: asks on the terminal where it would be replaced."""
+def confirm_write(file: Any, overwrite: bool) -> bool:
+    """Return whether a file may be written; prompt on the terminal before replacing one."""
     if overwrite or is_open_file(file) or not os.path.isfile(local_path(file)):
         return True
     answer = ""
@@ -52,10 +52,10 @@ def save_model(
     save_format: str | None = None,
     signatures: Any = None,
 ) -> None:
-    """Writes the configuration, the variables and the training of a model into one HDF5 file.
+    """Write the configuration, the variables and the training of a model into one HDF5 file.
 
-    filepath: of the file, which is there once it is whole, or a file of h5py.
-    overwrite: whether a file that is there is replaced without asking.
+    filepath: of the file, which appears when it is complete, or a file of h5py.
+    overwrite: whether an existing file is replaced without a prompt.
     include_optimizer: whether the optimizer's variables are written too.
     save_format: "h5"; NotImplementedError for "tf", and for signatures.
 
@@ -80,7 +80,7 @@ def save_model(
     if optimizer is not None:
         texts["training_config"] = _training_config(model)
     encoded = {name: to_json_text(value).encode() for name, value in texts.items()}
-    if not may_write(filepath, overwrite):
+    if not confirm_write(filepath, overwrite):
         return
     with written_file(filepath) as file:
         file.attrs["keras_version"] = KERAS_VERSION.encode()
@@ -94,7 +94,7 @@ def save_model(
 
 
 def _training_config(model: Any) -> dict[str, Any]:
-    """What `compile` was called with, as plain values; the optimizer with its configuration."""
+    """Return the arguments of `compile` as plain values; the optimizer with its configuration."""
     optimizer = model.optimizer
     return {
         "loss": model.loss,
@@ -115,13 +115,13 @@ def load_model(
     compile: bool = True,
     safe_mode: bool = True,
 ) -> Any:
-    """The model of a file by `Model.save`, by Keras 2 or by tf.keras.
+    """Load the model of a file written by `Model.save`, by Keras 2 or by tf.keras.
 
     custom_objects: classes and functions by the names that the file has for them.
-    compile: whether it is compiled as it was; without a training in the file a warning says so.
-    safe_mode: whether code in the file, of Lambda layers, is refused. With False it is run.
+    compile: whether to compile it as it was; if the file has no training, a warning is logged.
+    safe_mode: whether code in the file, of Lambda layers, is rejected. With False it is run.
 
-    OSError where it is no HDF5 file; ValueError for a file without a model, for unknown classes,
+    OSError for a file that is not HDF5; ValueError for a file without a model, for unknown classes,
     damaged or wrong variables, and code.
     """
     scope = custom_object_scope(custom_objects or {})
@@ -139,7 +139,7 @@ def load_model(
 
 
 def _compile(model: Any, file: Any) -> None:
-    """Compiles a model as the file says, and restores its optimizer."""
+    """Compile a model as recorded in the file, and restore its optimizer."""
     text = read_text(file, "training_config")
     if text is None:
         logging.warning(

@@ -22,9 +22,9 @@ from gpugraph.library.keras.saving.later_configs import as_in_1_15
 
 
 def json_value(value: Any) -> Any:
-    """What JSON has no form for as what it has one for: `default` of `json.dumps`.
+    """Convert a value for which JSON has no form: the `default` of `json.dumps`.
 
-    TypeError for what has none, ValueError for bytes that are no UTF-8.
+    TypeError for a value that can't be converted, ValueError for bytes that are not UTF-8.
     """
     if isinstance(value, DType):
         return value.name
@@ -48,15 +48,15 @@ def json_value(value: Any) -> Any:
 
 
 def to_json_text(value: Any, **options: Any) -> str:
-    """A configuration as JSON; options: those of `json.dumps`."""
+    """Return a configuration as JSON; options: those of `json.dumps`."""
     return json.dumps(value, default=json_value, **options)
 
 
 def from_json_text(text: str | bytes) -> Any:
-    """What JSON says; ValueError where it is none, or too deep."""
+    """Return the value of a JSON text. Raise ValueError if it is not JSON, or too deep."""
     content = text.encode() if isinstance(text, str) else text
     if content.startswith(BEGINNING):
-        raise ValueError(f"The configuration is no JSON{pointer_text(content)}")
+        raise ValueError(f"The configuration is not JSON{pointer_text(content)}")
     try:
         return json.loads(text)
     except RecursionError:
@@ -64,21 +64,21 @@ def from_json_text(text: str | bytes) -> Any:
 
 
 def model_config(model: Any) -> dict[str, Any]:
-    """The class and configuration of a model."""
+    """Return the class and configuration of a model."""
     return {"class_name": type(model).__name__, "config": model.get_config()}
 
 
 def model_to_json(model: Any, **options: Any) -> str:
-    """See `tf.keras.Model.to_json`."""
+    """Return a model as JSON; see `tf.keras.Model.to_json`."""
     versions = {"keras_version": KERAS_VERSION, "backend": "tensorflow"}
     return to_json_text({**model_config(model), **versions}, **options)
 
 
 def model_from_config(config: Any, custom_objects: Mapping[str, Any] | None = None) -> Any:
-    """The model of `{"class_name": ..., "config": ...}`; its variables are new.
+    """Create the model of `{"class_name": ..., "config": ...}`, with new variables.
 
     custom_objects: classes and functions by the names that the configuration has for them.
-    TypeError for a list, which `Sequential.from_config` takes; ValueError for an unknown class.
+    TypeError for a list, which `Sequential.from_config` accepts; ValueError for an unknown class.
     """
     if isinstance(config, list):
         raise TypeError(
@@ -90,7 +90,7 @@ def model_from_config(config: Any, custom_objects: Mapping[str, Any] | None = No
 
 
 def model_from_json(json_string: str, custom_objects: Mapping[str, Any] | None = None) -> Any:
-    """The model of a text by `Model.to_json`; errors as of `model_from_config`."""
+    """Create the model of a text by `Model.to_json`; errors as for `model_from_config`."""
     config = from_json_text(json_string)
     version = config.get("keras_version") if isinstance(config, dict) else None
     with code_of_files("text"), naming_version(version, json_string):
@@ -98,7 +98,7 @@ def model_from_json(json_string: str, custom_objects: Mapping[str, Any] | None =
 
 
 def model_from_yaml(yaml_string: str, custom_objects: Mapping[str, Any] | None = None) -> Any:
-    """RuntimeError: a YAML file can hold code, so that models are kept as JSON."""
+    """Raise RuntimeError: a YAML file can contain code, so models are stored as JSON."""
     del yaml_string, custom_objects
     raise RuntimeError(
         "Method `model_from_yaml()` is not there, for the risk of arbitrary code execution: use "

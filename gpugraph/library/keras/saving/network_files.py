@@ -1,6 +1,6 @@
-"""What a network does with files: its configuration, its variables, all of it.
+"""The methods of a network for files: its configuration, its variables, or all of it.
 
-Variables are in an HDF5 file, or in a checkpoint of objects.
+Variables are stored in an HDF5 file, or in an object checkpoint.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from gpugraph.library.keras.saving.hdf5_groups import (
     read_text,
     written_file,
 )
-from gpugraph.library.keras.saving.model_files import may_write, save_model
+from gpugraph.library.keras.saving.model_files import confirm_write, save_model
 from gpugraph.library.keras.saving.model_json import model_to_json
 from gpugraph.library.keras.saving.weight_groups import read_layers, read_named_layers, write_layers
 from gpugraph.library.train.object_checkpoints.load_status import LoadStatus
 
-_HDF5_ENDINGS = (".h5", ".keras", ".hdf5")
+_HDF5_SUFFIXES = (".h5", ".keras", ".hdf5")
 
 
 class NetworkFiles:
@@ -38,14 +38,14 @@ class NetworkFiles:
     _checkpointed_weights: CheckpointedWeights | None = None
 
     def to_json(self, **kwargs: Any) -> str:
-        """Its class and configuration as JSON, for `model_from_json`.
+        """Return the class and configuration as JSON, for `model_from_json`.
 
         kwargs: those of `json.dumps`. NotImplementedError for a subclass that defines `call`.
         """
         return model_to_json(self, **kwargs)
 
     def to_yaml(self, **kwargs: Any) -> str:
-        """RuntimeError: YAML can hold code, so that models are kept as JSON."""
+        """Raise RuntimeError: YAML can contain code, so models are stored as JSON."""
         del kwargs
         raise RuntimeError(
             "Method `to_yaml()` is not there, for the risk of arbitrary code execution when YAML "
@@ -60,7 +60,7 @@ class NetworkFiles:
         save_format: str | None = None,
         signatures: Any = None,
     ) -> None:
-        """Writes the configuration, the variables and the training of a model into one HDF5 file.
+        """Write the configuration, the variables and the training of a model into one HDF5 file.
 
         See `save_model`.
         """
@@ -69,14 +69,14 @@ class NetworkFiles:
     def save_weights(
         self, filepath: Any, overwrite: bool = True, save_format: str | None = None
     ) -> None:
-        """Writes the variables: layer by layer, or as a checkpoint with those of the optimizer.
+        """Write the variables: layer by layer, or as a checkpoint with those of the optimizer.
 
-        filepath: of an HDF5 file or a group of h5py, or what the paths of a checkpoint begin with.
-        overwrite: whether a file that is there is replaced without asking.
-        save_format: "h5" or "tf"; None: HDF5 where the path ends in `.h5`, `.hdf5` or `.keras`,
+        filepath: of an HDF5 file or a group of h5py, or the prefix of a checkpoint's paths.
+        overwrite: whether an existing file is replaced without a prompt.
+        save_format: "h5" or "tf"; None: HDF5 if the path has the suffix `.h5`, `.hdf5` or `.keras`,
           else a checkpoint.
 
-        ValueError for another format, for a checkpoint of an HDF5 file's ending, and before the
+        ValueError for another format, for a checkpoint with an HDF5 file's suffix, and before the
         variables are created.
         """
         if not self.is_graph_network and not self.built:
@@ -87,25 +87,25 @@ class NetworkFiles:
             )
         if not _is_written_as_hdf5(filepath, save_format):
             path = os.fspath(filepath)
-            if may_write(f"{path}.index", overwrite):
+            if confirm_write(f"{path}.index", overwrite):
                 self._checkpoints().save(path)
-        elif may_write(filepath, overwrite):
+        elif confirm_write(filepath, overwrite):
             with written_file(filepath) as file:
                 write_layers(file, self.layers)
 
     def load_weights(
         self, filepath: Any, by_name: bool = False, skip_mismatch: bool = False
     ) -> LoadStatus | None:
-        """Sets the variables to those of a file by `save_weights` or `save`.
+        """Set the variables to those of a file written by `save_weights` or `save`.
 
-        filepath: of an HDF5 file, or of a checkpoint of objects, which may have the optimizer's
-          variables too. Those that are created later are set then.
+        filepath: of an HDF5 file, or of an object checkpoint, which may have the optimizer's
+          variables too. Variables that are created later are set on creation.
         by_name: whether only layers are read whose names are in the file; else all, in order.
-        skip_mismatch: whether of these, layers with other variables are left as they are.
+        skip_mismatch: whether layers of these with different variables are left unchanged.
 
-        For a checkpoint it gives what `tf.train.Checkpoint.restore` gives, and by_name is a
-        NotImplementedError. ValueError where layers, numbers of variables or shapes of an HDF5
-        file differ: then none is changed.
+        For a checkpoint it returns the result of `tf.train.Checkpoint.restore`, and by_name raises
+        NotImplementedError. ValueError if layers, numbers of variables or shapes differ from an
+        HDF5 file; then none is changed.
         """
         if skip_mismatch and not by_name:
             raise ValueError(
@@ -143,28 +143,28 @@ class NetworkFiles:
 def _version_of_weights(group: Any) -> str:
     """Return the version of the Keras that wrote weights; without one, the oldest of the layout."""
     if has_attribute(group, "layer_names") or has_attribute(group, "layer_names0"):
-        return read_text(group, "keras_version") or "1"  # as TensorFlow has it
+        return read_text(group, "keras_version") or "1"  # TensorFlow's default
     is_later = has_part(group, "layers") or has_part(group, "_layer_checkpoint_dependencies")
     return "3, or 2.12 and later (`.weights.h5`)" if is_later else "2"
 
 
-def _has_hdf5_ending(filepath: Any) -> bool:
-    return is_open_file(filepath) or os.fspath(filepath).endswith(_HDF5_ENDINGS)
+def _has_hdf5_suffix(filepath: Any) -> bool:
+    return is_open_file(filepath) or os.fspath(filepath).endswith(_HDF5_SUFFIXES)
 
 
 def _is_written_as_hdf5(filepath: Any, save_format: str | None) -> bool:
-    """Whether a file is to be HDF5: as the format says, or the path's ending.
+    """Return whether to write HDF5, by the format or the path's suffix.
 
-    ValueError for another format, and for a checkpoint of an HDF5 file's ending.
+    ValueError for another format, and for a checkpoint with an HDF5 file's suffix.
     """
     if save_format is None:
-        return _has_hdf5_ending(filepath)
+        return _has_hdf5_suffix(filepath)
     name = save_format.lower().strip()
     if name in ("hdf5", "h5", "keras"):
         return True
     if name not in ("tensorflow", "tf"):
         raise ValueError(f'Unknown format "{save_format}". Was expecting one of {{"tf", "h5"}}.')
-    if _has_hdf5_ending(filepath):
+    if _has_hdf5_suffix(filepath):
         raise ValueError(
             f'save_weights got save_format="tf"/"tensorflow", but the filepath ("{filepath}") '
             'looks like an HDF5 file. Omit the ".h5"/".keras" when saving in TensorFlow format.'
@@ -173,8 +173,8 @@ def _is_written_as_hdf5(filepath: Any, save_format: str | None) -> bool:
 
 
 def _is_read_as_hdf5(filepath: Any) -> bool:
-    """Whether a file is HDF5: by its ending, or because it is one file, no checkpoint."""
-    if _has_hdf5_ending(filepath):
+    """Return whether a file is HDF5: by its suffix, or as a single file without an index."""
+    if _has_hdf5_suffix(filepath):
         return True
     path = local_path(filepath)
     return os.path.isfile(path) and not os.path.exists(f"{path}.index")

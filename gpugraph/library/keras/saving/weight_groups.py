@@ -24,13 +24,13 @@ from gpugraph.platform import logging
 
 
 def ordered_weights(layer: Any) -> list[Any]:
-    """The variables of a layer in the order of files: the trainable ones first."""
+    """Return the variables of a layer in the order of files: the trainable ones first."""
     trainable = list(layer.trainable_weights)
     return trainable + list(layer.non_trainable_weights)
 
 
 def write_layers(group: Any, layers: Sequence[Any]) -> None:
-    """Writes the variables of layers into a group; their values are read in one run."""
+    """Write the variables of layers into a group; their values are read in one run."""
     weights = [ordered_weights(layer) for layer in layers]
     values = iter(batch_get_value([weight for part in weights for weight in part]))
     write_names(group, "layer_names", [layer.name for layer in layers])
@@ -41,7 +41,7 @@ def write_layers(group: Any, layers: Sequence[Any]) -> None:
 
 
 def write_values(group: Any, weights: Sequence[Any], values: Sequence[Any]) -> None:
-    """Writes the values of variables into a group, under their names."""
+    """Write the values of variables into a group, under their names."""
     names = _distinct_names([weight.name for weight in weights])
     write_names(group, "weight_names", names)
     for name, value in zip(names, values):
@@ -49,7 +49,7 @@ def write_values(group: Any, weights: Sequence[Any], values: Sequence[Any]) -> N
 
 
 def _distinct_names(names: Sequence[str]) -> list[str]:
-    """The names, a repeated one with a number: an HDF5 group has each name once."""
+    """Add numbers to repeated names, because names in an HDF5 group are unique."""
     counts: dict[str, int] = {}
     distinct = []
     for name in names:
@@ -59,29 +59,29 @@ def _distinct_names(names: Sequence[str]) -> list[str]:
 
 
 def read_arrays(group: Any) -> list[StoredArray]:
-    """The arrays of a group, in order, yet unread."""
+    """Return the arrays of a group, in order, before their elements are read."""
     return [StoredArray(group, name) for name in read_names(group, "weight_names")]
 
 
 def read_layers(group: Any, layers: Sequence[Any]) -> None:
-    """Sets the variables of layers by their order; see `tf.keras.Model.load_weights`.
+    """Set the variables of layers by their order; see `tf.keras.Model.load_weights`.
 
-    ValueError where numbers of layers or of variables, or shapes, differ.
+    ValueError if numbers of layers or of variables, or shapes, differ.
     """
-    own = [layer for layer in layers if ordered_weights(layer)]
+    weighted = [layer for layer in layers if ordered_weights(layer)]
     stored = [
         (name, arrays)
         for name in read_names(group, "layer_names")
         if (arrays := read_arrays(part_of(group, name)))
     ]
-    if len(stored) != len(own):
+    if len(stored) != len(weighted):
         raise ValueError(
             f"You are trying to load a weight file containing {len(stored)} layers into a model "
-            f"with {len(own)} layers: {[name for name, _ in stored][:8]} into "
-            f"{[layer.name for layer in own][:8]}."
+            f"with {len(weighted)} layers: {[name for name, _ in stored][:8]} into "
+            f"{[layer.name for layer in weighted][:8]}."
         )
     pairs: list[tuple[Any, StoredArray]] = []
-    for number, (layer, (name, arrays)) in enumerate(zip(own, stored)):
+    for number, (layer, (name, arrays)) in enumerate(zip(weighted, stored)):
         weights = ordered_weights(layer)
         if len(arrays) != len(weights):
             raise ValueError(
@@ -95,9 +95,9 @@ def read_layers(group: Any, layers: Sequence[Any]) -> None:
 
 
 def read_named_layers(group: Any, layers: Sequence[Any], skip_mismatch: bool = False) -> None:
-    """Sets the variables of the layers whose names are in the file; others stay as they are.
+    """Set the variables of the layers whose names are in the file; others are left unchanged.
 
-    skip_mismatch: whether a layer with other variables than the file's is left alone, with a
+    skip_mismatch: whether a layer with variables other than the file's is skipped, with a
       warning; else it is a ValueError.
     """
     pairs: list[tuple[Any, StoredArray]] = []
@@ -117,7 +117,7 @@ def read_named_layers(group: Any, layers: Sequence[Any], skip_mismatch: bool = F
 
 
 def _mismatch(number: int, layer: Any, weights: Sequence[Any], arrays: Sequence[Any]) -> str | None:
-    """What differs between a layer's variables and the arrays of its name; None for nothing."""
+    """Describe a difference between a layer's variables and arrays of its name, or return None."""
     if len(arrays) != len(weights):
         return (
             f'Layer #{number} (named "{layer.name}") expects {len(weights)} weight(s), but the '
@@ -133,7 +133,10 @@ def _mismatch(number: int, layer: Any, weights: Sequence[Any], arrays: Sequence[
 
 
 def assign_stored(pairs: Sequence[tuple[Any, Any]]) -> None:
-    """Sets variables to stored arrays, once all shapes are compared; ValueError for another."""
+    """Set variables to stored arrays after comparing all shapes.
+
+    Raise ValueError if one differs.
+    """
     for weight, array in pairs:
         if tuple(weight.shape.as_list()) != tuple(array.shape):
             raise ValueError(

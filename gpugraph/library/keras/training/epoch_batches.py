@@ -1,4 +1,4 @@
-"""The batches of an epoch: slices of arrays, or what a generator or a Sequence yields."""
+"""The batches of an epoch: slices of arrays, or values from a generator or a Sequence."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ class Batch(NamedTuple):
 
 
 def take(array: Any, rows: Any) -> Any:
-    """Rows of an array, by their numbers."""
+    """Return the rows of an array with these numbers."""
     if isinstance(array, np.ndarray):
         return array.take(rows, axis=0)
     if hasattr(array, "tocoo"):
         return array[rows]
-    order = np.argsort(rows)  # a dataset of a file is read in rising order
+    order = np.argsort(rows)  # a dataset of a file is read in ascending order
     return np.asarray(array[rows[order]])[np.argsort(order)]
 
 
 class ArrayBatches:
-    """Batches of arrays of one length.
+    """Batches of arrays that have the same length.
 
     shuffle: False, True for a new order of examples in each epoch, "batch" for one of batches.
-    steps: the number of batches; None: as many as there are.
+    steps: the number of batches.
     """
 
     counts_samples = True
@@ -58,7 +58,7 @@ class ArrayBatches:
         self.steps: int | None = -(-self.samples // batch_size)
 
     def epoch(self) -> Iterator[Batch]:
-        """The batches of an epoch."""
+        """Yield the batches of an epoch."""
         size, total = self.batch_size, self.samples
         starts = np.arange(0, total, size)
         order = None
@@ -77,7 +77,7 @@ class ArrayBatches:
                 yield Batch([take(array, rows) for array in arrays], end - start, weighted)
 
     def close(self) -> None:
-        """Nothing is to be ended."""
+        """Do nothing, because there are no workers."""
 
 
 class StepBatches:
@@ -91,19 +91,20 @@ class StepBatches:
         self.samples: int | None = None
 
     def epoch(self) -> Iterator[Batch]:
-        """The batches of an epoch."""
+        """Yield the batches of an epoch."""
         for _ in range(self.steps or 0):
             yield self._arrays()
 
     def close(self) -> None:
-        """Nothing is to be ended."""
+        """Do nothing, because there are no workers."""
 
 
 class GeneratorBatches:
     """Batches of a generator, iterator or Sequence, which workers compute ahead.
 
-    convert: makes a Batch of what it yields. steps: batches in an epoch; of a Sequence by default
-    as many as it has; None for a generator: until it ends. steps_name: the argument that said so.
+    convert: makes a Batch of a value of the source. steps: the number of batches in an epoch; None:
+    all of a Sequence, or until a generator ends. steps_name: the name of that argument, for
+    messages.
     """
 
     counts_samples = False
@@ -147,7 +148,7 @@ class GeneratorBatches:
             self._source.on_epoch_end()
 
     def epoch(self) -> Iterator[Batch]:
-        """The batches of an epoch, fewer where the generator ends before."""
+        """Yield the batches of an epoch; fewer if the generator ends early."""
         if self._values is None:
             self._values = self._start()
         for value in itertools.islice(self._values, self.steps):
@@ -156,11 +157,11 @@ class GeneratorBatches:
             self.close()
 
     def restarts(self) -> bool:
-        """Whether a further epoch begins at the start of the data."""
+        """Return whether another epoch begins at the start of the data."""
         return not hasattr(self._source, "__next__")
 
     def close(self) -> None:
-        """Ends the workers."""
+        """Stop the workers."""
         enqueuer, self._enqueuer = self._enqueuer, None
         self._values = None
         if enqueuer is not None:
@@ -168,7 +169,7 @@ class GeneratorBatches:
 
 
 def has_tensors(data: Any) -> bool:
-    """Whether data is, or has, tensors or variables of the graph."""
+    """Return whether data is, or contains, tensors or variables of the graph."""
     if isinstance(data, dict):
         return any(is_tensor(value) for value in data.values())
     if isinstance(data, (list, tuple)):

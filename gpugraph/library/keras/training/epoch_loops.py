@@ -14,14 +14,14 @@ from gpugraph.platform import logging
 
 
 class Functions:
-    """The functions of one kind of step, prepared for a session, by which outputs have weights."""
+    """The prepared functions of one kind of step, by which outputs have weights."""
 
     def __init__(self, setup: Any, kind: str) -> None:
         self._setup, self._kind = setup, kind
         self._prepared: dict[Any, Run] = {}
 
     def of(self, weighted: tuple[bool, ...]) -> Run:
-        """The function for batches with these weights."""
+        """Return the function for batches with these weights."""
         run = self._prepared.get(weighted)
         if run is None:
             run = self._prepared[weighted] = self._setup.function(self._kind, weighted).prepared()
@@ -29,7 +29,7 @@ class Functions:
 
 
 class Hooks:
-    """What is called before and after each batch, of the callbacks and a progress bar."""
+    """The functions of callbacks and a progress bar to call before and after each batch."""
 
     def __init__(self, callbacks: CallbackList, mode: str, names: Sequence[str]) -> None:
         self.begin = callbacks.batch_hooks(f"on_{mode}_batch_begin")
@@ -37,13 +37,13 @@ class Hooks:
         self.names = names
 
     def before(self, index: int, size: int) -> None:
-        """Calls all that wait for a batch to begin."""
+        """Call the hooks for the beginning of a batch."""
         logs = {"batch": index, "size": size}
         for hook in self.begin:
             hook(index, logs)
 
     def after(self, index: int, size: int, results: Sequence[Any]) -> None:
-        """Calls all that wait for a batch's end, with its results by name."""
+        """Call the hooks for the end of a batch, with its results by name."""
         logs: dict[str, Any] = {"batch": index, "size": size}
         logs.update(zip(self.names, results))
         for hook in self.end:
@@ -53,9 +53,9 @@ class Hooks:
 def run_epoch(
     model: Any, batches: Any, functions: Functions, hooks: Hooks
 ) -> tuple[list[Any], int]:
-    """One run for each batch: [mean of the losses, last results of metrics], number of batches.
+    """Run each batch; return [mean loss, last results of metrics] and the number of batches.
 
-    Losses are weighed by the sizes of batches where the batches are of arrays. Without a batch the
+    Losses are weighted by the sizes of batches if the batches are of arrays. Without a batch the
     results are empty.
     """
     total, count, index = 0.0, 0, -1
@@ -80,7 +80,7 @@ def run_epoch(
 
 
 def predict_batches(batches: Any, functions: Functions, hooks: Hooks, bar: Any) -> list[Any]:
-    """The outputs of all batches, put together; ValueError where there is no batch."""
+    """Return the concatenated outputs of all batches. Raise ValueError if there is no batch."""
     parts: list[list[Any]] = []
     seen = 0
     for index, batch in enumerate(batches.epoch()):
@@ -93,16 +93,17 @@ def predict_batches(batches: Any, functions: Functions, hooks: Hooks, bar: Any) 
             bar.update(seen)
     if not parts:
         raise _no_batch(batches)
-    _ends_early(batches, len(parts))
+    _warn_if_ended_early(batches, len(parts))
     return [np.concatenate(part) if len(part) > 1 else part[0] for part in zip(*parts)]
 
 
 def evaluate_batches(
     model: Any, batches: Any, functions: Functions, callbacks: CallbackList, verbose: int
 ) -> list[Any]:
-    """The mean of the losses, and the results of the metrics; ValueError where there is no batch.
+    """Return the mean of the losses and the results of the metrics.
 
-    Where a generator ends early, a training that this is a validation of ends too.
+    Raise ValueError if there is no batch. If the generator ends early, the training that this
+    validates ends too.
     """
     model.reset_metrics()
     hooks = Hooks(callbacks, "test", model.metrics_names)
@@ -119,14 +120,14 @@ def evaluate_batches(
         model.stop_training = stopped
     if not results:
         raise _no_batch(batches)
-    if _ends_early(batches, count):
+    if _warn_if_ended_early(batches, count):
         model.stop_training = True
     callbacks.call("on_test_end", None)
     return results
 
 
 def _shown(bar: Progbar, names: Sequence[str], by_size: bool) -> Any:
-    """What shows a batch more on a bar."""
+    """Return a function that advances a bar by one batch."""
 
     def show(index: int, logs: dict[str, Any]) -> None:
         values = [(name, logs[name]) for name in names if name in logs]
@@ -136,16 +137,16 @@ def _shown(bar: Progbar, names: Sequence[str], by_size: bool) -> Any:
 
 
 class Validation:
-    """When a training is validated, and on what.
+    """The data and the epochs for the validations of a training.
 
-    frequency: after every so many epochs, or a collection of the epochs, from 1 on.
+    frequency: the number of epochs between validations, or a collection of epochs, from 1 on.
     """
 
     def __init__(self, batches: Any, frequency: Any) -> None:
         self.batches, self.frequency = batches, frequency
 
     def is_due(self, epoch: int) -> bool:
-        """Whether an epoch, from 0 on, is followed by a validation."""
+        """Return whether an epoch, numbered from 0, is followed by a validation."""
         if isinstance(self.frequency, int):
             return (epoch + 1) % self.frequency == 0
         return epoch + 1 in self.frequency
@@ -159,7 +160,7 @@ def fit_epochs(
     first_epoch: int,
     epochs: int,
 ) -> None:
-    """All epochs of a training, with their validations; ends early where a callback asks for it."""
+    """Run all epochs and validations, until a callback sets `stop_training`."""
     setup = model.setup
     names = model.metrics_names
     was_nan = False
@@ -174,7 +175,7 @@ def fit_epochs(
             if not results and epoch == first_epoch:
                 raise _no_batch(batches)
             if not model.stop_training:
-                model.stop_training = _ends_early(batches, count, epochs)
+                model.stop_training = _warn_if_ended_early(batches, count, epochs)
             if not results:
                 break
             if np.isnan(results[0]) and not was_nan:
@@ -199,19 +200,19 @@ def fit_epochs(
 def _no_batch(batches: Any) -> ValueError:
     reason = "the arrays have no examples"
     if not batches.counts_samples:
-        reason = "the generator ended before its first batch, or gave its batches before"
+        reason = "the generator ended before its first batch, or was exhausted before"
     return ValueError(f"Empty training data. There is no batch: {reason}")
 
 
-def _ends_early(batches: Any, count: int, epochs: int = 1) -> bool:
-    """Whether data ended before the steps of an epoch; then with a warning."""
+def _warn_if_ended_early(batches: Any, count: int, epochs: int = 1) -> bool:
+    """Return whether data ended before the steps of an epoch, and log a warning if so."""
     steps = batches.steps
     if batches.counts_samples or steps is None or count >= steps:
         return False
     logging.warning(
         "Your dataset iterator ran out of data; interrupting training. Make sure that your "
-        "iterator can generate at least `%s * epochs` batches (in this case, %d batches): it gave "
-        "%d of the %d of this epoch.",
+        "iterator can generate at least `%s * epochs` batches (in this case, %d batches): it "
+        "yielded %d of the %d of this epoch.",
         batches.steps_name, steps * epochs, count, steps,
     )  # fmt: skip
     return True

@@ -11,7 +11,7 @@ from gpugraph.library.keras.training.input_arrays import as_array, check_output_
 
 
 def weights_by_output(weights: Any, names: Sequence[str], kind: str) -> list[Any]:
-    """What an argument says of each output: a list, a dict by name, or one value for one output.
+    """Return an argument's value for each output, from a list, a dict by name, or a single value.
 
     kind: the argument's name. ValueError for a list of another length and for names of no output,
     TypeError for other values.
@@ -43,7 +43,7 @@ def weights_by_output(weights: Any, names: Sequence[str], kind: str) -> list[Any
 
 
 def standardize_weights(target: Any, weights: Any, class_weights: Any, is_temporal: bool) -> Any:
-    """The weights of an output's examples, or of their time steps; None where there are none.
+    """Return the weights of an output's examples, or of their time steps; None if there are none.
 
     target: the output's targets. class_weights: a dict, by class. ValueError for weights of other
     shapes, and for classes without a weight.
@@ -85,7 +85,7 @@ def _check_temporal(target: Any, weights: Any) -> None:
 
 
 def _by_class(target: Any, class_weights: Any) -> Any:
-    """The weight of each example, by its class."""
+    """Return the weight of each example by its class."""
     if not isinstance(class_weights, Mapping):
         raise TypeError(f"Expected `class_weight` to be a dict of classes, got {class_weights!r}")
     if target.ndim > 2:

@@ -1,4 +1,4 @@
-"""The methods of a model that take generators: the same as those that take any data."""
+"""The methods of a model for generators; they call those for any data."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class GeneratorLoops:
         shuffle: bool = True,
         initial_epoch: int = 0,
     ) -> History:
-        """`fit` on a Sequence or generator."""
+        """Call `fit` with a Sequence or generator."""
         return self.fit(
             _iterable(generator), steps_per_epoch=steps_per_epoch, epochs=epochs, verbose=verbose,
             callbacks=callbacks, validation_data=validation_data,
@@ -53,7 +53,7 @@ class GeneratorLoops:
         use_multiprocessing: bool = False,
         verbose: int = 0,
     ) -> Any:
-        """`evaluate` on a Sequence or generator."""
+        """Call `evaluate` with a Sequence or generator."""
         return self.evaluate(
             _iterable(generator), steps=steps, callbacks=callbacks, verbose=verbose,
             max_queue_size=max_queue_size, workers=workers,
@@ -70,7 +70,7 @@ class GeneratorLoops:
         use_multiprocessing: bool = False,
         verbose: int = 0,
     ) -> Any:
-        """`predict` on a Sequence or generator."""
+        """Call `predict` with a Sequence or generator."""
         return self.predict(
             _iterable(generator), steps=steps, callbacks=callbacks, verbose=verbose,
             max_queue_size=max_queue_size, workers=workers,
@@ -79,5 +79,5 @@ class GeneratorLoops:
 
 
 def _iterable(generator: Any) -> Any:
-    """What yields batches: a Sequence or generator as it is, an iterator of anything else."""
+    """Return a Sequence or generator unchanged, and an iterator of anything else."""
     return generator if is_generator(generator) else iter(generator)

@@ -1,4 +1,4 @@
-"""Data of a program as arrays, one for each input or target, and what is wrong with them."""
+"""Conversion of a program's data to one array for each input or target, and checks of them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Shape = tuple[int | None, ...] | None
 
 
 def as_array(value: Any) -> Any:
-    """A value as an array; arrays, memory maps, sparse matrices and tensors stay what they are."""
+    """Convert a value to an array unless it is a memory map, sparse matrix or tensor."""
     if value is None or isinstance(value, np.ndarray) or is_tensor(value):
         return value
     if hasattr(value, "tocoo"):
@@ -28,7 +28,7 @@ def as_array(value: Any) -> Any:
 
 
 class DenseRows:
-    """A SciPy matrix for a dense input, whose rows become arrays when they are asked for."""
+    """A SciPy matrix for a dense input, whose rows are converted to arrays on access."""
 
     def __init__(self, matrix: Any) -> None:
         self._matrix = matrix.tocsr()
@@ -38,7 +38,7 @@ class DenseRows:
         return self._matrix[rows].toarray()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        """Return all rows; a new array each time."""
+        """Return all rows as a new array."""
         del copy
         return np.asarray(self._matrix.toarray(), dtype)
 
@@ -50,13 +50,15 @@ def standardize_arrays(
     prefix: str,
     checks_batch: bool = False,
 ) -> list[Any]:
-    """One array for each name, of data that is an array, a list of arrays, or a dict by name.
+    """Return one array for each name, from an array, a list of arrays, or a dict by name.
 
-    shapes: of the placeholders; an array of one axis gets another of 1, where more are expected.
-    prefix: "input" or "target", in messages. checks_batch: whether the first axis counts too.
+    shapes: of the placeholders; an array of one axis gets a second one of size 1 if more are
+    expected.
+    prefix: "input" or "target", in messages. checks_batch: whether the first axis is checked too.
 
-    ValueError for a wrong number of arrays, for missing names, for rows of several lengths and for
-    shapes that do not fit; TypeError for what is no array where several are expected.
+    ValueError for a wrong number of arrays, for missing names, for rows of different lengths and
+    for shapes that do not fit; TypeError for a value that is not an array where several are
+    expected.
     """
     values = _listed(data, names, prefix)
     arrays = [_array_of(value, name, prefix) for value, name in zip(values, names)]
@@ -69,7 +71,7 @@ def standardize_arrays(
 def _array_of(value: Any, name: str, prefix: str) -> Any:
     try:
         return as_array(value)
-    except ValueError as error:  # rows of several lengths
+    except ValueError as error:  # rows of different lengths
         raise ValueError(
             f"Error when checking {prefix}: expected {name} to be an array, but got "
             f"{str(value)[:200]}: {error}"
@@ -77,7 +79,7 @@ def _array_of(value: Any, name: str, prefix: str) -> Any:
 
 
 def _listed(data: Any, names: Sequence[str], prefix: str) -> list[Any]:
-    """One value for each name."""
+    """Return one value for each name."""
     if not names:
         if data is not None and np.size(as_array(data) if not isinstance(data, list) else data):
             raise ValueError(
@@ -153,7 +155,7 @@ def _check_shape(array: Any, name: str, shape: Shape, prefix: str, checks_batch:
 def check_sample_counts(
     inputs: Sequence[Any], targets: Sequence[Any], weights: Sequence[Any]
 ) -> None:
-    """ValueError where arrays differ in their numbers of samples."""
+    """Raise ValueError if arrays differ in their numbers of samples."""
     counts = {}
     for kind, arrays in (("x", inputs), ("y", targets), ("sample_weight", weights)):
         shapes = [array.shape for array in arrays if array is not None]
@@ -178,7 +180,7 @@ def check_sample_counts(
 
 
 def check_output_names(argument: Mapping[Any, Any], names: Sequence[str], kind: str) -> None:
-    """ValueError where a dict by output, the argument `kind`, has names of no output."""
+    """Raise ValueError if a dict by output, the argument `kind`, has names of no output."""
     unknown = sorted(set(argument) - set(names), key=str)
     if unknown:
         raise ValueError(
@@ -195,7 +197,7 @@ _SAME_SHAPE = (
 
 
 def check_target(target: Any, loss: Any, shape: Shape) -> None:
-    """ValueError for targets that a loss cannot take beside outputs of a shape."""
+    """Raise ValueError for targets that a loss does not accept for outputs of a shape."""
     function = loss.fn if isinstance(loss, LossFunctionWrapper) else loss
     if target is None or shape is None or is_tensor(target):
         return

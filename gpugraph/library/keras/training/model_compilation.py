@@ -1,4 +1,4 @@
-"""The part of a model that says how it is trained: `compile`, and inputs known by data alone."""
+"""The part of a model that configures training: `compile`, and inputs derived from data."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _OPTIONS = ("options", "run_metadata")
 
 
 class CompiledNetwork(Network):
-    """A network with what `compile` sets up; built of data where it has no inputs before."""
+    """A network with the setup of `compile`; without inputs, it is built from data."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self._compiled: dict[str, Any] = {}
@@ -53,15 +53,15 @@ class CompiledNetwork(Network):
         distribute: Any = None,
         **kwargs: Any,
     ) -> None:
-        """Says how the model is trained.
+        """Configure the training of the model.
 
         optimizer: of `tf.keras.optimizers` or `tf.train`, or a name.
-        loss: a loss, or a list or dict of them by output; None: outputs are not trained.
+        loss: a loss, or a list or dict of losses by output; None: outputs are not trained.
         metrics: a list of metrics, names or functions, lists of them or a dict by output.
         loss_weights: factors of the outputs' losses.
         sample_weight_mode: "temporal" for weights of time steps; a list or dict by output.
         weighted_metrics: metrics to which weights of examples apply.
-        target_tensors: tensors in place of targets to feed.
+        target_tensors: tensors that replace targets to feed.
         kwargs: `options` and `run_metadata` of the runs; `experimental_run_tf_function` has no
           effect.
 
@@ -91,7 +91,7 @@ class CompiledNetwork(Network):
             self._setup = self._new_setup()
 
     def _new_setup(self) -> TrainingSetup:
-        """The training of the outputs, whose graph for steps without weights is built."""
+        """Create the training of the outputs, and build its graph for steps without weights."""
         names = self.trained_names
         losses = losses_by_output(self.loss, names)
         factors = loss_weights_by_output(self.loss_weights, names)
@@ -117,7 +117,7 @@ class CompiledNetwork(Network):
 
     @property
     def setup(self) -> TrainingSetup:
-        """What `compile` set up; RuntimeError before it."""
+        """The training that `compile` has configured; RuntimeError before `compile`."""
         if not self._compiled:
             raise RuntimeError(
                 "You must compile your model before training/testing. Use "
@@ -133,7 +133,7 @@ class CompiledNetwork(Network):
 
     @property
     def predictor(self) -> TrainingSetup:
-        """The functions of `predict`, which need no `compile`."""
+        """The functions of `predict`, which do not require `compile`."""
         if self._setup is not None:
             return self._setup
         if self._predictor is None:
@@ -154,14 +154,14 @@ class CompiledNetwork(Network):
 
     @property
     def trained_names(self) -> list[str]:
-        """The names of the outputs, as losses and metrics have them."""
+        """The names of the outputs, as used by losses and metrics."""
         if self.is_graph_network:
             return self.output_names
         return [f"output_{number + 1}" for number in range(len(self.outputs))]
 
     @property
     def feed_inputs(self) -> list[Any]:
-        """The inputs that are fed: those that are no tensors of the program's."""
+        """The inputs that are fed: those that are not tensors of the program."""
         return [tensor for tensor in self.inputs if _is_fed(tensor)]
 
     @property
@@ -186,13 +186,13 @@ class CompiledNetwork(Network):
 
     @property
     def metrics_names(self) -> list[str]:
-        """ "loss", the losses of several outputs, and the metrics, as steps return them."""
+        """ "loss", the losses of several outputs, and the metrics, in the order of results."""
         if self._setup is None:
             return ["loss"]
         return ["loss", *(metric.name for metric in self._setup.all_metrics())]
 
     def reset_metrics(self) -> None:
-        """Lets all metrics begin anew."""
+        """Reset all metrics."""
         if self._setup is None:
             return
         pairs = []
@@ -203,10 +203,10 @@ class CompiledNetwork(Network):
                 metric.reset_states()
         batch_set_value(pairs)
 
-    # -- inputs by data
+    # -- inputs from data
 
     def set_inputs(self, x: Any, y: Any = None) -> None:
-        """Makes inputs like data, and calls the model on them, where it has no inputs yet.
+        """Create inputs that match data, and call the model on them, unless it has inputs.
 
         ValueError without data, and for targets `y` that are a dict by the names of outputs, which
         a model without outputs does not have.
@@ -217,8 +217,8 @@ class CompiledNetwork(Network):
             raise ValueError("You cannot pass a dictionary as model target.")
         if x is None:
             raise ValueError(
-                f"Model {self.name} cannot be trained: its inputs are not known, and no data says "
-                "what they are. Call it on tensors, or pass arrays"
+                f"Model {self.name} cannot be trained: its inputs are unknown, and there are no "
+                "data to derive them from. Call it on tensors, or pass arrays"
             )
         names = sorted(x) if isinstance(x, dict) else None
         count = len(flatten(x)) if isinstance(x, (list, tuple, dict)) else 1
@@ -236,7 +236,7 @@ class CompiledNetwork(Network):
 
 
 def _like(value: Any, name: str) -> Any:
-    """A placeholder for batches like an array; a tensor as it is."""
+    """Return a placeholder for batches that match an array; return a tensor unchanged."""
     if is_tensor(value):
         return value
     array = np.asarray(value)
@@ -252,7 +252,10 @@ def _is_fed(tensor: Any) -> bool:
 
 
 def _targets_by_output(targets: Any, names: Sequence[str]) -> list[Any]:
-    """The target tensor of each output, or None; ValueError for another number or name."""
+    """Return the target tensor of each output, or None.
+
+    Raise ValueError for a wrong number or an unknown name.
+    """
     if targets is None or (isinstance(targets, (list, tuple)) and not targets):
         return [None] * len(names)
     if isinstance(targets, dict):

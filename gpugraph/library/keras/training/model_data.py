@@ -1,4 +1,4 @@
-"""Data of a model's program as batches: inputs, targets and weights, standardized."""
+"""Conversion of a program's data to batches of standardized inputs, targets and weights."""
 
 from __future__ import annotations
 
@@ -28,23 +28,26 @@ from gpugraph.library.keras.training.input_arrays import (
     standardize_arrays,
 )
 
-_MOST_BYTES = 1 << 28
-"""Arrays up to this size are converted to the dtype of their placeholders as a whole."""
+_MAX_BYTES = 1 << 28
+"""The maximum size of arrays that are converted as a whole to their placeholder's dtype."""
 
 
 def is_generator(data: Any) -> bool:
-    """Whether data comes batch by batch: a Sequence, a generator or another iterator."""
+    """Return whether data comes batch by batch: a Sequence, a generator or another iterator."""
     return isinstance(data, BatchSequence) or hasattr(data, "__next__")
 
 
 class ModelData:
-    """Standardizes data for a model and what `compile` set up; `setup` None: inputs alone."""
+    """Standardizes data for a model and its `compile` setup; `setup` None: inputs alone."""
 
     def __init__(self, model: Any, setup: Any) -> None:
         self.model, self.setup = model, setup
 
     def inputs(self, x: Any, checks_batch: bool = False) -> list[Any]:
-        """The arrays of the inputs; ValueError where one is missing, and as of arrays."""
+        """Return the arrays of the inputs.
+
+        Raise ValueError if one is missing, and as for `standardize_arrays`.
+        """
         model = self.model
         tensors = model.feed_inputs
         shapes = [int_shape(tensor) for tensor in tensors]
@@ -58,7 +61,7 @@ class ModelData:
         return [_of_dtype(array, tensor) for array, tensor in zip(arrays, tensors)]
 
     def batch(self, x: Any, y: Any, sample_weight: Any = None, class_weight: Any = None) -> Batch:
-        """All arrays of a batch, or of all data, in the order of a step's inputs."""
+        """Return all arrays of a batch, or of all data, in the order of a step's inputs."""
         inputs = self.inputs(x)
         trained = [output for output in self.setup.trained if output.has_placeholder]
         names = [output.name for output in self.setup.trained]
@@ -89,7 +92,10 @@ class ModelData:
         return targets
 
     def of_value(self, value: Any, class_weight: Any = None) -> Batch:
-        """The batch of a generator's x, (x, y) or (x, y, weights); ValueError for what is none."""
+        """Return the batch of a generator's x, (x, y) or (x, y, weights).
+
+        Raise ValueError for others.
+        """
         parts = value if isinstance(value, tuple) else (value,)
         if value is None or len(parts) not in (1, 2, 3):
             raise ValueError(
@@ -101,12 +107,12 @@ class ModelData:
         return self.batch(x, y, sample_weight, class_weight)
 
     def of_inputs(self, value: Any) -> Batch:
-        """The batch of inputs that a generator yields for `predict`, targets left out."""
+        """Return the batch of inputs that a generator yields for `predict`, without targets."""
         inputs = self.inputs(value[0] if isinstance(value, tuple) else value)
         return Batch(inputs, int(inputs[0].shape[0]) if inputs else 0, ())
 
     def batches_of_tensors(self, x: Any, y: Any, steps: int | None, batch: Any) -> StepBatches:
-        """Batches whose data are tensors, whose values are computed in each step.
+        """Return batches of tensors, whose values are computed in each step.
 
         ValueError without the number of steps.
         """
@@ -124,7 +130,7 @@ class ModelData:
         return StepBatches(values, steps)
 
     def needs_no_data(self) -> bool:
-        """Whether all inputs and targets are tensors of the graph."""
+        """Return whether all inputs and targets are tensors of the graph."""
         targets = self.setup.trained if self.setup is not None else []
         return not self.model.feed_inputs and not any(out.has_placeholder for out in targets)
 
@@ -135,7 +141,7 @@ class ModelData:
         steps: int | None,
         shuffle: Any = False,
     ) -> Any:
-        """The batches of (x, y, sample_weight, class_weight), arrays or tensors."""
+        """Return the batches of arrays or tensors (x, y, sample_weight, class_weight)."""
         x, y, sample_weight, class_weight = data
         if has_tensors(x) or has_tensors(y):
             return self.batches_of_tensors(x, y, steps, self.batch)
@@ -148,19 +154,19 @@ class ModelData:
 
 
 def _of_dtype(array: Any, tensor: Any) -> Any:
-    """An array in the dtype of its placeholder, where it is not too large; a matrix as its rows."""
+    """Convert an array to its placeholder's dtype unless it is too large; wrap a sparse matrix."""
     if hasattr(array, "tocsr") and isinstance(tensor, Tensor):
         return DenseRows(array)
     if not isinstance(array, np.ndarray) or not isinstance(tensor, Tensor):
         return array
     dtype = tensor.dtype.base_dtype.as_numpy_dtype
-    if array.dtype == dtype or array.nbytes > _MOST_BYTES or array.dtype.kind in "OSU":
+    if array.dtype == dtype or array.nbytes > _MAX_BYTES or array.dtype.kind in "OSU":
         return array
     return array.astype(dtype)
 
 
 def _evaluated(session: Any, data: Any) -> Any:
-    """Data with the values of its tensors, from one run."""
+    """Replace the tensors in data by their values, from one run."""
     tensors = [part for part in flatten(data) if is_tensor(part)]
     values = dict(zip(map(id, tensors), session.run(tensors)))
     return map_structure(lambda part: values.get(id(part), part), data)

@@ -30,7 +30,7 @@ _WORKERS = ("workers", "max_queue_size", "use_multiprocessing")
 
 
 class TrainingLoops(GeneratorLoops, CompiledNetwork):
-    """A network that is trained, tested and asked for predictions."""
+    """A network with the methods for training, testing and prediction."""
 
     history: History
 
@@ -56,17 +56,17 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
         use_multiprocessing: bool = False,
         **kwargs: Any,
     ) -> History:
-        """Trains the model for `epochs` epochs; returns the losses and metrics of each.
+        """Train the model for `epochs` epochs, and return the losses and metrics of each.
 
         x, y: arrays, lists of arrays, dicts by name, or tensors; or x is a `Sequence` or generator
           of (x, y) or (x, y, weights).
         batch_size: 32 by default.
         verbose: 1 for a progress bar, 2 for one line per epoch, 0 for nothing.
-        validation_split: which part of the examples, the last ones, is validated on.
+        validation_split: the fraction of the examples, the last ones, for validation.
         validation_data: (x, y), (x, y, weights), or a Sequence or generator.
-        shuffle: whether each epoch has a new order; "batch" shuffles batches alone.
+        shuffle: whether each epoch has a new order; "batch" shuffles only batches.
         class_weight: factors of losses by class. sample_weight: by example or time step.
-        steps_per_epoch, validation_steps: batches of tensors and generators.
+        steps_per_epoch, validation_steps: number of batches of tensors and generators.
         validation_freq: epochs between two validations, or a collection of epochs.
         max_queue_size, workers, use_multiprocessing: how batches are computed ahead.
 
@@ -118,7 +118,7 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
         workers: int = 1,
         use_multiprocessing: bool = False,
     ) -> Any:
-        """The loss, or [loss, metrics ...] as `metrics_names` says; arguments as of `fit`."""
+        """Return the loss, or [loss, metrics ...] as in `metrics_names`; arguments as for `fit`."""
         options = dict(zip(_WORKERS, (workers, max_queue_size, use_multiprocessing)))
         if is_generator(x):
             _refuse_beside_generator(x, y=y, sample_weight=sample_weight)
@@ -145,9 +145,9 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
         workers: int = 1,
         use_multiprocessing: bool = False,
     ) -> Any:
-        """The outputs for inputs, in batches: an array, or a list of them.
+        """Return the outputs for inputs, computed in batches: an array, or a list of arrays.
 
-        x: arrays, or a Sequence or generator of inputs, or of tuples that begin with them.
+        x: arrays, or a Sequence or generator of inputs, or of tuples that begin with inputs.
         """
         if is_generator(x):
             self._set_inputs_of(x)
@@ -193,7 +193,7 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
         class_weight: Any = None,
         reset_metrics: bool = True,
     ) -> Any:
-        """One step on a batch; returns the loss, or [loss, metrics ...].
+        """Take one step on a batch, and return the loss, or [loss, metrics ...].
 
         reset_metrics: whether metrics are of this batch alone.
         """
@@ -202,11 +202,11 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
     def test_on_batch(
         self, x: Any, y: Any = None, sample_weight: Any = None, reset_metrics: bool = True
     ) -> Any:
-        """The loss of a batch, or [loss, metrics ...], without a step."""
+        """Return the loss of a batch, or [loss, metrics ...], without a step."""
         return self._on_batch("test", (x, y, sample_weight), reset_metrics)
 
     def predict_on_batch(self, x: Any) -> Any:
-        """The outputs for one batch of inputs."""
+        """Return the outputs for one batch of inputs."""
         self.set_inputs(x)
         batch = ModelData(self, None).of_inputs(x)
         return self._structured(self.predictor.function("predict")(batch.arrays))
@@ -224,7 +224,7 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
     def _generated(
         self, x: Any, steps: int | None, class_weight: Any, shuffle: Any, options: Any, name: str
     ) -> GeneratorBatches:
-        """The batches of a Sequence or generator."""
+        """Return the batches of a Sequence or generator."""
         _check_steps(x, steps, name)
         self._set_inputs_of(x)
         data = ModelData(self, self.setup)
@@ -235,7 +235,7 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
         )
 
     def _set_inputs_of(self, x: Any) -> None:
-        """Builds a model whose inputs only the data say, by the first batch of a Sequence."""
+        """Build a model without known inputs from the first batch of a Sequence."""
         if self.outputs:
             return
         if not isinstance(x, BatchSequence):
@@ -245,7 +245,7 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
         self.set_inputs(x[0][0])
 
     def _validated(self, data: Any, batch_size: Any, steps: int | None, options: Any) -> Any:
-        """The batches of data to evaluate."""
+        """Return the batches of validation data."""
         if is_generator(data):
             return self._generated(data, steps, None, False, options, "validation_steps")
         if not isinstance(data, (tuple, list)) or len(data) not in (2, 3):
@@ -263,9 +263,9 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
         return batches
 
     def _batch_size(self, batch_size: int | None) -> int | None:
-        """The size of batches: that of the inputs, where they have one.
+        """Return the size of batches: that of the inputs, if they have one.
 
-        ValueError for another, and for what is no number of examples.
+        ValueError for another size, and for a value that is not a number of examples.
         """
         is_whole = hasattr(batch_size, "__index__")
         if batch_size is not None and (not is_whole or batch_size < 1):
@@ -305,7 +305,7 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
         batch_size: int | None,
         epochs: int,
     ) -> CallbackList:
-        """The callbacks of a training, with its history and its progress bar."""
+        """Return the callbacks of a training, with its history and its progress bar."""
         names = self.metrics_names
         self.history = History()
         listed = CallbackList(callbacks)
@@ -332,7 +332,7 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
         return listed
 
     def _structured(self, outputs: list[Any]) -> Any:
-        """Outputs in the structure of the model's: an array for one."""
+        """Return outputs in the structure of the model's outputs: an array for a single one."""
         if len(outputs) == 1:
             return outputs[0]
         nested = getattr(self, "_nested_outputs", None)
@@ -348,7 +348,7 @@ def _check_part(validation_split: float) -> None:
 
 
 def _split(batches: Any, part: float) -> tuple[ArrayBatches, ArrayBatches]:
-    """The first examples to train on, and the last ones to validate on."""
+    """Split batches into the first examples for training and the last ones for validation."""
     if not isinstance(batches, ArrayBatches):
         raise ValueError(
             "`validation_split` is only supported for NumPy arrays, without `steps_per_epoch`"

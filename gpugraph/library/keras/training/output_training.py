@@ -1,4 +1,4 @@
-"""What `compile` says of each output: its loss, weight, target and metrics."""
+"""The configuration of each output by `compile`: its loss, weight, target and metrics."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class OutputTraining:
 
     @property
     def function(self) -> Any:
-        """The function of the loss, of a loss as a class that which it wraps."""
+        """The function of the loss; a loss as a class wraps one."""
         return self.loss.fn if isinstance(self.loss, LossFunctionWrapper) else self.loss
 
     @property
@@ -60,14 +60,14 @@ class OutputTraining:
         return self.function is loss_functions.sparse_categorical_crossentropy
 
     def target_shape(self) -> tuple[int | None, ...] | None:
-        """The shape that targets are to have: classes one for each, others of a rank alone."""
+        """Return the required shape of targets: with one class for each, or only a rank."""
         shape = self.shape
         if shape is None:
             return None
         return (*shape[:-1], 1) if self.is_sparse else (None,) * len(shape)
 
     def make_target(self, tensor: Any) -> None:
-        """Takes a tensor as target, or makes a placeholder."""
+        """Set a tensor as target, or create a placeholder."""
         if tensor is None:
             rank = self.output.shape.rank
             shape = None if rank is None else (None,) * rank
@@ -79,7 +79,7 @@ class OutputTraining:
         self.target = tensor
 
     def weight(self) -> Any:
-        """The placeholder of the weights of examples, or of their time steps."""
+        """Return the placeholder of the weights of examples, or of their time steps."""
         if self._weight is None:
             shape = (None, None) if self.is_temporal else (None,)
             self._weight = placeholder(
@@ -89,7 +89,10 @@ class OutputTraining:
 
 
 def losses_by_output(loss: Any, names: Sequence[str]) -> list[Any]:
-    """The loss of each output, an object or function; ValueError for other names and numbers."""
+    """Return the loss of each output, an object or function.
+
+    Raise ValueError for unknown names and wrong numbers.
+    """
     if isinstance(loss, Mapping) and set(loss) != {"class_name", "config"}:
         check_output_names(loss, names, "loss")
         for name in names:
@@ -113,7 +116,7 @@ def losses_by_output(loss: Any, names: Sequence[str]) -> list[Any]:
 
 
 def _loss_object(loss: Any) -> Any:
-    """A loss as an object: functions are wrapped."""
+    """Return a loss as an object; functions are wrapped."""
     loss = keras_losses.get(loss)
     if loss is None or isinstance(loss, keras_losses.Loss):
         return loss
@@ -124,7 +127,7 @@ def _loss_object(loss: Any) -> Any:
 
 
 def loss_weights_by_output(weights: Any, names: Sequence[str]) -> list[float]:
-    """The weight of each output's loss; errors as of `losses_by_output`, TypeError for others."""
+    """Return the weights of outputs' losses; errors as for `losses_by_output`, and TypeError."""
     if weights is None:
         return [1.0] * len(names)
     if isinstance(weights, Mapping):
@@ -143,7 +146,10 @@ def loss_weights_by_output(weights: Any, names: Sequence[str]) -> list[float]:
 
 
 def modes_by_output(mode: Any, names: Sequence[str]) -> list[bool]:
-    """Whether each output's weights are of time steps; ValueError for other names and numbers."""
+    """Return whether each output's weights are of time steps.
+
+    Raise ValueError for unknown names and wrong numbers.
+    """
     if isinstance(mode, Mapping):
         check_output_names(mode, names, "sample_weight_mode")
         return [mode.get(name) == "temporal" for name in names]
@@ -159,7 +165,10 @@ def modes_by_output(mode: Any, names: Sequence[str]) -> list[bool]:
 
 
 def metrics_by_output(metrics: Any, names: Sequence[str]) -> list[list[Any]]:
-    """The metrics of each output; TypeError for what is no list or dict, ValueError for others."""
+    """Return the metrics of each output.
+
+    Raise TypeError for a value that is neither list nor dict, ValueError for unknown names.
+    """
     if not metrics:
         return [[] for _ in names]
     if isinstance(metrics, Mapping):
@@ -189,12 +198,12 @@ def _as_list(value: Any) -> list[Any]:
 
 
 def _copied(metric: Any) -> Any:
-    """A metric with variables of its own."""
+    """Return a copy of a metric with its own variables."""
     return type(metric).from_config(metric.get_config()) if isinstance(metric, Metric) else metric
 
 
 def metric_of_output(metric: Any, output: OutputTraining, is_weighted: bool) -> Metric:
-    """A metric as an object with the name that `compile` gives it."""
+    """Return a metric as an object with the name that `compile` gives it."""
     general = _GENERAL.get(metric) if isinstance(metric, str) else None
     function = keras_metrics.get(_specific(general, output) if general else metric)
     if general:

@@ -1,4 +1,4 @@
-"""Sequential: a network of layers in a row, built with the first inputs where no shape is known."""
+"""Sequential: a network of layers in a row, built on its first inputs if no shape is known."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from gpugraph.platform import logging
 
 
 class Sequential(Model):
-    """Layers in a row, each called on the outputs of the one before it.
+    """Layers in a row, each called on the outputs of the previous one.
 
-    It is built when the first layer says its input's shape, or is an InputLayer, else by the first
-    call, `build(input_shape)` or `fit`.
+    It is built immediately if the first layer has an input shape, or is an InputLayer; else by the
+    first call, `build(input_shape)` or `fit`.
 
-    TypeError for what is no layer; ValueError for layers with several outputs, and for two layers
-    of one name.
+    TypeError for an object that is not a layer; ValueError for layers with several outputs, and for
+    two layers with the same name.
     """
 
     def __init__(self, layers: Any = None, name: str | None = None) -> None:
@@ -35,7 +35,7 @@ class Sequential(Model):
 
     @property
     def layers(self) -> list[Any]:
-        """The layers that were added; an InputLayer in front is not among them."""
+        """The layers that were added, without a leading InputLayer."""
         layers = self._layers
         is_input = bool(layers) and isinstance(layers[0], InputLayer)
         return list(layers[1:] if is_input else layers)
@@ -48,7 +48,7 @@ class Sequential(Model):
         return [layer for layer in self.layers if layer not in further]
 
     def add(self, layer: Any) -> None:
-        """Add a layer, or that of `tf.keras.Input`, at the end; errors as of the class."""
+        """Append a layer, or the layer of a `tf.keras.Input`; errors as for the class."""
         history = getattr(layer, "_keras_history", None)
         if history is not None and isinstance(history.layer, InputLayer):
             layer = history.layer
@@ -73,7 +73,7 @@ class Sequential(Model):
         self._take_outputs(outputs)
 
     def set_inputs(self, x: Any, y: Any = None) -> None:
-        """Build layers in a row by data, which are no dict; see `CompiledNetwork`."""
+        """Build layers in a row from data, which must not be a dict; see `CompiledNetwork`."""
         if isinstance(x, dict) and not self.outputs:
             raise ValueError(
                 "Passing a dictionary input to a Sequential Model which doesn't have FeatureLayer "
@@ -83,7 +83,7 @@ class Sequential(Model):
         super().set_inputs(x, y)
 
     def _first_outputs(self, layer: Any) -> Any:
-        """The outputs of the first layer; None where the shape of its inputs is not known."""
+        """Return the outputs of the first layer, or None if the shape of its inputs is unknown."""
         if isinstance(layer, InputLayer):
             return layer.inbound_nodes[-1].output_tensors
         shape: Any
@@ -102,11 +102,11 @@ class Sequential(Model):
         return outputs
 
     def _take_outputs(self, outputs: Any) -> None:
-        """Make the network end at `outputs`; what was set up for other outputs is dropped."""
+        """Make the network end at `outputs`, and discard the setup for other outputs."""
         self._setup = self._predictor = None
         if outputs is None:
             return
-        if self.outputs and not self.is_graph_network:  # built by data, which have no layer
+        if self.outputs and not self.is_graph_network:  # built from data: no input layer
             self.outputs = flatten(outputs)
             return
         inputs = self._layers[0].inbound_nodes[0].output_tensors
@@ -115,7 +115,7 @@ class Sequential(Model):
         self._layers = list(self.network_graph.layers)
 
     def pop(self) -> None:
-        """Removes the last layer; TypeError where there is none."""
+        """Remove the last layer. Raise TypeError if there is none."""
         if not self.layers:
             raise TypeError("There are no layers in the model.")
         removed = self._layers.pop()
@@ -125,15 +125,15 @@ class Sequential(Model):
             self._network_graph, self.built = None, False
         elif not self.is_graph_network:
             self._setup = self._predictor = None
-            self.inputs, self.outputs = [], []  # the next data build it anew
+            self.inputs, self.outputs = [], []  # the next data rebuilds it
         else:
             self._layers[-1]._outbound_nodes = []
             self._take_outputs(self._layers[-1].output)
 
     def build(self, input_shape: Any = None) -> None:
-        """Builds all layers for inputs of a shape, with the batch in front.
+        """Build all layers for inputs of a shape that includes the batch axis.
 
-        ValueError without a shape, where no layer has one.
+        ValueError without a shape, if no layer has one.
         """
         if self.is_graph_network:
             self.built = True
@@ -150,7 +150,7 @@ class Sequential(Model):
     _DEFAULT_BUILDS = (*Model._DEFAULT_BUILDS, build)
 
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
-        """The outputs of the last layer, called on those of the one before it, and so on."""
+        """Call each layer on the outputs of the previous one, and return the last outputs."""
         if self.is_graph_network:
             return super().call(inputs, training=training, mask=mask)
         outputs = inputs
@@ -159,13 +159,13 @@ class Sequential(Model):
         return outputs
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """The shape that each layer makes of that of the one before; nothing is built."""
+        """Return the shape of the outputs, computed layer by layer; nothing is built."""
         for layer in self.layers:
             input_shape = layer.compute_output_shape(input_shape)
         return input_shape
 
     def predict_proba(self, x: Any, batch_size: int = 32, verbose: int = 0) -> Any:
-        """`predict`, with a warning where the outputs are no probabilities."""
+        """Call `predict`, and warn if the outputs are not probabilities."""
         predicted = self.predict(x, batch_size, verbose)
         if predicted.min() < 0.0 or predicted.max() > 1.0:
             logging.warning(
@@ -175,17 +175,17 @@ class Sequential(Model):
         return predicted
 
     def predict_classes(self, x: Any, batch_size: int = 32, verbose: int = 0) -> Any:
-        """The class of the largest output, or whether a single output is above 1 / 2."""
+        """Return the class of the largest output, or whether a single output is above 1 / 2."""
         predicted = self.predict(x, batch_size, verbose)
         if predicted.shape[-1] > 1:
             return predicted.argmax(axis=-1)
         return (predicted > 0.5).astype("int32")
 
     def get_config(self) -> dict[str, Any]:
-        """The name, and class and configuration of each layer.
+        """Return the name, and class and configuration of each layer.
 
         Losses and metrics of the model itself, which TensorFlow puts into the row of layers, are
-        in `added_layers`, behind the InputLayer.
+        in `added_layers`, after the InputLayer.
         """
         layers = [
             {"class_name": type(layer).__name__, "config": layer.get_config()} for layer in self.row
@@ -203,11 +203,11 @@ class Sequential(Model):
 
     @classmethod
     def from_config(cls, config: Any, custom_objects: Any = None) -> Any:
-        """The model of a configuration by `get_config`; a list is one of layers alone."""
+        """Create a model from a configuration of `get_config`, or from a list of layers."""
         is_list = isinstance(config, (list, tuple))
         records = config if is_list else config_entry(config, "layers", cls.__name__)
         if not isinstance(records, (list, tuple)):
-            raise improper(f"the layers of {cls.__name__} are no list, but {records!r:.100}")
+            raise improper(f"the layers of {cls.__name__} are not a list, but {records!r:.100}")
         name = config.get("name") if isinstance(config, dict) else None
         added = [] if is_list else list(config.get("added_layers", ()))
         rows = [deserialize_layer(record, custom_objects) for record in [*added[:1], *records]]

@@ -18,7 +18,7 @@ Run = Callable[..., list[Any]]
 class StepFunction:
     """A function of arrays that runs outputs and updates, in Keras's session.
 
-    inputs: tensors to feed, in order. constants: (tensor, value) pairs that are fed always.
+    inputs: tensors to feed, in order. constants: (tensor, value) pairs that are always fed.
     outputs: tensors whose values are returned. updates: operations that are run too.
     options: of `Session.run`: "options" and "run_metadata".
     """
@@ -42,7 +42,7 @@ class StepFunction:
         self._run: Run | None = None
 
     def prepared(self) -> Run:
-        """The function for Keras's session of now, whose variables are initialized."""
+        """Return the function for Keras's current session, whose variables are initialized."""
         session = get_session(self._outputs)
         if self._run is None or session is not self._session:
             self._session, self._run = session, self._prepare(session)
@@ -68,7 +68,7 @@ class StepFunction:
         return run_sparse if has_sparse else run
 
     def __call__(self, arrays: Sequence[Any]) -> list[Any]:
-        """The outputs' values for one array for each input."""
+        """Return the values of the outputs, for one array for each input."""
         return self.prepared()(*arrays)
 
 

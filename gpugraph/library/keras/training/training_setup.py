@@ -1,7 +1,7 @@
 """The graph of a training: losses and metrics of the outputs, the total, and step functions.
 
-Weights of examples are placeholders only where a program gives weights: the graph of a step is
-built for each set of outputs that have any.
+Weights of examples are placeholders only if a program passes weights. Therefore the graph of a step
+is built once for each set of outputs that have weights.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class StepGraph:
 class TrainingSetup:
     """A model's outputs in training, and the functions of a step.
 
-    outputs: all of them. metrics, weighted_metrics: lists for each output, of what `compile` got.
+    outputs: all of them. metrics, weighted_metrics: lists for each output, from `compile`.
     """
 
     def __init__(
@@ -66,10 +66,10 @@ class TrainingSetup:
                 ]
         self._graphs: dict[Weighted, StepGraph] = {}
         self._functions: dict[Any, StepFunction] = {}
-        self._trained_weights = list(model.trainable_weights)  # those of now: as `compile` has them
+        self._trained_weights = list(model.trainable_weights)  # at `compile`
 
     def _metric(self, metric: Any, output: OutputTraining, is_weighted: bool) -> Metric:
-        """The metric as an object, under a name that is there once."""
+        """Return the metric as an object, with a unique name."""
         unique = metric_of_output(metric, output, is_weighted)
         base = f"{output.name}_{unique.name}" if len(self.outputs) > 1 else unique.name
         name, count = base, 1
@@ -83,7 +83,7 @@ class TrainingSetup:
 
     @property
     def output_metrics(self) -> list[Metric]:
-        """The metrics of the outputs, each output's weighted ones after the others."""
+        """The metrics of the outputs; each output's weighted ones come last."""
         return [
             metric
             for output in self.trained
@@ -98,7 +98,7 @@ class TrainingSetup:
     # -- the graph of a step
 
     def step_graph(self, weighted: Weighted) -> StepGraph:
-        """The total loss and metrics for weights of these outputs; built once."""
+        """Return the total loss and metrics for weights of these outputs; built once."""
         if weighted not in self._graphs:
             with self.model.graph.as_default():
                 self._graphs[weighted] = self._build(weighted)
@@ -128,7 +128,10 @@ class TrainingSetup:
         return StepGraph(self._total(parts), results, [*targets, *placeholders])
 
     def _total(self, parts: list[Tensor]) -> Tensor:
-        """The sum of the outputs' losses and of those that layers add; ValueError for none."""
+        """Return the sum of the losses of outputs and layers.
+
+        Raise ValueError if there are none.
+        """
         model = self.model
         added = [*model.get_losses_for(None)]
         if model.inputs:
@@ -142,7 +145,7 @@ class TrainingSetup:
     # -- functions
 
     def function(self, kind: str, weighted: Weighted = ()) -> StepFunction:
-        """The function "train", "test" or "predict" of a batch; built once for each `weighted`."""
+        """Return the function "train", "test" or "predict"; built once for each `weighted`."""
         key = kind, weighted
         if key not in self._functions:
             with self.model.graph.as_default():
@@ -164,7 +167,7 @@ class TrainingSetup:
         return StepFunction(inputs, constants, outputs, updates, self.options)
 
     def _updates(self, step: StepGraph) -> list[Any]:
-        """What a step of training runs: the optimizer's, and the layers' for these inputs."""
+        """Return a training step's updates: the optimizer's, and the layers' for these inputs."""
         model = self.model
         weights = self._trained_weights
         self.check_trained_weights()
@@ -175,7 +178,7 @@ class TrainingSetup:
         return updates
 
     def check_trained_weights(self) -> None:
-        """A warning where `trainable` changed after `compile`."""
+        """Log a warning if `trainable` changed after `compile`."""
         if list(map(id, self.model.trainable_weights)) != list(map(id, self._trained_weights)):
             logging.warning(
                 "Discrepancy between trainable weights and collected trainable weights, did you "
@@ -184,7 +187,7 @@ class TrainingSetup:
 
 
 def _loss_of(output: OutputTraining, weights: Any) -> Tensor:
-    """The loss of an output, whose mask counts as weights."""
+    """Return the loss of an output, whose mask counts as weights."""
     with name_scope(None, f"loss/{output.name}_loss", [output.output]):
         weights = _masked(weights, mask_of(output.output), output.output)
         loss = output.loss
@@ -196,7 +199,7 @@ def _loss_of(output: OutputTraining, weights: Any) -> Tensor:
 
 
 def _masked(weights: Any, mask: Any, output: Tensor) -> Any:
-    """Weights of examples that are 0 where the mask is."""
+    """Return weights of examples that are 0 where the mask is."""
     if mask is None:
         return weights
     mask = cast(mask, output.dtype.base_dtype)
@@ -204,7 +207,7 @@ def _masked(weights: Any, mask: Any, output: Tensor) -> Any:
 
 
 def _results_of(output: OutputTraining, weights: Any) -> list[Tensor]:
-    """The results of an output's metrics after the batch, the weighted ones last."""
+    """Return the results of an output's metrics after the batch, the weighted ones last."""
     mask = mask_of(output.output)
     with name_scope(None, f"metrics/{output.name}", [output.output]):
         arguments = output.target, output.output

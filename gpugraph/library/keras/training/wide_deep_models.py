@@ -1,4 +1,4 @@
-"""Ready models for features of tables: a linear one, and one beside a deep one."""
+"""Predefined models for tabular features: a linear model, and its combination with a deep one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class LinearModel(Model):
 
     units: of the output. activation: of the sum. The other arguments are those of `Dense`.
 
-    ValueError for another number of inputs than it was built for.
+    ValueError if the number of inputs differs from that of the build.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class LinearModel(Model):
         self.bias: Any = None
 
     def build(self, input_shape: Any) -> None:
-        """Creates a kernel for each input, of a shape or a list of shapes, and the bias."""
+        """Create a kernel for each input, from a shape or a list of shapes, and the bias."""
         shapes = input_shape if isinstance(input_shape, list) else [input_shape]
         for shape in shapes:
             layer = Dense(
@@ -64,7 +64,7 @@ class LinearModel(Model):
         self.built = True
 
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
-        """The activation of the sum."""
+        """Return the activation of the sum."""
         del training, mask
         tensors = flatten(inputs)
         if len(tensors) != len(self.dense_layers):
@@ -75,7 +75,7 @@ class LinearModel(Model):
         return self.activation(bias_add(total, self.bias) if self.use_bias else total)
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments of the constructor as plain values."""
+        """Return the arguments of the constructor as plain values."""
         initializers, regularizers = keras_initializers, keras_regularizers
         return {
             "name": self.name,
@@ -90,20 +90,20 @@ class LinearModel(Model):
 
     @classmethod
     def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
-        """The model of a configuration by `get_config`."""
+        """Create a model from a configuration of `get_config`."""
         del custom_objects
         return cls(**config)
 
 
 class WideDeepModel(Model):
-    """The mean of a linear and a deep model, which `compile` may train by an optimizer each.
+    """The mean of a linear and a deep model, which may be trained by separate optimizers.
 
     linear_model, dnn_model: models of equal outputs, or of equal lists of outputs. activation: of
       the mean.
 
-    Inputs are for both, or two, the first for the linear model. `optimizer` of `compile` is one
-    for all variables, or a list of that of the linear model and that of the deep one.
-    Source: Cheng et al., arXiv:1606.07792.
+    Both models receive all inputs, or there are two, the first for the linear model. `optimizer` of
+    `compile` is one for all variables, or a list: first that of the linear model, then that of the
+    deep one. Source: Cheng et al., arXiv:1606.07792.
     """
 
     def __init__(
@@ -114,14 +114,14 @@ class WideDeepModel(Model):
         self.activation = activations.get(activation)
 
     def compile(self, optimizer: Any = "rmsprop", *args: Any, **kwargs: Any) -> None:
-        """See `tf.keras.Model.compile`; a list is of an optimizer for each model."""
+        """See `tf.keras.Model.compile`; a list has an optimizer for each model."""
         if isinstance(optimizer, (list, tuple)):
-            optimizer = _ForEach(self, optimizer)
+            optimizer = _OptimizerOfEachModel(self, optimizer)
         super().compile(optimizer, *args, **kwargs)
 
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
-        """The activation of the mean."""
-        del training, mask  # the models get the mode from the call that this one is in
+        """Return the activation of the mean."""
+        del training, mask  # the models get the mode from the enclosing call
         are_two = isinstance(inputs, (list, tuple)) and len(inputs) == 2
         linear_inputs, deep_inputs = inputs if are_two else (inputs, inputs)
         outputs = self.linear_model(linear_inputs), self.dnn_model(deep_inputs)
@@ -130,7 +130,7 @@ class WideDeepModel(Model):
         return means if isinstance(outputs[0], list) else means[0]
 
     def get_config(self) -> dict[str, Any]:
-        """The configurations of both models, and the activation."""
+        """Return the configurations of both models, and the activation."""
         return {
             "name": self.name,
             "linear_model": serialize_layer(self.linear_model),
@@ -140,7 +140,7 @@ class WideDeepModel(Model):
 
     @classmethod
     def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
-        """The model of a configuration by `get_config`."""
+        """Create a model from a configuration of `get_config`."""
         models = {
             name: deserialize_layer(config_entry(config, name, cls.__name__), custom_objects)
             for name in ("linear_model", "dnn_model")
@@ -148,8 +148,8 @@ class WideDeepModel(Model):
         return cls(**{**config, **models})
 
 
-class _ForEach(list[Any]):
-    """The optimizers of a WideDeepModel: each changes the variables of one of its models."""
+class _OptimizerOfEachModel(list[Any]):
+    """The optimizers of a WideDeepModel; each changes the variables of one of its models."""
 
     def __init__(self, model: WideDeepModel, both: Sequence[Any]) -> None:
         if len(both) != 2:
@@ -158,11 +158,11 @@ class _ForEach(list[Any]):
         self._model = model
 
     def get_updates(self, loss: Any, params: Any) -> list[Any]:
-        """The operations that take one step on a loss, with each model's variables of `params`."""
+        """Return the operations of one step on a loss, with each model's variables of `params`."""
         updates = []
         trained = {id(variable) for variable in params}
         for optimizer, part in zip(self, (self._model.linear_model, self._model.dnn_model)):
-            own = [weight for weight in part.trainable_weights if id(weight) in trained]
-            if own:
-                updates += optimizer.get_updates(loss, own)
+            part_weights = [weight for weight in part.trainable_weights if id(weight) in trained]
+            if part_weights:
+                updates += optimizer.get_updates(loss, part_weights)
         return updates

@@ -101,7 +101,7 @@ _MAX_HOST_ELEMENTS = 1 << 22
 
 
 def _host_parameters(signature: Signature) -> list[int]:
-    """Return the parameters of `gg_attention` in kernels/host/host_attention.h.
+    """Return the parameters of `gg_attention` in host_attention.h.
 
     Raises NotImplementedError, with the reason, for unsupported inputs.
     """

@@ -1,6 +1,6 @@
 """Compiled kernels of batch normalization: CUDA launches and functions in C.
 
-Sources: kernels/cuda/nn/batch_norm.cu, kernels/host/host_batch_norm.h.
+Sources: kernels/cuda/nn/batch_norm.cu, host_batch_norm.h.
 """
 
 from __future__ import annotations

@@ -98,20 +98,20 @@ TABLE = [
         lambda: Model(tf.zeros([1, 4]), Affine(2)(x_input()), name="m"),
         ValueError,
         "Input tensors to a Model must come from `tf.keras.Input`. Received: Tensor(",
-        "Input 0 of m is made by operation zeros (Const), by no layer.",
+        "Input 0 of m is the output of operation zeros (Const), not of a layer.",
     ),
     (
         lambda: Model(3, Affine(2)(x_input()), name="m"),
         ValueError,
         "Input tensors to a Model must come from `tf.keras.Input`. Received: 3",
-        "Input 0 of m is no tensor but a value of type int.",
+        "Input 0 of m is not a tensor but a value of type int.",
     ),
     # Keras 2.1.6: TypeError "Output tensors to a Model must be Keras tensors. Found: "
     (
         lambda: Model(x_input(), tf.zeros([1, 2]), name="m"),
         ValueError,
         "Output tensors to a Model must be the output of a TensorFlow `Layer`",
-        "Output 0 of m is made by operation zeros (Const), by no layer",
+        "Output 0 of m is the output of operation zeros (Const), not of a layer",
     ),
     # Keras 2.1.6 has but the next error; tf.keras misses the input first
     (
@@ -268,13 +268,13 @@ TABLE = [
         lambda: layers.Flatten(nope=1),
         TypeError,
         "Keyword argument not understood: nope",
-        "Flatten takes data_format, what every layer takes",
+        "Flatten takes data_format, and the arguments of every layer",
     ),
     (
         lambda: Affine(2, nope=1),
         TypeError,
         "Keyword argument not understood: nope",
-        "Affine takes units, what every layer takes",
+        "Affine takes units, and the arguments of every layer",
     ),
     (
         lambda: Model(x := x_input(), Affine(2)(x), dtype="float64"),
@@ -286,7 +286,7 @@ TABLE = [
         lambda: Model([], [], name="m"),
         ValueError,
         "Model m has inputs [] and outputs []",
-        "begins with `tf.keras.Input`",
+        "come from `tf.keras.Input`",
     ),
     (
         lambda: Forgetful(),

@@ -178,7 +178,7 @@ class TestFilesAreNotTrusted:
         changes = {
             "has no 'first/bias:0'": lambda group: None,
             "has no numbers": lambda group: group.create_dataset("bias:0", data=b"text"),
-            "is no array": lambda group: group.create_group("bias:0"),
+            "is not an array": lambda group: group.create_group("bias:0"),
             "a link to nothing": lambda group: group.__setitem__("bias:0", h5py.SoftLink("/no")),
         }
         for match, change in changes.items():

@@ -409,7 +409,7 @@ def test_validation_evaluation_and_prediction_that_end_early(capsys):
     assert loss == pytest.approx(model.evaluate(X, Y, batch_size=4, verbose=0), rel=1e-5)
     assert "`steps * epochs` batches (in this case, 7 batches)" in capsys.readouterr().err
     assert model.predict_generator(generator(), steps=5).shape == (12, 1)
-    assert "it gave 3 of the 5 of this epoch" in capsys.readouterr().err
+    assert "it yielded 3 of the 5 of this epoch" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("method", ["fit_generator", "evaluate_generator", "predict_generator"])

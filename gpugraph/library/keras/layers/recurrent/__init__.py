@@ -1,4 +1,4 @@
-"""Recurrent layers: cells, stacks of them, the layers that run them, and layers in both directions.
+"""Recurrent layers: cells, stacks of cells, layers that run them, and bidirectional layers.
 
 `recurrent_layer` runs a cell along sequences, `recurrent_cells` has the cells, `state_sizes` the
 shapes of their states.

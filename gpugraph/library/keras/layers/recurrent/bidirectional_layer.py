@@ -20,14 +20,14 @@ _MODES = ("sum", "mul", "ave", "concat", None)
 
 
 class Bidirectional(Wrapper):
-    """A recurrent layer and a copy of it that goes backwards, their outputs merged step by step.
+    """A recurrent layer and a copy that runs backwards; outputs are merged step by step.
 
     merge_mode: "concat" (along the last axis), "sum", "ave", "mul"; None: a list of both outputs.
     weights: arrays, first those of the forward layer.
-    backward_layer: the layer in the other direction, in place of the copy.
+    backward_layer: the layer for the other direction, instead of the copy.
 
-    ValueError for another mode, for what is no layer, and for layers that go in one direction or
-    differ in `stateful`, `return_sequences` or `return_state`.
+    ValueError for another mode, for an object that is not a layer, and for layers that run in the
+    same direction or differ in `stateful`, `return_sequences` or `return_state`.
     """
 
     supports_masking = True
@@ -87,11 +87,11 @@ class Bidirectional(Wrapper):
                 )
 
     def sublayers(self) -> list[Any]:
-        """The two layers that run; the one that was passed is only copied."""
+        """Return the two layers that run, not the one that was passed and copied."""
         return [self.forward_layer, self.backward_layer]
 
     def build(self, input_shape: Any) -> None:
-        """Builds both layers, each in a scope of its name."""
+        """Build both layers, each in a scope with its name."""
         for layer in self.sublayers():
             graph = get_default_graph()
             with graph.name_scope(layer.name):
@@ -99,7 +99,7 @@ class Bidirectional(Wrapper):
         self.built = True
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """The shape of the merged outputs, before those of states; a list for `merge_mode` None."""
+        """Return the shapes of merged outputs and states; a list for `merge_mode` None."""
         shapes = self.forward_layer.compute_output_shape(input_shape)
         states: list[Any] = []
         if self.return_state:
@@ -114,9 +114,9 @@ class Bidirectional(Wrapper):
         return listed if len(listed) > 1 else listed[0]
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """The mask of the inputs for all outputs; none for last outputs and for states."""
-        own = flatten(mask)[0] if self.return_sequences else None
-        outputs = [own] if self.merge_mode else [own, own]
+        """Return the inputs' mask for all outputs, and None for last outputs and states."""
+        output_mask = flatten(mask)[0] if self.return_sequences else None
+        outputs = [output_mask] if self.merge_mode else [output_mask, output_mask]
         states = flatten(self.forward_layer.states) * 2 if self.return_state else []
         masks = [*outputs, *(None for _ in states)]
         return masks if len(masks) > 1 else masks[0]
@@ -127,10 +127,10 @@ class Bidirectional(Wrapper):
     def __call__(
         self, inputs: Any, initial_state: Any = None, constants: Any = None, **kwargs: Any
     ) -> Any:
-        """Runs both layers.
+        """Run both layers.
 
-        initial_state: the states of the forward layer, then those of the backward one; else
-          ValueError. constants: for both.
+        initial_state: the states of the forward layer, then those of the backward layer; ValueError
+          for an odd number of them. constants: for both layers.
         """
         inputs, initial_state, constants = split_arguments(
             inputs, initial_state, constants, self._num_constants
@@ -151,7 +151,7 @@ class Bidirectional(Wrapper):
         initial_state: Any = None,
         constants: Any = None,
     ) -> Any:
-        """The merged outputs, the backward ones in the order of the inputs, and the states."""
+        """Return the merged outputs, backward ones in input order, and the states."""
         if isinstance(inputs, list):
             inputs, initial_state, constants = split_arguments(
                 inputs, None, None, self._num_constants
@@ -167,8 +167,8 @@ class Bidirectional(Wrapper):
         half = len(initial_state or ()) // 2
         results = []
         for number, layer in enumerate(self.sublayers()):
-            own = initial_state[number * half : (number + 1) * half] if half else None
-            results.append(layer(inputs, **further, **({"initial_state": own} if own else {})))
+            state = initial_state[number * half : (number + 1) * half] if half else None
+            results.append(layer(inputs, **further, **({"initial_state": state} if state else {})))
         return self._merged(*results)
 
     def _merged(self, forward: Any, backward: Any) -> Any:
@@ -193,9 +193,9 @@ class Bidirectional(Wrapper):
         return total / 2.0 if self.merge_mode == "ave" else total
 
     def reset_states(self, states: Any = None) -> None:
-        """Begins both layers anew; states: of the forward layer, then of the backward one.
+        """Reset both layers; states: of the forward layer, then of the backward layer.
 
-        AttributeError for a layer that is not stateful; ValueError for what is no list.
+        AttributeError for a layer that is not stateful; ValueError for states that are not a list.
         """
         if not self.stateful:
             raise AttributeError("Layer must be stateful.")
@@ -205,11 +205,11 @@ class Bidirectional(Wrapper):
             )
         half = len(states or ()) // 2
         for number, layer in enumerate(self.sublayers()):
-            own = None if states is None else states[number * half : (number + 1) * half]
-            layer.reset_states(own)
+            layer_states = None if states is None else states[number * half : (number + 1) * half]
+            layer.reset_states(layer_states)
 
     def get_config(self) -> dict[str, Any]:
-        """The layer and how its outputs are merged; `backward_layer` where it was passed."""
+        """Return the layer, the mode of merging, and `backward_layer` if it was passed."""
         config = {**super().get_config(), "merge_mode": self.merge_mode}
         if self._num_constants:
             config["num_constants"] = self._num_constants
@@ -221,7 +221,7 @@ class Bidirectional(Wrapper):
     def from_config(
         cls, config: dict[str, Any], custom_objects: Mapping[str, Any] | None = None
     ) -> Any:
-        """The layer of a configuration by `get_config`; its variables are its own."""
+        """Create a layer from a configuration of `get_config`. It has its own variables."""
         arguments = dict(config)
         count = arguments.pop("num_constants", 0)
         for name in ("layer", "backward_layer"):
@@ -233,7 +233,7 @@ class Bidirectional(Wrapper):
 
 
 def _copy_of(layer: Any, **changes: Any) -> Any:
-    """A layer of the same class and configuration but for changes, without variables."""
+    """Return a layer of the same class and configuration, except for `changes`, unbuilt."""
     if not hasattr(layer, "go_backwards"):
         raise ValueError(f"A layer in both directions needs `go_backwards`: {layer!r} has none")
     config = {**layer.get_config(), **changes}

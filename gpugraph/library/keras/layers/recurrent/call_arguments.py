@@ -1,6 +1,7 @@
-"""The arguments of calls of recurrent layers: inputs, first states and constants, in a list or not.
+"""The call arguments of recurrent layers: inputs, initial states and constants, listed or separate.
 
-A network records tensors of layers as inputs only, so that states of layers stand behind them.
+A network records only the inputs of a call as tensors of layers. Therefore such states and
+constants are appended to the inputs.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ from gpugraph.library.keras.engine.layer_inputs import tensor_of_value
 def split_arguments(
     inputs: Any, initial_state: Any, constants: Any, count: int
 ) -> tuple[Any, list[Any] | None, list[Any] | None]:
-    """Inputs, and lists of states and constants, or None, of the arguments of a call.
+    """Return inputs, and lists of states and constants (or None), from the arguments of a call.
 
-    inputs: a list has states and `count` constants behind the inputs. ValueError where these are
-    passed as arguments too.
+    inputs: in a list, the inputs are followed by states and `count` constants. ValueError if these
+    are also passed as arguments.
     """
     if isinstance(inputs, list):
         if initial_state is not None or constants is not None:
@@ -43,15 +44,15 @@ def _listed(tensors: Any) -> list[Any] | None:
 def call_arguments(
     layer: Any, inputs: Any, initial_state: Any, constants: Any, further: dict[str, Any]
 ) -> tuple[Any, dict[str, Any]]:
-    """The inputs and arguments with which a layer is called: tensors of layers are inputs.
+    """Return the inputs and arguments for calling a layer, with tensors of layers among the inputs.
 
-    further: the other arguments. The layer notes the number of constants. ValueError for tensors of
-    layers mixed with others.
+    further: the other arguments. The layer's number of constants is set. ValueError for a mix of
+    tensors of layers and others.
     """
     if constants is not None:
         layer._num_constants = len(constants)
-    own = {"initial_state": initial_state, "constants": constants}
-    passed = {name: _tensors(values) for name, values in own.items() if values is not None}
+    by_name = {"initial_state": initial_state, "constants": constants}
+    passed = {name: _tensors(values) for name, values in by_name.items() if values is not None}
     tensors = [tensor for values in passed.values() for tensor in values]
     kinds = {is_keras_tensor(tensor) for tensor in flatten(tensors)}
     if len(kinds) > 1:

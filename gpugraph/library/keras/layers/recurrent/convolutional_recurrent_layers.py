@@ -20,7 +20,7 @@ from gpugraph.ops.framework.identity_and_shape import shape as shape_of
 
 
 class ConvLSTM2DCell(LSTMCell):
-    """An LSTM cell of images: its products with the kernels are convolutions.
+    """An LSTM cell for images: its products with the kernels are convolutions.
 
     filters: the number of channels of outputs and states. kernel_size, strides, padding,
       data_format, dilation_rate: of the convolution of the inputs, see `Conv2D`; states have the
@@ -65,7 +65,7 @@ class ConvLSTM2DCell(LSTMCell):
         self.state_size = (filters, filters)
 
     def build(self, input_shape: Any) -> None:
-        """Adds the kernels [rows, columns, channels, 4 filters] and the bias."""
+        """Create the kernels [rows, columns, channels, 4 filters] and the bias."""
         channels = as_shape(input_shape).as_list()[self.channel_axis]
         if channels is None:
             raise ValueError(
@@ -82,7 +82,7 @@ class ConvLSTM2DCell(LSTMCell):
         self.built = True
 
     def call(self, inputs: Any, states: Any, training: Any = None) -> Any:
-        """The output, and the list of the next output and memory."""
+        """Return the output, and the list of the next output and memory."""
         state, memory = states[0], states[1]
         masks, recurrent_masks = self.masks_of(inputs, state, training)
         of_inputs = self._convolved(inputs, self.kernel, masks, self.input_conv)
@@ -100,24 +100,24 @@ class ConvLSTM2DCell(LSTMCell):
         return output, [output, memory]
 
     def _convolved(self, images: Any, kernel: Any, masks: Any, convolve: Any) -> list[Any]:
-        """The convolutions of images with the four parts of a kernel."""
+        """Convolve images with the four parts of a kernel."""
         if masks is None:
             return list(split(convolve(images, kernel), 4, axis=self.channel_axis))
         parts = split(kernel, 4, axis=3)
         return [convolve(images * mask, part) for mask, part in zip(masks, parts, strict=True)]
 
     def input_conv(self, images: Any, kernel: Any) -> Any:
-        """The convolution of inputs."""
+        """Convolve inputs."""
         return conv2d(
             images, kernel, self.strides, self.padding, self.data_format, self.dilation_rate
         )
 
     def recurrent_conv(self, images: Any, kernel: Any) -> Any:
-        """The convolution of a state, which keeps its size."""
+        """Convolve a state without changing its size."""
         return conv2d(images, kernel, (1, 1), "same", self.data_format)
 
     def state_shape(self, input_shape: TensorShape) -> TensorShape:
-        """The shape of outputs and states for one step's inputs."""
+        """Return the shape of outputs and states for the inputs of one step."""
         sizes = input_shape.as_list()
         first = 2 if self.channel_axis == 1 else 1
         for number in range(2):
@@ -132,9 +132,9 @@ class ConvLSTM2DCell(LSTMCell):
 
 
 class ConvRNN2D(RNN):
-    """Runs a cell of images along films [n, steps, rows, columns, channels]: see RNN.
+    """Runs a cell for images along sequences [n, steps, rows, columns, channels]; see RNN.
 
-    TypeError for cells on top of each other, and for `unroll`.
+    TypeError for stacked cells, and for `unroll`.
     """
 
     def __init__(
@@ -157,7 +157,7 @@ class ConvRNN2D(RNN):
         self.input_spec = [InputSpec(ndim=5)]
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """The shape of the outputs; with `return_state` a list of it and those of the states."""
+        """Return the shape of the outputs, with `return_state` in a list with those of states."""
         shape = as_shape(input_shape[0] if isinstance(input_shape, list) else input_shape)
         state = self.cell.state_shape(self._step_shape(shape))
         sizes = state.as_list()
@@ -167,7 +167,10 @@ class ConvRNN2D(RNN):
         return [outputs, *(state for _ in self._sizes())] if self.return_state else outputs
 
     def shapes_of_states(self) -> list[Any]:
-        """The shapes of the states; ValueError for images or batches of unknown sizes."""
+        """Return the shapes of the states.
+
+        Raise ValueError if a size of the images or batches is unknown.
+        """
         super().shapes_of_states()
         shape = self.cell.state_shape(self._step_shape(as_shape(flatten(self.input_spec)[0].shape)))
         if not shape.is_fully_defined():
@@ -178,7 +181,7 @@ class ConvRNN2D(RNN):
         return [shape for _ in self._sizes()]
 
     def get_initial_state(self, inputs: Any) -> list[Any]:
-        """Zeros, of the size of the outputs."""
+        """Return zeros of the size of the outputs."""
         shape = self.cell.state_shape(self._step_shape(inputs.shape))
         _, *sizes = shape.as_list()
         if None in sizes:
@@ -190,13 +193,13 @@ class ConvRNN2D(RNN):
         return [state for _ in self._sizes()]
 
     def state_fits(self, shape: TensorShape, size: Any) -> bool:
-        """Whether a state [n, ...] of this shape has `size` channels."""
+        """Return whether a state [n, ...] of this shape has `size` channels."""
         axis = self.cell.channel_axis
         return shape.rank is None or (shape.rank == 4 and shape.as_list()[axis] in (None, size))
 
 
 class ConvLSTM2D(LayerOfCell, ConvRNN2D):
-    """A layer of `ConvLSTM2DCell`: see there for the cell's arguments, and RNN for the others."""
+    """A layer of `ConvLSTM2DCell`; see it for the cell's arguments, and RNN for the others."""
 
     cell_class = ConvLSTM2DCell
     rank_of_inputs = 5

@@ -1,7 +1,7 @@
-"""CuDNNGRU and CuDNNLSTM: what cuDNN computes, of variables that lie as it reads them.
+"""CuDNNGRU and CuDNNLSTM: cuDNN's computation, on variables in cuDNN's layout.
 
-cuDNN reads the elements of a kernel [size, units] as a matrix [units, size], and has a bias for the
-inputs and one for the state. The cells here make plain kernels and biases of that, once a call.
+cuDNN reads a kernel [size, units] as a matrix [units, size], and has separate biases for the
+inputs and the state. Once per call, the cells here convert these to plain kernels and biases.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from gpugraph.ops.arrays.split_and_unstack import split
 
 
 class _CuDNNCell(GatedCell):
-    """A cell whose variables lie as cuDNN reads them."""
+    """A cell whose variables have cuDNN's layout."""
 
     def bias_shape(self) -> list[int]:
-        """[2 gates units]: the biases of inputs, then those of the state."""
+        """Return [2 gates units]: the biases of the inputs, then those of the state."""
         return [2 * self.gates * self.units]
 
     def reset_dropout_mask(self) -> None:
-        """Forgets the plain kernels of the last call."""
+        """Discard the plain kernels of the last call."""
         super().reset_dropout_mask()
         self._forget("parameters")
 
     def parameters(self) -> tuple[Any, Any, Any]:
-        """Plain kernels and bias, made by the first step."""
+        """Return plain kernels and bias; the first step computes them."""
         key = ("parameters", get_default_graph())
         if key not in self._masks:
             kernels = [
@@ -51,7 +51,7 @@ class _CuDNNCell(GatedCell):
 
 
 class _CuDNNGRUCell(_CuDNNCell, GRUCell):
-    """`GRUCell` with `reset_after`, by cuDNN's variables."""
+    """`GRUCell` with `reset_after` and cuDNN's variables."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class _CuDNNGRUCell(_CuDNNCell, GRUCell):
 
 
 class _CuDNNLSTMCell(_CuDNNCell, LSTMCell):
-    """`LSTMCell`, by cuDNN's variables."""
+    """`LSTMCell` with cuDNN's variables."""
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ class _CuDNNLSTMCell(_CuDNNCell, LSTMCell):
         super().__init__(units, recurrent_activation="sigmoid", implementation=2, **kwargs)
 
     def add_bias(self) -> Any:
-        """Adds the bias; with `unit_forget_bias` that of the state for the forget gate is 1."""
+        """Create the bias. With `unit_forget_bias`, the state's bias of the forget gate is 1."""
         return add_gated_bias(self, self.bias_shape(), 5 * self.units, self.units)
 
     def _plain_bias(self) -> Any:
@@ -106,7 +106,7 @@ class _CuDNNLSTMCell(_CuDNNCell, LSTMCell):
 
 
 class _CuDNNLayer(LayerOfCell):
-    """A layer that takes no masks, as cuDNN does not."""
+    """A layer that accepts no masks, because cuDNN does not."""
 
     supports_masking = False
     flags = ("return_sequences", "return_state", "go_backwards", "stateful")
@@ -119,21 +119,21 @@ class _CuDNNLayer(LayerOfCell):
         initial_state: Any = None,
         constants: Any = None,
     ) -> Any:
-        """The last output or all; ValueError for masked inputs."""
+        """Return the last output or all outputs. Raise ValueError for masked inputs."""
         if mask is not None:
             raise ValueError(
-                f"Masking is not supported for CuDNN RNNs. Layer {self.name} gets masked inputs: "
-                f"a {type(self).__name__.removeprefix('CuDNN')} takes them"
+                f"Masking is not supported for CuDNN RNNs. Layer {self.name} has masked inputs: "
+                f"use a {type(self).__name__.removeprefix('CuDNN')} instead"
             )
         return super().call(inputs, None, training, initial_state, constants)
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments of the constructor."""
+        """Return the arguments of the constructor."""
         return {key: value for key, value in super().get_config().items() if key != "unroll"}
 
 
 class CuDNNGRU(_CuDNNLayer):
-    """A GRU as cuDNN computes it, with its variables; it runs on any device.
+    """A GRU with cuDNN's computation and variables; it runs on any device.
 
     It is a GRU with `reset_after` and sigmoid; `bias` is [6 units]. Inputs must not be masked.
     """
@@ -142,7 +142,7 @@ class CuDNNGRU(_CuDNNLayer):
 
 
 class CuDNNLSTM(_CuDNNLayer):
-    """An LSTM as cuDNN computes it, with its variables; it runs on any device.
+    """An LSTM with cuDNN's computation and variables; it runs on any device.
 
     It is an LSTM with sigmoid; `bias` is [8 units]. Inputs must not be masked.
     """

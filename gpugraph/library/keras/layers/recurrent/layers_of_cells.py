@@ -1,4 +1,4 @@
-"""SimpleRNN, GRU and LSTM: layers of a cell whose arguments are theirs."""
+"""SimpleRNN, GRU and LSTM: layers that have the arguments of their cell."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gpugraph.platform import logging
 
 
 class OfCell:
-    """An attribute of a layer's cell, of the same name."""
+    """An attribute that reads the attribute of the same name of a layer's cell."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -27,10 +27,10 @@ class OfCell:
 
 
 class LayerOfCell(RNN):
-    """A recurrent layer that makes its cell, of `cell_class`, and has the cell's arguments.
+    """A recurrent layer that creates its cell, of `cell_class`, and has the cell's arguments.
 
-    Its constructor is that of the cell, with `activity_regularizer` after `bias_regularizer`, then
-    the `flags`, and at the end those arguments of the cell that are `last_arguments`.
+    Its constructor has the cell's parameters, with `activity_regularizer` after `bias_regularizer`,
+    then the `flags`, and at the end the cell's parameters in `last_arguments`.
     """
 
     cell_class: type[ConfiguredLayer]
@@ -49,7 +49,7 @@ class LayerOfCell(RNN):
 
     @classmethod
     def _constructor(cls) -> Callable[..., None]:
-        """The constructor, with the arguments of the cell and of a recurrent layer."""
+        """Return the constructor, with the arguments of the cell and of a recurrent layer."""
         parameters = []
         for parameter in inspect.signature(cls.cell_class.__init__).parameters.values():
             if parameter.name not in ("kwargs", *cls.last_arguments):
@@ -69,7 +69,7 @@ class LayerOfCell(RNN):
         return __init__
 
     def make(self, arguments: Mapping[str, Any]) -> None:
-        """Initializes the layer: by the arguments of its constructor, `kwargs` among them."""
+        """Initialize the layer with the arguments of its constructor, which include `kwargs`."""
         kwargs = dict(arguments["kwargs"])
         of_cell = {name: arguments[name] for name in _arguments_of(self.cell_class)}
         general = {"dtype": kwargs.get("dtype"), "trainable": kwargs.get("trainable", True)}
@@ -80,7 +80,7 @@ class LayerOfCell(RNN):
         self._argument_names += ("activity_regularizer",)
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments of the constructor: those of the cell and of RNN."""
+        """Return the arguments of the constructor: those of the cell and of RNN."""
         config = super().get_config()
         of_cell = config.pop("cell")["config"]
         return {**config, **{name: of_cell[name] for name in _arguments_of(self.cell_class)}}
@@ -89,12 +89,12 @@ class LayerOfCell(RNN):
     def from_config(
         cls, config: dict[str, Any], custom_objects: Mapping[str, Any] | None = None
     ) -> Any:
-        """The layer of a configuration by `get_config`; its variables are its own."""
+        """Create a layer from a configuration of `get_config`. It has its own variables."""
         return cls(**{key: value for key, value in config.items() if key != "num_constants"})
 
 
 def _arguments_of(cell_class: type) -> list[str]:
-    """The names of the arguments of a cell's constructor that other cells do not have."""
+    """Return the names of the parameters of a cell's constructor, without `kwargs`."""
     parameters = inspect.signature(cell_class).parameters.values()
     return [
         parameter.name for parameter in parameters if parameter.kind is not parameter.VAR_KEYWORD
@@ -102,7 +102,7 @@ def _arguments_of(cell_class: type) -> list[str]:
 
 
 class SimpleRNN(LayerOfCell):
-    """A layer of `SimpleRNNCell`: see there for the cell's arguments, and RNN for the others."""
+    """A layer of `SimpleRNNCell`; see it for the cell's arguments, and RNN for the others."""
 
     cell_class = SimpleRNNCell
 
@@ -118,13 +118,13 @@ class SimpleRNN(LayerOfCell):
 
 
 class GRU(LayerOfCell):
-    """A layer of `GRUCell`: see there for the cell's arguments, and RNN for the others."""
+    """A layer of `GRUCell`; see it for the cell's arguments, and RNN for the others."""
 
     cell_class = GRUCell
     last_arguments = ("reset_after",)
 
 
 class LSTM(LayerOfCell):
-    """A layer of `LSTMCell`: see there for the cell's arguments, and RNN for the others."""
+    """A layer of `LSTMCell`; see it for the cell's arguments, and RNN for the others."""
 
     cell_class = LSTMCell

@@ -1,6 +1,6 @@
 """Cells of recurrent layers: plain, gated (GRU) and with a memory (LSTM).
 
-A cell is a layer: `cell(inputs, states)` gives the output and the list of next states.
+A cell is a layer: `cell(inputs, states)` returns the output and the list of next states.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from gpugraph.platform import logging
 
 
 def _required(doc: str) -> property:
-    """A property that a subclass defines; NotImplementedError where it does not."""
+    """Return a property that raises NotImplementedError unless a subclass defines it."""
 
     def read(cell: Any) -> Any:
         raise NotImplementedError(f"Abstract method: {type(cell).__name__} must define it. {doc}")
@@ -31,26 +31,26 @@ def _required(doc: str) -> property:
 
 
 class AbstractRNNCell(Layer):
-    """A cell of a program's own: subclasses define `call(inputs, states)` and the sizes."""
+    """Base class for a program's cells: subclasses define `call(inputs, states)` and the sizes."""
 
     state_size = _required("The sizes of the states, without the batch.")
     output_size = _required("The size of outputs, without the batch.")
 
     def call(self, inputs: Any, states: Any) -> Any:
-        """The output and the next states, for one step's inputs and a list of states."""
+        """Return the output and the next states, for one step's inputs and a list of states."""
         raise NotImplementedError(f"Abstract method: {type(self).__name__} must define `call`")
 
     def get_initial_state(
         self, inputs: Any = None, batch_size: Any = None, dtype: Any = None
     ) -> Any:
-        """Zeros, for a batch like `inputs`, or of `batch_size` and `dtype`."""
+        """Return zeros, for a batch like `inputs`, or of `batch_size` and `dtype`."""
         return zero_state_of(self, inputs, batch_size, dtype)
 
 
 class GatedCell(DropoutCell):
     """A cell of `gates` parts: kernels [size, gates units] and [units, gates units], and a bias.
 
-    implementation: 1 draws other masks of dropout for each part, 2 one for all of them.
+    implementation: 1 draws a separate dropout mask for each part, 2 one mask for all of them.
     """
 
     gates = 1
@@ -65,16 +65,19 @@ class GatedCell(DropoutCell):
     bias: Any = None
 
     def keep_sizes(self, units: int, input_rate: float, recurrent_rate: float) -> None:
-        """Sets the number of units and the rates of dropout; ValueError for no units."""
+        """Set the number of units and the dropout rates.
+
+        Raise ValueError unless there are units.
+        """
         self.units = whole_number("units", units)
         if self.units <= 0:
             raise ValueError(
                 f"Received an invalid value for `units`, expected a positive integer, got {units}"
             )
-        self.limit_dropout(input_rate, recurrent_rate)
+        self.set_dropout(input_rate, recurrent_rate)
 
     def keep_implementation(self, implementation: int) -> None:
-        """Sets the implementation; 0, an old one, is 1."""
+        """Set the implementation; the old value 0 becomes 1."""
         if implementation == 0:
             logging.warning(
                 "`implementation=0` has been deprecated, and now defaults to `implementation=1`. "
@@ -88,11 +91,11 @@ class GatedCell(DropoutCell):
         return self.units
 
     def bias_shape(self) -> list[int]:
-        """The shape of the bias."""
+        """Return the shape of the bias."""
         return [self.gates * self.units]
 
     def build(self, input_shape: Any) -> None:
-        """Adds the kernels and the bias."""
+        """Create the kernels and the bias."""
         depth = as_shape(input_shape).as_list()[-1]
         if depth is None:
             raise ValueError(
@@ -109,15 +112,15 @@ class GatedCell(DropoutCell):
         self.built = True
 
     def add_bias(self) -> Any:
-        """Adds the bias, which is 1 for the forget gate of an LSTM with `unit_forget_bias`."""
+        """Create the bias, which is 1 for the forget gate of an LSTM with `unit_forget_bias`."""
         return add_gated_bias(self, self.bias_shape(), self.units, self.units)
 
     def parameters(self) -> tuple[Any, Any, Any]:
-        """The kernels and the bias (None without) with which a step computes."""
+        """Return the kernels and the bias (or None) with which a step computes."""
         return self.kernel, self.recurrent_kernel, self.bias
 
     def masks_of(self, inputs: Any, state: Any, training: Any) -> tuple[Any, Any]:
-        """The masks of dropout for inputs and state: None, one, or one for each part."""
+        """Return dropout masks for inputs and state: None, one mask, or one for each part."""
         count = self.gates if self.implementation == 1 else 1
         return (
             self.get_dropout_mask_for_cell(inputs, training, count),
@@ -127,12 +130,12 @@ class GatedCell(DropoutCell):
     def get_initial_state(
         self, inputs: Any = None, batch_size: Any = None, dtype: Any = None
     ) -> Any:
-        """Zeros, for a batch like `inputs`, or of `batch_size` and `dtype`."""
+        """Return zeros, for a batch like `inputs`, or of `batch_size` and `dtype`."""
         return zero_state_of(self, inputs, batch_size, dtype)
 
 
 def add_gated_bias(cell: Any, shape: list[int], before: int, units: int) -> Any:
-    """Adds a cell's `bias`; with `unit_forget_bias` elements [before, before + units) are 1."""
+    """Create a cell's `bias`; with `unit_forget_bias`, elements [before, before + units) are 1."""
     initializer = cell.bias_initializer
 
     def with_forget_gate(shape: Any, dtype: Any = None, **_: Any) -> Any:
@@ -151,9 +154,10 @@ def add_gated_bias(cell: Any, shape: list[int], before: int, units: int) -> Any:
 
 
 class SimpleRNNCell(GatedCell):
-    """output = activation(inputs @ kernel + bias + state @ recurrent_kernel), the next state too.
+    """activation(inputs @ kernel + bias + state @ recurrent_kernel) is output and next state.
 
-    dropout, recurrent_dropout: the part of inputs and of the state that is dropped while training.
+    dropout, recurrent_dropout: the fraction of inputs and of the state that is dropped while
+    training.
     """
 
     implementation = 2
@@ -182,7 +186,7 @@ class SimpleRNNCell(GatedCell):
         self.state_size = self.units
 
     def call(self, inputs: Any, states: Any, training: Any = None) -> Any:
-        """The output, and the list of the next state."""
+        """Return the output, and the list of the next state."""
         state = states[0] if is_nested(states) else states
         mask, recurrent_mask = self.masks_of(inputs, state, training)
         (total,) = products(inputs, self.kernel, mask, 1)
@@ -197,11 +201,11 @@ class SimpleRNNCell(GatedCell):
 class GRUCell(GatedCell):
     """The gated recurrent unit. Source: Cho et al., 2014 (arXiv:1406.1078).
 
-    With z, r the first two parts of inputs @ kernel + state @ recurrent_kernel + bias, through
+    With z and r the first two parts of inputs @ kernel + state @ recurrent_kernel + bias, after
     `recurrent_activation`, the output and next state is z state + (1 - z) c, where the candidate c
-    is `activation` of the third part: of inputs and r state. `reset_after` multiplies the product
-    with the recurrent kernel by r in place of the state, as cuDNN does; the bias is then
-    [2, 3 units], for inputs and for the state.
+    is `activation` of the third part, computed from the inputs and r state. `reset_after`
+    multiplies the product with the recurrent kernel by r instead of the state, as cuDNN does; the
+    bias is then [2, 3 units], for inputs and for the state.
     """
 
     gates = 3
@@ -235,11 +239,11 @@ class GRUCell(GatedCell):
         self.state_size = self.units
 
     def bias_shape(self) -> list[int]:
-        """[3 units], or [2, 3 units] for `reset_after`."""
+        """Return [3 units], or [2, 3 units] for `reset_after`."""
         return [2, 3 * self.units] if self.reset_after else [3 * self.units]
 
     def call(self, inputs: Any, states: Any, training: Any = None) -> Any:
-        """The output, and the list of the next state."""
+        """Return the output, and the list of the next state."""
         state = states[0] if is_nested(states) else states
         masks, recurrent_masks = self.masks_of(inputs, state, training)
         kernel, recurrent_kernel, bias = self.parameters()
@@ -268,7 +272,7 @@ class GRUCell(GatedCell):
         return output, [output] if is_nested(states) else output
 
     def _biases(self, bias: Any) -> tuple[Any, Any]:
-        """The biases of the parts of inputs and of the state; None without."""
+        """Return the biases for the parts of the inputs and of the state; None without a bias."""
         if bias is None:
             return None, None
         if not self.reset_after:
@@ -278,7 +282,7 @@ class GRUCell(GatedCell):
 
 
 def with_biases(parts: list[Any], biases: Any) -> list[Any]:
-    """The parts, a bias added to each; None for no biases."""
+    """Add a bias to each part; None stands for no biases."""
     if biases is None:
         return parts
     return [bias_add(part, bias) for part, bias in zip(parts, biases, strict=True)]
@@ -288,11 +292,11 @@ class LSTMCell(GatedCell):
     """Long short-term memory. Source: Hochreiter and Schmidhuber, 1997.
 
     With i, f, o the first, second and fourth parts of
-    inputs @ kernel + state @ recurrent_kernel + bias, through `recurrent_activation`, and
+    inputs @ kernel + state @ recurrent_kernel + bias, after `recurrent_activation`, and
     c the third: memory = f memory + i activation(c); output = o activation(memory). The states are
     output and memory.
 
-    unit_forget_bias: whether the bias of f begins as 1.
+    unit_forget_bias: whether the bias of f is initialized to 1.
     """
 
     gates = 4
@@ -325,7 +329,7 @@ class LSTMCell(GatedCell):
         self.state_size = [self.units, self.units]
 
     def call(self, inputs: Any, states: Any, training: Any = None) -> Any:
-        """The output, and the list of the next output and memory."""
+        """Return the output, and the list of the next output and memory."""
         state, memory = states[0], states[1]
         masks, recurrent_masks = self.masks_of(inputs, state, training)
         kernel, recurrent_kernel, bias = self.parameters()
@@ -342,7 +346,7 @@ class LSTMCell(GatedCell):
         return output, [output, memory]
 
     def next_of(self, parts: list[Any], memory: Any) -> tuple[Any, Any]:
-        """The output and the next memory, for the sums of the four parts."""
+        """Return the output and the next memory for the sums of the four parts."""
         of_input, of_forget, candidate, of_output = parts
         kept = self.recurrent_activation(of_forget) * memory
         memory = kept + self.recurrent_activation(of_input) * self.activation(candidate)
@@ -350,14 +354,14 @@ class LSTMCell(GatedCell):
 
 
 class PeepholeLSTMCell(LSTMCell):
-    """An LSTM whose gates see the memory too, element by element.
+    """An LSTM whose gates read the memory too, element by element.
 
     Source: Gers and Schmidhuber, 2000. Its further variables are the weights of the memory for
     the input gate, the forget gate and the output gate, each [units].
     """
 
     def build(self, input_shape: Any) -> None:
-        """Adds the kernels, the bias and the peepholes."""
+        """Create the kernels, the bias and the peepholes."""
         super().build(input_shape)
         self.input_gate_peephole_weights, self.forget_gate_peephole_weights = (
             self._peephole("input"),
@@ -371,7 +375,7 @@ class PeepholeLSTMCell(LSTMCell):
         )
 
     def next_of(self, parts: list[Any], memory: Any) -> tuple[Any, Any]:
-        """The output and the next memory: the output gate sees the next one."""
+        """Return the output and the next memory, which the output gate reads."""
         of_input, of_forget, candidate, of_output = parts
         seen = self.recurrent_activation(of_input + self.input_gate_peephole_weights * memory)
         kept = self.recurrent_activation(of_forget + self.forget_gate_peephole_weights * memory)

@@ -16,7 +16,7 @@ from gpugraph.ops.nn.activations.dropout import dropout
 class DropoutCell(ConfiguredLayer):
     """A cell with dropout of its inputs and of its state.
 
-    The layer that runs it forgets the masks before each sequence; the first step draws them.
+    The layer that runs it discards the masks before each sequence; the first step draws new ones.
     """
 
     dropout: float
@@ -26,30 +26,30 @@ class DropoutCell(ConfiguredLayer):
         super().__init__(**kwargs)
         self._masks: dict[Any, Any] = {}
 
-    def limit_dropout(self, input_rate: float, recurrent_rate: float) -> None:
-        """Sets the rates of dropout, between 0 and 1."""
+    def set_dropout(self, input_rate: float, recurrent_rate: float) -> None:
+        """Set the dropout rates, limited to the range from 0 to 1."""
         self.dropout = min(1.0, max(0.0, input_rate))
         self.recurrent_dropout = min(1.0, max(0.0, recurrent_rate))
 
     def reset_dropout_mask(self) -> None:
-        """Forgets the masks of inputs: the next call draws others."""
+        """Discard the masks of inputs; the next call draws new ones."""
         self._forget("dropout")
 
     def reset_recurrent_dropout_mask(self) -> None:
-        """Forgets the masks of states."""
+        """Discard the masks of states."""
         self._forget("recurrent_dropout")
 
     def _forget(self, kind: str) -> None:
         self._masks = {key: masks for key, masks in self._masks.items() if key[0] != kind}
 
     def get_dropout_mask_for_cell(self, inputs: Any, training: Any, count: int = 1) -> Any:
-        """`count` masks (one is no list) like `inputs`; None without dropout of inputs."""
+        """Return `count` masks like `inputs`, one not in a list; None without dropout of inputs."""
         return self._mask("dropout", inputs, training, count)
 
     def get_recurrent_dropout_mask_for_cell(
         self, inputs: Any, training: Any, count: int = 1
     ) -> Any:
-        """`count` masks (one is no list) like a state; None without dropout of states."""
+        """Return `count` masks like a state, one not in a list; None without dropout of states."""
         return self._mask("recurrent_dropout", inputs, training, count)
 
     def _mask(self, kind: str, like: Any, training: Any, count: int) -> Any:
@@ -68,9 +68,9 @@ class DropoutCell(ConfiguredLayer):
 
 
 def products(values: Any, kernel: Any, masks: Any, count: int) -> list[Any]:
-    """The products of values with each of the `count` parts of a kernel.
+    """Return the products of values with each of the `count` parts of a kernel.
 
-    masks: None; or one for each part, by which the values are multiplied; or one for all of them.
+    masks: None; or one for each part, multiplied with the values; or one for all parts.
     """
     if isinstance(masks, list):
         parts = split(kernel, count, axis=1)

@@ -1,4 +1,4 @@
-"""RNN: a layer that runs a cell along sequences, with the states that it begins and ends with."""
+"""RNN: a layer that runs a cell along sequences, with its initial and final states."""
 
 from __future__ import annotations
 
@@ -49,16 +49,17 @@ argument to your Input layer."""
 
 
 class RNN(ConfiguredLayer):
-    """Runs a cell along sequences [n, steps, ...]: its last output, or all of them.
+    """Runs a cell along sequences [n, steps, ...], and returns its last output or all outputs.
 
     cell: a layer, or an object with `call(inputs, states)` and `state_size`; or a list of these.
-    return_sequences: all outputs [n, steps, ...]. return_state: a list, with the last states.
+    return_sequences: return all outputs [n, steps, ...]. return_state: return a list that includes
+      the last states.
     go_backwards: the last step comes first, in the outputs too.
-    stateful: a batch begins with the states that the one before ended with.
-    unroll: each step is built once, without a loop. time_major: sequences are [steps, n, ...].
-    zero_output_for_mask: the output of a masked step is 0, not that of the step before.
+    stateful: a batch begins with the final states of the previous batch.
+    unroll: build each step once, without a loop. time_major: sequences are [steps, n, ...].
+    zero_output_for_mask: the output of a masked step is 0, instead of the previous step's output.
 
-    ValueError for what is no cell.
+    ValueError for an object that is not a cell.
     """
 
     supports_masking = True
@@ -94,7 +95,7 @@ class RNN(ConfiguredLayer):
 
     @property
     def states(self) -> Any:
-        """The variables of the states of a stateful layer; before they exist a list of None."""
+        """The variables of the states of a stateful layer; a list of None before they exist."""
         if self._states is None:
             return [map_structure(lambda _: None, size) for size in self._sizes()]
         return self._states
@@ -107,17 +108,17 @@ class RNN(ConfiguredLayer):
         return listed_sizes(self.cell.state_size)
 
     def get_initial_state(self, inputs: Any) -> list[Any]:
-        """The states that a batch of `inputs` begins with: the cell's, or zeros."""
+        """Return the initial states for a batch of `inputs`: the cell's, or zeros."""
         first = flatten(inputs)[0]
         batch = shape_of(first)[1 if self.time_major else 0]
         state = initial_state_of(self.cell, None, batch, first.dtype)
         return list(state) if is_nested(state) else [state]
 
     def reset_states(self, states: Any = None) -> None:
-        """Begins anew: with zeros, or arrays of the states' shapes.
+        """Reset the states to zeros, or to arrays of their shapes.
 
         AttributeError for a layer that is not stateful; ValueError for an unknown batch size and
-        for arrays of another number or other shapes.
+        for arrays of a wrong number or shape.
         """
         if not self.stateful:
             raise AttributeError("Layer must be stateful.")
@@ -143,7 +144,10 @@ class RNN(ConfiguredLayer):
         batch_set_value(list(zip(variables, values, strict=True)))
 
     def shapes_of_states(self) -> list[Any]:
-        """The shapes of the states of a stateful layer; ValueError for an unknown batch size."""
+        """Return the shapes of a stateful layer's states.
+
+        Raise ValueError for an unknown batch size.
+        """
         spec = None if self.input_spec is None else flatten(self.input_spec)[0]
         batch = None if spec is None or spec.shape is None else spec.shape[int(self.time_major)]
         if not batch:
@@ -153,7 +157,7 @@ class RNN(ConfiguredLayer):
         ]
 
     def check_states(self, states: Any) -> None:
-        """ValueError for states that the program passes, of another number or other shapes."""
+        """Raise ValueError if the states that the program passes have a wrong number or shape."""
         sizes, shapes = self._sizes(), [tensor.shape for tensor in flatten(states)]
         if len(states) != len(sizes):
             raise ValueError(
@@ -171,13 +175,13 @@ class RNN(ConfiguredLayer):
             )
 
     def state_fits(self, shape: TensorShape, size: Any) -> bool:
-        """Whether a state [n, ...] of this shape is one of a size of the cell's."""
+        """Return whether a state [n, ...] of this shape matches a state size of the cell."""
         return shape.rank is None or shape[1:].is_compatible_with(as_shape(size))
 
     # -- shapes and masks
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """The shape of the outputs; with `return_state` a list of it and those of the states."""
+        """Return the shape of the outputs, with `return_state` in a list with those of states."""
         first = as_shape(flatten_shapes(_first(input_shape))[0]).as_list()
         batch, steps = (first[1], first[0]) if self.time_major else first[:2]
         leading = [batch]
@@ -191,12 +195,16 @@ class RNN(ConfiguredLayer):
         return [*flatten(outputs), *(known_shape(batch, size) for size in flatten(self._sizes()))]
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """The mask of the inputs for all outputs, none for the last one and for states."""
-        own = flatten(mask)[0] if self.return_sequences else None
-        return [own, *(None for _ in flatten(self.states))] if self.return_state else own
+        """Return the inputs' mask for all outputs, and None for the last output and states."""
+        output_mask = flatten(mask)[0] if self.return_sequences else None
+        return (
+            [output_mask, *(None for _ in flatten(self.states))]
+            if self.return_state
+            else output_mask
+        )
 
     def build(self, input_shape: Any) -> None:
-        """Builds the cell for one step, and the states of a stateful layer."""
+        """Build the cell for one step, and create the states of a stateful layer."""
         input_shape = _first(input_shape)
         flat = [as_shape(shape) for shape in flatten_shapes(input_shape)]
         self.input_spec = [self._spec(shape) for shape in flat]
@@ -232,11 +240,11 @@ class RNN(ConfiguredLayer):
     def __call__(
         self, inputs: Any, initial_state: Any = None, constants: Any = None, **kwargs: Any
     ) -> Any:
-        """Runs the cell along the inputs.
+        """Run the cell along the inputs.
 
-        initial_state: the states to begin with, in place of zeros or those of a stateful layer.
-        constants: tensors that each step gets beside its inputs.
-        Both may follow the inputs in a list. ValueError for tensors of layers mixed with others.
+        initial_state: the initial states, instead of zeros or those of a stateful layer.
+        constants: tensors that each step receives in addition to its inputs.
+        Both may follow the inputs in a list. ValueError for a mix of tensors of layers and others.
         """
         inputs, initial_state, constants = split_arguments(
             inputs, initial_state, constants, self._num_constants
@@ -252,7 +260,7 @@ class RNN(ConfiguredLayer):
         initial_state: Any = None,
         constants: Any = None,
     ) -> Any:
-        """The last output or all; with `return_state` in a list, before the last states.
+        """Return the last output or all outputs, with `return_state` in a list with the states.
 
         mask: bool [n, steps]; where it is False a step keeps the states.
         """
@@ -270,7 +278,9 @@ class RNN(ConfiguredLayer):
         last, outputs, states = self.run(inputs, initial_state, mask, training, constants)
         if self.stateful:
             pairs = zip(flatten(self.states), flatten(states), strict=True)
-            self.add_update([assign(own, state) for own, state in pairs], inputs=flatten(inputs))
+            self.add_update(
+                [assign(variable, state) for variable, state in pairs], inputs=flatten(inputs)
+            )
         output = outputs if self.return_sequences else last
         if not self.return_state:
             return output
@@ -279,7 +289,7 @@ class RNN(ConfiguredLayer):
     def run(
         self, inputs: Any, initial_state: Any, mask: Any, training: Any, constants: Any
     ) -> tuple[Any, Any, Any]:
-        """The last output, all outputs, and the last states."""
+        """Return the last output, all outputs, and the last states."""
         steps = flatten(inputs)[0].shape.as_list()[0 if self.time_major else 1]
         if self.unroll and steps is None:
             raise ValueError(f"{_UNKNOWN_STEPS} (layer {self.name})")
@@ -288,9 +298,9 @@ class RNN(ConfiguredLayer):
         count = len(constants or ())
 
         def step(step_inputs: Any, states: Any) -> Any:
-            own, fixed = (states[:-count], states[-count:]) if count else (states, None)
+            cell_states, fixed = (states[:-count], states[-count:]) if count else (states, None)
             further = {"training": training, **({"constants": fixed} if count else {})}
-            return call_cell(self.cell, step_inputs, own, further)
+            return call_cell(self.cell, step_inputs, cell_states, further)
 
         return rnn(
             step,
@@ -306,7 +316,7 @@ class RNN(ConfiguredLayer):
         )
 
     def _forget_dropout(self) -> None:
-        """Lets the first step draw new masks of dropout."""
+        """Discard the dropout masks, so that the first step draws new ones."""
         for cell in cells_of(self.cell):
             for name in ("reset_dropout_mask", "reset_recurrent_dropout_mask"):
                 if hasattr(cell, name):
@@ -315,7 +325,7 @@ class RNN(ConfiguredLayer):
     # -- configuration
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments of the constructor, the cell as its class and configuration."""
+        """Return the arguments of the constructor, with the cell as its class and configuration."""
         cell = {"class_name": type(self.cell).__name__, "config": self.cell.get_config()}
         further = {
             name: value
@@ -331,7 +341,7 @@ class RNN(ConfiguredLayer):
     def from_config(
         cls, config: dict[str, Any], custom_objects: Mapping[str, Any] | None = None
     ) -> Any:
-        """The layer of a configuration by `get_config`; its variables are its own."""
+        """Create a layer from a configuration of `get_config`. It has its own variables."""
         cell = deserialize_layer(config_entry(config, "cell", cls.__name__), custom_objects)
         arguments = {name: value for name, value in config.items() if name != "cell"}
         count = arguments.pop("num_constants", 0)
@@ -341,7 +351,7 @@ class RNN(ConfiguredLayer):
 
 
 def _first(structure: Any) -> Any:
-    """The inputs, or their shape, of a list with states behind them."""
+    """Return the inputs, or their shape, from a list in which states may follow."""
     is_list = isinstance(structure, list) and bool(structure)
     if is_list and not (structure[0] is None or isinstance(structure[0], int)):
         return structure[0]

@@ -1,4 +1,4 @@
-"""Cells on top of each other, as one cell."""
+"""Stacked cells, as one cell."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ from gpugraph.library.keras.layers.recurrent.state_sizes import (
 
 
 class StackedRNNCells(Layer):
-    """A cell of cells: each gets the outputs of the one before. Its state is that of all of them.
+    """A cell of cells, each on the outputs of the previous one.
+
+    Its state consists of all their states.
 
     cells: layers, or objects with `call` and `state_size`; else ValueError.
     reverse_state_order: whether the last cell's states come first, as in old Keras.
@@ -33,7 +35,7 @@ class StackedRNNCells(Layer):
         super().__init__(**kwargs)
 
     def _by_state(self) -> list[Any]:
-        """The cells in the order of their states."""
+        """Return the cells in the order of their states."""
         return self.cells[::-1] if self.reverse_state_order else self.cells
 
     @property
@@ -43,17 +45,17 @@ class StackedRNNCells(Layer):
 
     @property
     def output_size(self) -> Any:
-        """That of the last cell."""
+        """The size of the last cell's outputs."""
         return output_size_of(self.cells[-1])
 
     def get_initial_state(
         self, inputs: Any = None, batch_size: Any = None, dtype: Any = None
     ) -> tuple[Any, ...]:
-        """The first states of all cells."""
+        """Return the initial states of all cells."""
         return tuple(initial_state_of(cell, inputs, batch_size, dtype) for cell in self._by_state())
 
     def build(self, input_shape: Any) -> None:
-        """Builds the cells, each for the outputs of the one before."""
+        """Build the cells, each for the outputs of the previous one."""
         batch = as_shape(flatten_shapes(input_shape)[0]).as_list()[0]
         for cell in self.cells:
             if isinstance(cell, Layer):
@@ -62,22 +64,22 @@ class StackedRNNCells(Layer):
         self.built = True
 
     def call(self, inputs: Any, states: Any, constants: Any = None, training: Any = None) -> Any:
-        """The outputs of the last cell, and the next states of all."""
+        """Return the outputs of the last cell, and the next states of all cells."""
         structure = tuple(cell.state_size for cell in self._by_state())
         by_cell = list(pack_sequence_as(structure, flatten(states)))
         if self.reverse_state_order:
             by_cell.reverse()
         further = {"constants": constants, "training": training}
         following = []
-        for cell, own in zip(self.cells, by_cell, strict=True):
-            inputs, state = call_cell(cell, inputs, own, further)
+        for cell, cell_states in zip(self.cells, by_cell, strict=True):
+            inputs, state = call_cell(cell, inputs, cell_states, further)
             following.append(state)
         if self.reverse_state_order:
             following.reverse()
         return inputs, pack_sequence_as(structure, flatten(following))
 
     def get_config(self) -> dict[str, Any]:
-        """The class and configuration of each cell."""
+        """Return the class and configuration of each cell."""
         cells = [
             {"class_name": type(cell).__name__, "config": cell.get_config()} for cell in self.cells
         ]
@@ -88,18 +90,18 @@ class StackedRNNCells(Layer):
     def from_config(
         cls, config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None = None
     ) -> Any:
-        """The cell of a configuration by `get_config`; its variables are its own."""
+        """Create a cell from a configuration of `get_config`. It has its own variables."""
         arguments = dict(config)
         records = config_entry(config, "cells", cls.__name__)
         if not isinstance(records, (list, tuple)):
-            raise improper(f"the cells of {cls.__name__} are no list, but {records!r:.100}")
+            raise improper(f"the cells of {cls.__name__} are not a list, but {records!r:.100}")
         cells = [deserialize_layer(cell, custom_objects) for cell in records]
         del arguments["cells"]
         return cls(cells, **arguments)
 
 
 def flatten_shapes(input_shape: Any) -> list[Any]:
-    """The shapes in a structure of shapes; a tuple of numbers is one shape."""
+    """Return the shapes in a structure of shapes; a tuple of numbers is one shape."""
     is_one = not isinstance(input_shape, (list, tuple)) or all(
         size is None or isinstance(size, int) for size in input_shape
     )
@@ -107,10 +109,10 @@ def flatten_shapes(input_shape: Any) -> list[Any]:
 
 
 def call_cell(cell: Any, inputs: Any, states: Any, further: Mapping[str, Any]) -> Any:
-    """The output and next states of a cell's step, without a scope of its own.
+    """Return the output and next states of a cell's step, without opening a scope.
 
-    A cell of Keras gets a list of states, one of `tf.nn.rnn_cell` the state itself.
-    further: arguments that are passed where `call` takes them.
+    A cell of Keras receives a list of states, one of `tf.nn.rnn_cell` the state itself.
+    further: arguments that are passed if `call` accepts them.
     """
     nested = is_nested(states)
     if is_plain_state(cell):
@@ -125,16 +127,16 @@ def call_cell(cell: Any, inputs: Any, states: Any, further: Mapping[str, Any]) -
 
 
 def is_plain_state(cell: Any) -> bool:
-    """Whether the cell's single state is a tensor, not a list: a cell of `tf.nn.rnn_cell`."""
+    """Return whether the state is a tensor, not a list, as in cells of `tf.nn.rnn_cell`."""
     return hasattr(cell, "zero_state")
 
 
 def takes_argument(cell: Any, name: str) -> bool:
-    """Whether a cell's `call` has a parameter of this name."""
+    """Return whether a cell's `call` has a parameter with this name."""
     return name in inspect.signature(cell.call).parameters
 
 
 def cells_of(cell: Any) -> list[Any]:
-    """A cell and those in it."""
+    """Return a cell and the cells in it."""
     nested = [inner for part in getattr(cell, "cells", ()) for inner in cells_of(part)]
     return [cell, *nested]
