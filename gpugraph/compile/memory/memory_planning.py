@@ -20,18 +20,22 @@ storage for the whole loop, and its next value is computed there if no op needs 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
+from functools import cached_property
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 
 from gpugraph.base.dtypes import HANDLES, string
 from gpugraph.compile.analysis.variable_references import references
+from gpugraph.compile.memory.arena_layout import lay_out
 from gpugraph.compile.memory.fused_in_place import fused_in_place
 from gpugraph.compile.memory.initial_values import initial_values, runs_once
 from gpugraph.compile.memory.lifetimes import Lifetimes
 from gpugraph.compile.memory.loop_variable_reuse import LoopVariables
 from gpugraph.compile.memory.merge_in_place import merge_places
+from gpugraph.compile.memory.variable_writers import NO_KERNEL, variable_writers
 from gpugraph.compile.placement.graph_partition import SWAPPED, memory_of_output
 from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
 from gpugraph.compile.unit.compile_unit import Home, Storage, Unit, variable_key
@@ -39,7 +43,6 @@ from gpugraph.graph.nodes.loop_frames import is_loop_merge
 from gpugraph.graph.nodes.node_and_edge import FORWARDING
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 from gpugraph.kernel import Sized, reference
-from gpugraph.memory import Lifetime, human_readable_bytes, plan_offsets
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 from gpugraph.ops.fusion.matmul_epilogue import FUSED_PRODUCTS, addend_input
 
@@ -47,8 +50,6 @@ _NONE: Mapping[int, int] = {}
 _WHOLE = {NodeClass.IDENTITY, NodeClass.LOOP_COND, *FORWARDING}
 StaticShape = tuple[int, ...] | None
 """The sizes of a tensor, or None if some are known only during a run."""
-
-_NO_KERNEL = {NodeClass.ARG, NodeClass.RETVAL, NodeClass.SEND, NodeClass.RECV}
 
 
 @compile_pass()
@@ -59,8 +60,29 @@ def memory(unit: Unit) -> Outcome:
         planner.visit(planner.times.position[node.id], node)
     cells = sum(home.storage.kind == "cell" for home in unit.homes.values())
     shared = sum(mode.startswith(("view", "in place")) for mode in unit.modes.values())
-    lines = _lay_out(unit, planner.storages)
+    lines = lay_out(unit, planner.storages)
     return f"{shared} tensors share memory, {cells} are sized at run time", lines
+
+
+class _Output:
+    """An output that needs a storage. earlier: the storages of the node's outputs before it."""
+
+    def __init__(
+        self, planner: _Planner, node: Node, slot: int, shape: StaticShape, earlier: Set[Storage]
+    ) -> None:
+        self.planner, self.node, self.slot, self.shape = planner, node, slot, shape
+        self.earlier, self.key = earlier, (node.id, slot)
+
+    @cached_property
+    def is_cell(self) -> bool:
+        """Whether its size is known only during a run."""
+        return self.planner._is_cell(self.node, self.slot)
+
+    @property
+    def is_declared_view(self) -> bool:
+        """Whether the op declares the output as a view of an input."""
+        decl = DECLARATIONS.get(self.node.type)
+        return decl is not None and self.slot in decl.view
 
 
 class _Planner:
@@ -73,7 +95,7 @@ class _Planner:
         self.times = Lifetimes(unit, self._views)
         self.end, self.extent = self.times.end, self.times.extent
         self.references = references(unit.order)
-        self.writers = self._writers()
+        self.writers = variable_writers(unit, self.references)
         self.initial = initial_values(unit, self.references)
         unit.runs_once = runs_once(unit, self.initial)
         self.sends = {recv.id: send for send, recv in unit.send_recv_pairs}
@@ -107,41 +129,17 @@ class _Planner:
         )
 
     def _is_dynamic(self, node: Node) -> bool:
-        """Return whether the kernel sets its outputs' sizes when it runs, even if they are
-        inferred.
+        """Return whether the kernel sets its outputs' sizes when it runs, even if inferred.
 
         A queue's elements have the shapes that it was created with.
         """
-        if node.node_class in _NO_KERNEL:
+        if node.node_class in NO_KERNEL:
             return False
         kernel = self.unit.kernel(node)
         if isinstance(kernel, Sized) and kernel.known and node.assigned_device in self.with_kernels:
             return False
         call = reference(kernel)
         return call.dynamic and not call.gives_up
-
-    def _writers(self) -> dict[tuple[str, str], list[int]]:
-        """Return the ascending positions of the steps that write each variable."""
-        writers: dict[tuple[str, str], list[int]] = {}
-        by_handle = {
-            variable_key(variable)
-            for variable in self.references.values()
-            if variable.attrs.get("_by_handle")
-        }
-        for position, node in enumerate(self.unit.order if self.references else ()):
-            if by_handle and node.node_class not in _NO_KERNEL and self._waits(node):
-                for key in by_handle:  # other runs may write them meanwhile
-                    writers.setdefault(key, []).append(position)
-            decl = DECLARATIONS.get(node.type)
-            for slot in decl.writes if decl is not None else ():
-                edge = node.input_edge(slot)
-                variable = self.references.get((edge.src.id, edge.src_output))
-                if variable is not None:
-                    writers.setdefault(variable_key(variable), []).append(position)
-        return writers
-
-    def _waits(self, node: Node) -> bool:
-        return reference(self.unit.kernel(node)).waits
 
     def visit(self, position: int, node: Node) -> None:
         """Assign a home to each output of the node."""
@@ -152,57 +150,52 @@ class _Planner:
         reused: set[Storage] = set()
         for slot, dtype in enumerate(node.output_types):
             shape = _static(shapes[slot].sizes)
-            storage = self._storage(node, slot, shape, reused)
+            storage = self._storage(_Output(self, node, slot, shape, reused))
             reused.add(storage)
             storage.last = max(storage.last, self.extent.get((node.id, slot), position))
             self.unit.homes[node.id, slot] = Home(storage, shape, dtype.base_dtype)
 
-    def _storage(self, node: Node, slot: int, shape: StaticShape, reused: set[Storage]) -> Storage:
-        """Return an output's storage; `reused` is that of the outputs before it."""
-        if node.node_class is NodeClass.VARIABLE:
-            return self._variable(node, shape)
-        if node.node_class is NodeClass.CONSTANT:
-            device = node.assigned_device
-            return Storage("constant", device, 0, self.position, self.position, node.name, 0, node)
-        if (variable := self.references.get((node.id, slot))) is not None:
-            return self._referred(node, slot, variable)
-        if (variable := self.initial.get((node.id, slot))) is not None:
-            how = "view" if passes_whole(node) else "in place"
-            self.unit.modes[node.id] = f"{how} of {variable.name}"
-            return self.unit.homes[variable.id, 0].storage
-        decl = DECLARATIONS.get(node.type)
-        is_cell = self._is_cell(node, slot)
-        storage = None
-        if decl is not None and slot in decl.view:
-            storage = self._shared(node, slot, decl.view[slot], is_cell)
-        if storage is None and not is_cell:
-            storage = self._merged(node, slot, shape)
-        if storage is None and not is_cell and not _is_one(shape):
-            storage = self._next_value(node, slot, shape)
-            if storage is None:
-                storage = self._in_place(node, slot, shape, reused)
-        if storage is None:
-            storage = self._new(node, slot, shape, is_cell)
-        return storage
+    def _storage(self, output: _Output) -> Storage:
+        """Return the storage by the first rule that applies to an output and yields one."""
+        for rule in _RULES:
+            if rule.applies(self, output):
+                storage = rule.storage(self, output)
+                if storage is not None:
+                    return storage
+        raise AssertionError("the last rule always yields a storage")
 
-    def _variable(self, node: Node, shape: StaticShape) -> Storage:
-        kind = "variable" if shape is not None else "cell"
+    def _variable(self, output: _Output) -> Storage:
+        node = output.node
+        kind = "variable" if output.shape is not None else "cell"
         self.unit.modes[node.id] = "variable"
         return Storage(kind, node.assigned_device, 0, 0, self.end, node.name, 0, node)
 
-    def _referred(self, node: Node, slot: int, variable: Node) -> Storage:
+    def _constant(self, output: _Output) -> Storage:
+        node, now = output.node, self.position
+        return Storage("constant", node.assigned_device, 0, now, now, node.name, 0, node)
+
+    def _referred(self, output: _Output) -> Storage:
         """Return the memory of the variable that an output refers to."""
-        if passes_whole(node):
-            self.unit.modes[node.id] = f"view of {variable.name}"
+        variable = self.references[output.key]
+        if passes_whole(output.node):
+            self.unit.modes[output.node.id] = f"view of {variable.name}"
+        return self.unit.homes[variable.id, 0].storage
+
+    def _initialized(self, output: _Output) -> Storage:
+        """Return the memory of the variable whose initial value an output is."""
+        variable = self.initial[output.key]
+        how = "view" if passes_whole(output.node) else "in place"
+        self.unit.modes[output.node.id] = f"{how} of {variable.name}"
         return self.unit.homes[variable.id, 0].storage
 
     def _source(self, node: Node, index: int) -> Home:
         edge = node.input_edge(index)
         return self.unit.homes[edge.src.id, edge.src_output]
 
-    def _shared(self, node: Node, slot: int, index: int, is_cell: bool) -> Storage | None:
+    def _shared(self, output: _Output) -> Storage | None:
         """Return the input's storage if the output may share its bytes."""
-        home = self._source(node, index)
+        node, slot = output.node, output.slot
+        home = self._source(node, DECLARATIONS[node.type].view[slot])
         storage = home.storage
         if node.output_types[slot].is_ref_dtype:
             if passes_whole(node):
@@ -212,7 +205,7 @@ class _Planner:
             return None
         if storage.device != memory_of_output(self.unit, node, slot):
             return None
-        is_sized_at_run_time = is_cell or storage.kind == "cell" or home.shape is None
+        is_sized_at_run_time = output.is_cell or storage.kind == "cell" or home.shape is None
         is_cell_of_no_variable = storage.kind == "cell" and storage.node is None
         if is_sized_at_run_time and not (is_cell_of_no_variable and passes_whole(node)):
             return None
@@ -230,28 +223,30 @@ class _Planner:
         last_use = self.extent.get((node.id, slot), self.position)
         return following < len(writes) and writes[following] <= last_use
 
-    def _merged(self, node: Node, slot: int, shape: StaticShape) -> Storage | None:
+    def _merged(self, output: _Output) -> Storage | None:
         """Return the storage of the tensor's Merge, allocated for its first input."""
+        node, slot = output.node, output.slot
         is_made_merge = slot == 0 and node.id in self.of_merge  # by one of its inputs
         merge = node if is_made_merge else self.merge_of.get((node.id, slot))
         if merge is None:
             return None
         if merge.id not in self.of_merge:
-            storage = self.of_merge[merge.id] = self._new(node, slot, shape, False)
+            storage = self.of_merge[merge.id] = self._new(output)
             storage.last = max(storage.last, self.extent.get((merge.id, 0), self.position))
         if merge is not node:
             self.unit.modes[node.id] = f"in place of {merge.name}"
         return self.of_merge[merge.id]
 
-    def _next_value(self, node: Node, slot: int, shape: object) -> Storage | None:
+    def _next_value(self, output: _Output) -> Storage | None:
         """Return the storage of a loop variable whose next value this is, if it is free by now."""
+        node, slot = output.node, output.slot
         merge = self.loops.free_at(self.position, node, slot)
         if merge is None:
             return None
         home = self.unit.homes[merge.id, 0]
         if (
             home.storage.kind != "arena"
-            or home.shape != shape
+            or home.shape != output.shape
             or home.dtype is not node.output_types[slot].base_dtype
             or home.storage.device != memory_of_output(self.unit, node, slot)
         ):
@@ -264,9 +259,7 @@ class _Planner:
         return home.storage
 
     def _may_overwrite(self, node: Node, slot: int, storage: Storage) -> bool:
-        """Return whether the node can write an output over this input, even if it has several
-        views.
-        """
+        """Return whether the node can write an output over this input, and all its views."""
         if node.node_class is NodeClass.MERGE:
             return True
         allowed = self._alias_inputs(node, slot)
@@ -278,20 +271,17 @@ class _Planner:
             if home.storage is storage
         )
 
-    def _in_place(
-        self, node: Node, slot: int, shape: object, reused: set[Storage]
-    ) -> Storage | None:
-        """Return the storage of an input that dies here and has the output's shape and element
-        size.
-        """
+    def _in_place(self, output: _Output) -> Storage | None:
+        """Return the storage of an input that dies here, of the output's shape and item size."""
+        node, slot = output.node, output.slot
         for index in self._alias_inputs(node, slot):
             home = self._source(node, index)
             storage = home.storage
             if (
                 storage.kind == "arena"
                 and storage.last == self.position
-                and storage not in reused
-                and home.shape == shape
+                and storage not in output.earlier
+                and home.shape == output.shape
                 and home.dtype.itemsize == node.output_types[slot].itemsize
                 and storage.device == memory_of_output(self.unit, node, slot)
                 and self._may_overwrite(node, slot, storage)
@@ -314,17 +304,18 @@ class _Planner:
             return (declared,)
         return sorted(range(len(node.input_types)), key=lambda index: index != declared)
 
-    def _new(self, node: Node, slot: int, shape: StaticShape, is_cell: bool) -> Storage:
+    def _new(self, output: _Output) -> Storage:
+        node, slot = output.node, output.slot
         device = memory_of_output(self.unit, node, slot)
         name = node.name if slot == 0 else f"{node.name}:{slot}"
         if node.node_class is NodeClass.ARG:
             name = self.unit.feeds[node.attrs["index"]].name
         first, last = self._span(node)
-        if is_cell:
+        if output.is_cell:
             return Storage("cell", device, 0, first, last, name)
         if node.output_types[slot].base_dtype in HANDLES:
             return Storage("object", device, 0, first, last, name)
-        size = node.output_types[slot].itemsize * prod(shape or ())
+        size = node.output_types[slot].itemsize * prod(output.shape or ())
         if SWAPPED in node.attrs and self.sends[node.id].assigned_device in self.with_kernels:
             return Storage("aside", device, size, first, last, name)  # pinned
         storage = Storage("arena", device, size, first, last, name)
@@ -362,21 +353,47 @@ def _static(sizes: tuple[int | None, ...] | None) -> StaticShape:
     return sizes  # type: ignore[return-value]
 
 
-def _lay_out(unit: Unit, storages: list[Storage]) -> list[str]:
-    """Set the offsets and sizes of the arenas; return a line about each."""
-    by_device: dict[str, list[Storage]] = {}
-    for storage in storages:
-        by_device.setdefault(storage.device, []).append(storage)
-    lines = []
-    for device, group in by_device.items():
-        plan = plan_offsets(
-            [Lifetime(storage.size, storage.first, storage.last) for storage in group]
-        )
-        for storage, offset in zip(group, plan.offsets):
-            storage.offset = offset
-        unit.arena_sizes[device] = plan.size
-        lines.append(
-            f"arena on {device}: {human_readable_bytes(plan.size)} for {len(group)} buffers, which "
-            f"hold {human_readable_bytes(sum(storage.size for storage in group))} in turn"
-        )
-    return lines
+class _Rule(NamedTuple):
+    """A way to find a storage: whether it applies to an output, and the storage or None."""
+
+    name: str
+    applies: Callable[[_Planner, _Output], bool]
+    storage: Callable[[_Planner, _Output], Storage | None]
+
+
+def _is_fixed(_: _Planner, output: _Output) -> bool:
+    return not output.is_cell
+
+
+def _is_fixed_array(_: _Planner, output: _Output) -> bool:
+    return not output.is_cell and not _is_one(output.shape)
+
+
+_RULES = (
+    _Rule(
+        "a variable's memory",
+        lambda _, output: output.node.node_class is NodeClass.VARIABLE,
+        _Planner._variable,
+    ),
+    _Rule(
+        "a constant's array",
+        lambda _, output: output.node.node_class is NodeClass.CONSTANT,
+        _Planner._constant,
+    ),
+    _Rule(
+        "the variable that a reference names",
+        lambda planner, output: output.key in planner.references,
+        _Planner._referred,
+    ),
+    _Rule(
+        "the variable that an initial value is assigned to",
+        lambda planner, output: output.key in planner.initial,
+        _Planner._initialized,
+    ),
+    _Rule("a view of an input", lambda _, output: output.is_declared_view, _Planner._shared),
+    _Rule("the Merge that takes it", _is_fixed, _Planner._merged),
+    _Rule("the loop variable whose next value it is", _is_fixed_array, _Planner._next_value),
+    _Rule("an input that dies here", _is_fixed_array, _Planner._in_place),
+    _Rule("a new storage", lambda *_: True, _Planner._new),
+)
+"""In order: of two rules that apply, the earlier one shares more."""
