@@ -153,7 +153,7 @@ def wrong_notes(after: Explanation, settled: Sequence[CodeRecord]) -> list[str]:
     """The notes on loops and stretches by which steps wait or are NumPy's that a run has done by
     native code, or whose counts are not those of the records; and lines that promise native code.
     """
-    (lines,) = [report.lines for report in after.reports if report.name == "bind"]
+    (lines,) = [report.lines for report in after.reports if report.name == "binder"]
     wrong = [line for line in lines if re.search("may become|once it is", line)]
     order = [step.name for step in after.codes]
     native = {step.name for step in settled if not CALLED[step.name]}

@@ -25,7 +25,7 @@ def add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     )
     explain.add_argument("--ops", action="store_true", help="a line for each operation too")
     explain.add_argument(
-        "--pass", dest="pass_name", help="print only the report of this pass, such as fuse"
+        "--pass", dest="pass_name", help="print only the report of this pass, such as fusion_groups"
     )
     explain.add_argument(
         "--placement", action="store_true", help="at the end, a line for each op of the program"

@@ -171,7 +171,7 @@ def _recomputed(target: Target, request: RunRequest, limit: int) -> Unit:
     """Return a unit with recomputation; with a limit, of the first degree that fits it, if any."""
     if not limit:
         unit = _compiled(target, request, CHEAP)
-        unit.amend("recompute", _time_of_recomputation(unit), ())
+        unit.amend("activation_recomputation", _time_of_recomputation(unit), ())
         return unit
     units = []
     for degree in (0, CHEAP, ALL):
@@ -182,7 +182,7 @@ def _recomputed(target: Target, request: RunRequest, limit: int) -> Unit:
     lines = _degrees_tried(units, limit)
     if any(feed.shape is None or None in feed.shape for feed in request.feeds):
         lines.append("sizes are left open: the limit excludes tensors sized in the run")
-    unit.amend("recompute", _time_of_recomputation(unit), lines)
+    unit.amend("activation_recomputation", _time_of_recomputation(unit), lines)
     return unit
 
 
@@ -191,7 +191,9 @@ _DEGREES = {0: "nothing", CHEAP: "cheap ones", ALL: "all between checkpoints"}
 
 def _time_of_recomputation(unit: Unit) -> str:
     """Return the report of the pass with the estimated cost by a model; empty if it did nothing."""
-    (summary,) = [report.summary for report in unit.reports if report.name == "recompute"]
+    (summary,) = [
+        report.summary for report in unit.reports if report.name == "activation_recomputation"
+    ]
     part = recomputed_part(unit)
     return f"{summary}; about {100 * part:.0f} % more time, by a model" if part else ""
 
@@ -212,17 +214,17 @@ def _degrees_tried(units: Sequence[Unit], limit: int) -> list[str]:
 def _swapped(target: Target, request: RunRequest, unit: Unit, by_heuristics: bool) -> Unit:
     """Return the unit with some tensors swapped to the host, if that reduces the memory of GPUs."""
     if "GPU" not in unit.device_types.values():
-        unit.amend("swap", f"nothing: no GPU. {target.no_gpu}", ())
+        unit.amend("host_swapping", f"nothing: no GPU. {target.no_gpu}", ())
         return unit
     swaps, lines = chosen_swaps(unit, by_heuristics)
     if not swaps:
-        unit.amend("swap", "nothing: no tensor of a GPU is idle for long enough", lines)
+        unit.amend("host_swapping", "nothing: no tensor of a GPU is idle for long enough", lines)
         return unit
     other = _compiled(target, request, unit.recomputation, swaps)
     if by_heuristics and _gpu_bytes(other) >= _gpu_bytes(unit):
-        unit.amend("swap", "nothing: arenas would be no smaller", lines)
+        unit.amend("host_swapping", "nothing: arenas would be no smaller", lines)
         return unit
-    other.amend("swap", "", lines)
+    other.amend("host_swapping", "", lines)
     return other
 
 

@@ -327,10 +327,10 @@ def _leaves(unit: Unit, node: Node) -> bool:
 
 _CHECKS: dict[str, Callable[[Unit], None]] = {
     "prune": _check_edges,
-    "fold": _check_shapes,
-    "place": _check_placement,
-    "partition": _check_partition,
-    "order": _check_order,
-    "memory": _check_memory,
+    "constant_folding": _check_shapes,
+    "placer": _check_placement,
+    "graph_partition": _check_partition,
+    "execution_order": _check_order,
+    "memory_planning": _check_memory,
 }
 """Each check with the pass that establishes it; all later passes keep it."""

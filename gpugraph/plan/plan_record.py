@@ -192,7 +192,7 @@ class Plan:
         groups = [step.group for step in all_steps(self.steps) if step.group is not None]
         notes = [note for group in groups for note in group.notes(codes)]
         return [
-            report._replace(lines=[*report.lines, *notes]) if report.name == "bind" else report
+            report._replace(lines=[*report.lines, *notes]) if report.name == "binder" else report
             for report in self.reports
         ]
 

@@ -114,7 +114,7 @@ class Explanation:
         lines = [
             ("operations", _counts(op.device for op in self.placed)),
             ("steps", _counts(step.device for step in self.codes)),
-            ("fused", self._report("fuse").summary),
+            ("fused", self._report("fusion_groups").summary),
             ("native", self.native()),
             ("on the host", self._on_host()),
         ]
@@ -155,7 +155,7 @@ class Explanation:
             if op.mode.startswith(("kernel", "in place")) and _short(op.device).startswith("CPU:")
         )
         fallbacks = [
-            line for line in self._report("bind").lines if " runs on the host for " in line
+            line for line in self._report("binder").lines if " runs on the host for " in line
         ]
         causes = fallbacks[:MAX_REASONS]
         causes += [_most_common(reasons)] if reasons else []

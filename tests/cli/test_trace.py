@@ -38,9 +38,9 @@ def test_the_last_runs_are_written(tmp_path: Path, capfd, end: str, status: int)
 def test_an_explanation_of_one_pass_and_of_all_placements(tmp_path: Path, capfd) -> None:
     program = tmp_path / "program.py"
     program.write_text(PROGRAM.format(end=""))
-    assert main(["explain", "--pass", "place", "--placement", str(program)]) == 0
+    assert main(["explain", "--pass", "placer", "--placement", str(program)]) == 0
     said = capfd.readouterr().err
-    assert "place " in said and "fuse" not in said
+    assert "placer " in said and "fusion_groups" not in said
     assert "-- placement of 3 operations in 1 plans" in said and "MatMul" in said
     assert main(["explain", "--pass", "bake", str(program)]) == 0
     assert "There is no pass 'bake' in this plan; there are: prune, " in capfd.readouterr().err

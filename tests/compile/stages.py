@@ -1,6 +1,6 @@
 """Runs the compile passes one by one, each followed by `verify`, and looks at what they left.
 
-unit = compiled([y], {x: (3,)}, upto="place", target=make_target(gpus=2))
+unit = compiled([y], {x: (3,)}, upto="placer", target=make_target(gpus=2))
 where(unit, "add")                                    "GPU:0"
 run([y], {x: array}, target)                          the fetches' values
 """
@@ -53,7 +53,7 @@ def request(fetches: Sequence[Any], feeds: Mapping[tf.Tensor, Any]) -> RunReques
 def compiled(
     fetches: Sequence[Any],
     feeds: Mapping[tf.Tensor, Any] | None = None,
-    upto: str = "memory",
+    upto: str = "memory_planning",
     target: Target | None = None,
 ) -> Unit:
     """The unit after the pass `upto`, for fetched tensors, target operations and fed shapes."""

@@ -41,14 +41,25 @@ def found(unit):
 
 
 @pytest.mark.parametrize(
-    "name", ["prune", "reread", "fold", "simplify", "place", "fuse", "partition", "order", "memory"]
+    "name",
+    [
+        "prune",
+        "read_after_write",
+        "constant_folding",
+        "no_op_elimination",
+        "placer",
+        "fusion_groups",
+        "graph_partition",
+        "execution_order",
+        "memory_planning",
+    ],
 )
 def test_a_sound_unit_passes(name):
     verify(unit_after(name))
 
 
 def test_the_breach_is_an_internal_error_that_names_node_and_pass_of_ours():
-    unit = unit_after("place")
+    unit = unit_after("placer")
     node(unit, "c").assigned_device = "/nowhere"
     with pytest.raises(InternalError, match="Compilation went wrong at 'c'"):
         verify(unit)
@@ -73,14 +84,14 @@ def test_an_edge_of_another_dtype():
 
 
 def test_a_node_without_shapes():
-    unit = unit_after("fold")
+    unit = unit_after("constant_folding")
     del unit.shapes[node(unit, "c").id]
     assert "'c': 1 outputs, but the shapes None" in found(unit)
 
 
 def test_a_constant_of_another_shape_than_its_value():
     x = tf.placeholder(tf.float32, [4])
-    unit = compiled([raw_ops.Shape(x)], {x: (4,)}, upto="fold")
+    unit = compiled([raw_ops.Shape(x)], {x: (4,)}, upto="constant_folding")
     (key,) = unit.folded
     unit.shapes[key] = [TensorShape([7])]
     assert "its value has shape (1,)" in found(unit)
@@ -90,19 +101,19 @@ def test_a_constant_of_another_shape_than_its_value():
 
 
 def test_a_node_on_no_device():
-    unit = unit_after("place")
+    unit = unit_after("placer")
     node(unit, "c").assigned_device = ""
     assert "'c': it was placed on ''" in found(unit)
 
 
 def test_a_placement_without_a_reason():
-    unit = unit_after("place")
+    unit = unit_after("placer")
     del unit.reasons[node(unit, "c").id]
     assert "no reason was recorded" in found(unit)
 
 
 def test_a_reference_to_another_device():
-    unit = unit_after("place")
+    unit = unit_after("placer")
     node(unit, "written").assigned_device = unit.host
     assert "it refers to 'v' on another device" in found(unit)
 
@@ -111,14 +122,14 @@ def test_a_reference_to_another_device():
 
 
 def test_an_edge_into_another_devices_memory():
-    unit = unit_after("partition")
+    unit = unit_after("graph_partition")
     taker = node(unit, "c")
     unit.graph.update_edge(node(unit, "b"), 0, taker, 0)
     assert "'c': input 0 lies in another device's memory" in found(unit)
 
 
 def test_a_tensor_that_is_sent_twice():
-    unit = unit_after("partition")
+    unit = unit_after("graph_partition")
     (send, recv), *_ = [ends for ends in unit.send_recv_pairs if ends[0].name.startswith("b/")]
     again = unit.graph.copy_node(send, "again")
     unit.graph.add_edge(send.input_edge(0).src, 0, again, 0)
@@ -128,7 +139,7 @@ def test_a_tensor_that_is_sent_twice():
 
 
 def test_a_way_that_is_not_listed():
-    unit = unit_after("partition")
+    unit = unit_after("graph_partition")
     unit.transfers.pop()
     assert "not all listed" in found(unit)
 
@@ -137,7 +148,7 @@ def test_a_way_that_is_not_listed():
 
 
 def test_an_order_that_leaves_a_node_out_or_has_one_twice():
-    unit = unit_after("order")
+    unit = unit_after("execution_order")
     last = unit.order.pop()
     assert "does not hold each node once" in found(unit)
     unit.order += [last, last]
@@ -145,14 +156,14 @@ def test_an_order_that_leaves_a_node_out_or_has_one_twice():
 
 
 def test_a_node_before_what_it_needs():
-    unit = unit_after("order")
+    unit = unit_after("execution_order")
     unit.order.remove(node(unit, "c"))
     unit.order.insert(0, node(unit, "c"))
     assert "'c': it comes before 'b/recv" in found(unit)
 
 
 def test_a_recv_before_its_send():
-    unit = unit_after("order")
+    unit = unit_after("execution_order")
     _, recv = unit.send_recv_pairs[-1]
     unit.order.remove(recv)
     unit.order.insert(0, recv)
@@ -173,31 +184,31 @@ def move(unit, name, other):
 
 
 def test_an_output_in_another_devices_memory():
-    unit = unit_after("memory")
+    unit = unit_after("memory_planning")
     move(unit, "c", "b")
     assert "'c': output 0 lies on /job:localhost" in found(unit)
 
 
 def test_tensors_that_share_bytes_while_both_live():
-    unit = unit_after("memory")
+    unit = unit_after("memory_planning")
     storage(unit, "c").offset = storage(unit, "d").offset
     assert "live at the same step and share bytes" in found(unit)
 
 
 def test_an_arena_that_is_too_small():
-    unit = unit_after("memory")
+    unit = unit_after("memory_planning")
     unit.arena_sizes[unit.host] = 64
     assert "leaves [0, " in found(unit)
 
 
 def test_a_tensor_that_is_read_after_its_end():
-    unit = unit_after("memory")
+    unit = unit_after("memory_planning")
     storage(unit, "c").last -= 1
     assert "'c' lives in steps" in found(unit)
 
 
 def test_a_tensor_overwritten_in_place_before_it_is_read():
-    unit = unit_after("memory")
+    unit = unit_after("memory_planning")
     move(unit, "d", "c")  # c is fetched, by itself and by a view
     assert "was overwritten before it is read" in found(unit)
 
@@ -238,8 +249,29 @@ def test_sessions_verify_when_they_are_asked_to(monkeypatch):
             session.run(tf.constant(np.float32(1)) + 1.0)
     assert seen[:2] == ["asked: ", "asked: 1"]
     assert seen[2:] == [
-        "prune", "collectives", "serial", "reread", "fold", "simplify", "transposes", "cancel",
-        "common",
-        "dependencies", "place", "remap", "attention", "weights", "epilogues", "restores", "stacks",
-        "recompute", "sums", "fuse", "partition", "swap", "flow", "order", "memory",
-    ]  # fmt: skip
+        "prune",
+        "collectives_joined",
+        "serial_updates",
+        "read_after_write",
+        "constant_folding",
+        "no_op_elimination",
+        "transpose_folding",
+        "arithmetic_simplification",
+        "common_subexpression_elimination",
+        "dependency_optimization",
+        "placer",
+        "convolution_remapper",
+        "attention_fusion",
+        "loop_weights",
+        "matmul_epilogues",
+        "variable_restores",
+        "stacked_values",
+        "activation_recomputation",
+        "gradual_sums",
+        "fusion_groups",
+        "graph_partition",
+        "host_swapping",
+        "flow_analysis",
+        "execution_order",
+        "memory_planning",
+    ]

@@ -53,7 +53,7 @@ def bind(unit: Unit) -> Plan:
 
 def _bound(unit: Unit, binder: Binder) -> Plan:
     holdings = binder.holdings
-    with unit.report("bind") as set_outcome:
+    with unit.report("binder") as set_outcome:
         binder.take_arenas()
         for node in unit.order:
             binder.visit(node)

@@ -15,7 +15,7 @@ Outcome = tuple[str, Sequence[str]]
 def compile_pass(
     rewrite: str = "",
 ) -> Callable[[Callable[[Unit], Outcome]], Callable[[Unit], None]]:
-    """Make a pass of a function: it is timed, and reported under the function's name.
+    """Make a pass of a function: it is timed, and reported under its module's name.
 
     rewrite: the rewrite of `RewriterConfig` that the pass implements; if it is off, nothing is
     done.
@@ -24,7 +24,7 @@ def compile_pass(
     def decorate(change: Callable[[Unit], Outcome]) -> Callable[[Unit], None]:
         @wraps(change)
         def run(unit: Unit) -> None:
-            with unit.report(change.__name__) as set_outcome:
+            with unit.report(change.__module__.rpartition(".")[2]) as set_outcome:
                 why = why_off(unit, rewrite) if rewrite else ""
                 set_outcome(*((why, ()) if why else change(unit)))
 

@@ -28,7 +28,7 @@ def pred(name: str = "p") -> tf.Tensor:
 def told(fetches: list[Any], *preds: tf.Tensor, gpus: int = 0) -> Any:
     """A function from a node's name to the condition under which it is alive, in words."""
     feeds = dict.fromkeys(preds, ())
-    unit = compiled(fetches, feeds, upto="flow", target=make_target(gpus=gpus))
+    unit = compiled(fetches, feeds, upto="flow_analysis", target=make_target(gpus=gpus))
     flow = unit.flow
     assert flow is not None
 
@@ -40,7 +40,7 @@ def told(fetches: list[Any], *preds: tf.Tensor, gpus: int = 0) -> Any:
 
 
 def test_without_branches_and_loops_there_is_no_flow():
-    assert compiled([tf.placeholder_with_default(1.0, []) + 1.0], upto="flow").flow is None
+    assert compiled([tf.placeholder_with_default(1.0, []) + 1.0], upto="flow_analysis").flow is None
 
 
 def test_what_a_branch_takes_is_alive_with_it():
@@ -131,7 +131,7 @@ def test_deadness_goes_over_control_edges():
 
 
 def loops_of(fetches: list[Any]) -> list[str]:
-    unit = compiled(fetches, upto="flow")
+    unit = compiled(fetches, upto="flow_analysis")
     return [line for line in unit.reports[-1].lines if line.startswith("loop")]
 
 
@@ -161,7 +161,7 @@ def test_loops_in_branches_and_their_gradients_go_on_by_one_condition():
         return tf.while_loop(lambda i, *_: i < 3, body, [0, x, x])[1]
 
     y = tf.cond(p, lambda: branch(x), lambda: branch(tf.cos(x)))
-    unit = compiled([y, *tf.gradients(y, x)], {p: ()}, upto="flow")
+    unit = compiled([y, *tf.gradients(y, x)], {p: ()}, upto="flow_analysis")
     assert unit.flow is not None
     assert len(unit.flow.frames.loops()) == 8
     assert not unit.flow.carried
@@ -171,7 +171,7 @@ def test_loops_in_branches_and_their_gradients_go_on_by_one_condition():
 
 def test_a_loop_that_is_never_gone_on_with():
     entered = raw_ops.Enter(tf.constant(1.0), frame_name="once", is_constant=True)
-    unit = compiled([raw_ops.Exit(tf.exp(entered))], upto="flow")
+    unit = compiled([raw_ops.Exit(tf.exp(entered))], upto="flow_analysis")
     assert unit.flow is not None
     (loop,) = unit.flow.frames.loops()
     assert in_words(unit, unit.flow.go_on[loop]) == "if never"
@@ -183,5 +183,5 @@ def test_what_is_in_a_loop_can_not_be_fetched():
     loop = RawLoop()
     loop.close()
     with pytest.raises(InvalidArgumentError, match="cannot be fetched: it is inside the loop 'lo"):
-        compiled([loop.count], upto="flow")
-    compiled([loop.count.op, loop.left], upto="flow")
+        compiled([loop.count], upto="flow_analysis")
+    compiled([loop.count.op, loop.left], upto="flow_analysis")

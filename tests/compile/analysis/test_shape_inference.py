@@ -32,7 +32,7 @@ def looped(body: Any, *start: Any, count: int = 3) -> list[Any]:
 
 def shape(fetch: tf.Tensor, name: str = "") -> tuple[int | None, ...] | None:
     """What is known at compile time of the shape of a tensor, or of a node's first output."""
-    unit = compiled([fetch], upto="fold")
+    unit = compiled([fetch], upto="constant_folding")
     return unit.shapes[node(unit, name or fetch.op.name).id][0].sizes
 
 
@@ -87,7 +87,7 @@ def test_a_size_that_changes_is_no_constant() -> None:
 def test_a_size_that_stays_is_a_constant_in_the_loop() -> None:
     """But one of the loop: it is as dead or alive as what it is the size of."""
     _, total = looped(lambda x, total: [x + 1.0, total + tf.size(x, name="count")], tf.ones([5]), 0)
-    unit = compiled([total], upto="fold")
+    unit = compiled([total], upto="constant_folding")
     assert node(unit, "while/count").is_constant
     assert run([total]) == [15]
 
@@ -111,7 +111,7 @@ def test_what_a_gradient_takes_from_a_stack(pushed: str) -> None:
     else:
         (y,) = looped(lambda y: [tf.tanh(tf.concat([y, y], 0))], x)
     (grad,) = tf.gradients(y, x)
-    unit = compiled([grad], upto="fold")
+    unit = compiled([grad], upto="constant_folding")
     sizes = {
         unit.shapes[node.id][0].sizes for node in unit.graph.op_nodes() if node.type == "StackPopV2"
     }

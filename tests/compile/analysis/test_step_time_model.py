@@ -27,7 +27,7 @@ def explained(**fields: Any) -> str:
         options = tf.GraphOptions(rewrite_options=RewriterConfig(**fields))
         with tf.Session(config=tf.ConfigProto(graph_options=options)) as session:
             plan = session.explain([loss, train], {x: np.zeros((512, 64))})
-            return plan.of_pass("recompute")
+            return plan.of_pass("activation_recomputation")
 
 
 def percent(text: str) -> int:
@@ -68,6 +68,8 @@ def test_a_limit_on_open_sizes_says_what_it_does_not_count() -> None:
         said = []
         for size in range(1, EXACT_PLANS + 2):
             session.run(total, {x: np.zeros(size)})
-            said.append(session.explain(total, {x: np.zeros(size)}).of_pass("recompute"))
+            said.append(
+                session.explain(total, {x: np.zeros(size)}).of_pass("activation_recomputation")
+            )
     assert "left open" not in said[0]
     assert said[-1].endswith("left open: the limit excludes tensors sized in the run")

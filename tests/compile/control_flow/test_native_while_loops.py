@@ -35,7 +35,7 @@ def told(fetches, feeds=None):
     """The report of the bind pass on the loops."""
     plan = make_plan(fetches, feeds or {}, make_target())
     reports = plan.current_reports(step_codes(plan.steps))
-    lines = [line for report in reports if report.name == "bind" for line in report.lines]
+    lines = [line for report in reports if report.name == "binder" for line in report.lines]
     return [line for line in lines if line.startswith("loop ")]
 
 

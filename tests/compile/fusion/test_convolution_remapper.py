@@ -36,7 +36,7 @@ def config(jit=JIT, options=None, gpus=0, **rewrites):
 
 def after(fetches, feeds, gpus=0, **how):
     target = make_target(gpus=gpus)._replace(config=config(**how))
-    return compiled(fetches, feeds, upto="remap", target=target)
+    return compiled(fetches, feeds, upto="convolution_remapper", target=target)
 
 
 SHAPE = (2, 6, 5, 3)
@@ -109,7 +109,7 @@ def test_it_keeps_device_reason_origin_and_name():
     fused = node(unit, "z")
     assert fused.assigned_device.endswith("CPU:0")
     assert unit.reasons[fused.id] == "the session has only CPU devices"
-    before = compiled([z], {x: SHAPE}, upto="place")
+    before = compiled([z], {x: SHAPE}, upto="placer")
     assert fused.origin is node(before, "z").origin
 
 
@@ -298,7 +298,9 @@ def test_it_needs_native_code(monkeypatch):
 
 def test_it_knows_of_devices_and_comes_before_fusing():
     names = [item.__name__ for item in PASSES]
-    assert names.index("place") < names.index("remap") < names.index("fuse")
+    assert (
+        names.index("placer") < names.index("convolution_remapper") < names.index("fusion_groups")
+    )
 
 
 # Answers

@@ -51,7 +51,7 @@ def placeholder(shape=SHAPE, name="x"):
 def test_a_chain_becomes_one_step():
     x = placeholder()
     y = tf.tanh(tf.multiply(x, 2.0, name="a"), name="b") + 1.0
-    unit = compiled([y], {x: SHAPE}, upto="fuse")
+    unit = compiled([y], {x: SHAPE}, upto="fusion_groups")
     assert fused(unit) == [["a", "add", "b"]]
     assert unit.reports[-1].summary.startswith("3 ops became 1 fused steps")
     assert "a, b, add" in unit.reports[-1].lines[0]
@@ -60,7 +60,7 @@ def test_a_chain_becomes_one_step():
 def test_branches_that_meet_become_one_step():
     x = placeholder()
     y = tf.tanh(x, name="a") * tf.sigmoid(x, name="b") + tf.exp(-x, name="c")
-    unit = compiled([y], {x: SHAPE}, upto="fuse")
+    unit = compiled([y], {x: SHAPE}, upto="fusion_groups")
     assert fused(unit) == [["Neg", "a", "add", "b", "c", "mul"]]
 
 
@@ -69,7 +69,7 @@ def test_what_leads_out_and_back_in_stays_apart():
     a = tf.exp(x, name="a")
     around = tf.matmul(a, tf.ones([4, 4]))
     y = tf.add(a, tf.tanh(around, name="t"), name="y")
-    unit = compiled([y], {x: SHAPE}, upto="fuse")
+    unit = compiled([y], {x: SHAPE}, upto="fusion_groups")
     assert fused(unit) == [["t", "y"]]
 
 
@@ -79,7 +79,7 @@ def test_a_control_input_from_outside_may_not_close_a_cycle():
     product = tf.matmul(a, tf.ones([4, 4]))
     with tf.control_dependencies([product]):
         b = tf.tanh(a, name="b")
-    unit = compiled([tf.add(b, 1.0, name="c"), product], {x: SHAPE}, upto="memory")
+    unit = compiled([tf.add(b, 1.0, name="c"), product], {x: SHAPE}, upto="memory_planning")
     assert fused(unit) == [["b", "c"]]
 
 
@@ -87,14 +87,14 @@ def test_results_that_others_read_are_kept():
     x = placeholder()
     a = tf.exp(x, name="a")
     b = tf.tanh(a, name="b")
-    unit = compiled([tf.reduce_sum(a), b], {x: SHAPE}, upto="fuse")
+    unit = compiled([tf.reduce_sum(a), b], {x: SHAPE}, upto="fusion_groups")
     (node,) = [node for node in unit.graph.op_nodes() if node.type == "_Fused"]
     assert node.num_outputs == 2
 
 
 def test_integers_that_may_be_refused_are_steps_of_their_own():
     x = tf.placeholder(tf.int32, SHAPE)
-    unit = compiled([(x + 1) // x - x], {x: SHAPE}, upto="fuse")
+    unit = compiled([(x + 1) // x - x], {x: SHAPE}, upto="fusion_groups")
     assert fused(unit) == []
     with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError, match="floordiv"):
         session.run((x + 1) // x - x, {x: np.zeros(SHAPE)})
@@ -106,14 +106,14 @@ def test_shapes_and_devices_do_not_mix():
     with tf.device("/gpu:0"):
         b = tf.tanh(a, name="b")
     wide = tf.add(b, tf.ones([2, *SHAPE]), name="wide")
-    unit = compiled([wide], {x: SHAPE}, upto="fuse", target=make_target(gpus=1))
+    unit = compiled([wide], {x: SHAPE}, upto="fusion_groups", target=make_target(gpus=1))
     assert fused(unit) == []
 
 
 def test_small_tensors_are_left_alone(monkeypatch):
     monkeypatch.setattr(sys.modules["gpugraph.compile.analysis.fusibility"], "LARGE", 25)
     x = placeholder()
-    unit = compiled([tf.tanh(tf.exp(x))], {x: SHAPE}, upto="fuse")
+    unit = compiled([tf.tanh(tf.exp(x))], {x: SHAPE}, upto="fusion_groups")
     assert "_Fused" not in types(unit)
     assert unit.reports[-1].summary.startswith("nothing to fuse")
 
@@ -151,7 +151,7 @@ def test_a_loop_between_two_members_keeps_them_apart():
         lambda i, y: tf.logical_and(i < 2, y[0, 0] < 100), lambda i, y: (i + 1, y + a), [0, x]
     )
     y = tf.add(a, tf.cast(count, tf.float32), name="y")
-    assert ["a", "y"] not in fused(compiled([y], {x: SHAPE}, upto="memory"))
+    assert ["a", "y"] not in fused(compiled([y], {x: SHAPE}, upto="memory_planning"))
     with tf.Session() as session:
         np.testing.assert_allclose(session.run(y, {x: VALUE}), np.exp(VALUE) + 2, rtol=1e-6)
 
@@ -216,7 +216,7 @@ def test_a_group_that_grows_is_seen_by_those_that_came_before():
         grown = tf.add(a, other, name="grown")
     with tf.device("/cpu:1"):
         last = tf.add(reader, other, name="last")
-    unit = compiled([grown, last], {x: SHAPE}, upto="memory", target=make_target(cpus=2))
+    unit = compiled([grown, last], {x: SHAPE}, upto="memory_planning", target=make_target(cpus=2))
     assert not any({"a", "grown"} <= set(group) for group in fused(unit)) or not any(
         {"other", "last"} <= set(group) for group in fused(unit)
     )
@@ -239,6 +239,6 @@ def test_an_op_of_many_groups_is_visited_in_proportion_to_its_inputs(monkeypatch
             x = placeholder()
             y = tf.add_n([tf.tanh(x * float(number)) for number in range(count)])
             calls.clear()
-            compiled([y], {x: SHAPE}, upto="fuse")
+            compiled([y], {x: SHAPE}, upto="fusion_groups")
             counts.append(len(calls))
     assert counts[1] < 3 * counts[0]

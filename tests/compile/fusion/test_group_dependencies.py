@@ -52,7 +52,7 @@ def test_the_bits_are_what_a_walk_finds(steps: list[tuple[int, int, int]]) -> No
             tensors.append(
                 OPS[op](tensors[-1 - one % len(tensors)], tensors[-1 - other % len(tensors)])
             )
-        unit = compiled(tensors[1:], {tensors[0]: (4, 4)}, upto="place")
+        unit = compiled(tensors[1:], {tensors[0]: (4, 4)}, upto="placer")
     put = Dependencies.put
 
     def checked(dependencies: Dependencies, node: Node, reach: int, *others: Any) -> None:

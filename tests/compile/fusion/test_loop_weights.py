@@ -44,7 +44,7 @@ def both(fetches: Any, feeds: Any, between: Any = ()) -> list[str]:
                 values.append(session.run(fetches, feeds))
                 session.run(between)
             reports = session.explain(fetches, feeds).reports
-            [lines] = [report.lines for report in reports if report.name == "weights"]
+            [lines] = [report.lines for report in reports if report.name == "loop_weights"]
             results.append((values, list(lines)))
     (found, done), (wanted, nothing) = results
     assert not nothing

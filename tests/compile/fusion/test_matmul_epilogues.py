@@ -31,7 +31,7 @@ def numbers(*shape: int, dtype: Any = np.float32) -> np.ndarray:
 
 def told(explained: Any) -> list[str]:
     """What the pass did: which ops with which others."""
-    [report] = [each for each in explained.reports if each.name == "epilogues"]
+    [report] = [each for each in explained.reports if each.name == "matmul_epilogues"]
     return list(report.lines)
 
 
@@ -185,7 +185,9 @@ def test_it_is_switched_off_as_other_rewrites_and_without_native_code(
     ):
         with tf.Session(config=config) as session:
             [report] = [
-                each for each in session.explain(y, feeds).reports if each.name == "epilogues"
+                each
+                for each in session.explain(y, feeds).reports
+                if each.name == "matmul_epilogues"
             ]
         assert report.summary == why and not report.lines
 

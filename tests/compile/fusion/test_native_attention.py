@@ -37,7 +37,7 @@ def attend(arrays: Any, adj_y: bool, scale: float | None, mask: Any, level: Any)
         for _ in range(2):
             found = session.run(result, feeds)
         reports = session.explain(result, feeds).reports
-    [lines] = [report.lines for report in reports if report.name == "attention"]
+    [lines] = [report.lines for report in reports if report.name == "attention_fusion"]
     return found, list(lines)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import gpugraph as tf
+from gpugraph.devices.native.native_runtime import kernel_file
 from gpugraph.kernel import SUMMED_AT_ONCE
 from gpugraph.ops.framework.kernel_registry import find_kernel
 from gpugraph.ops.framework.op_evaluation import ArrayContext
@@ -43,7 +43,7 @@ def both(fetches: Any, feeds: Any, runs: int = 2, error: float = 1e-4) -> list[s
             for _ in range(runs):
                 values = session.run(fetches, feeds)
             reports = session.explain(fetches, feeds).reports
-            [lines] = [report.lines for report in reports if report.name == "epilogues"]
+            [lines] = [report.lines for report in reports if report.name == "matmul_epilogues"]
             results.append((values, list(lines)))
     (found, done), (wanted, nothing) = results
     assert not nothing
@@ -163,7 +163,7 @@ def test_numpy_adds_to_what_is_there_too(fused: list[str]) -> None:
 
 
 def test_a_sum_in_registers_is_as_long_as_the_kernel_takes_it() -> None:
-    source = (Path(__file__).parents[3] / "host_matmul.h").read_text()
+    source = kernel_file("host_matmul.h")
     assert f"#define GG_MATMUL_DEPTH {SUMMED_AT_ONCE} " in source
 
 

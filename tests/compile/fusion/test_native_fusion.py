@@ -25,7 +25,7 @@ def graph(monkeypatch):
         yield graph
 
 
-def groups(fetches, upto="memory"):
+def groups(fetches, upto="memory_planning"):
     """Op types of each fused step, sorted."""
     unit = compiled(fetches, {X[0]: SHAPE}, upto=upto)
     return sorted(sorted(kind for _, kind, _ in ops) for ops in unit.fused.values())
@@ -108,7 +108,7 @@ def test_what_has_no_texts_stays_apart(x):
 def test_sums_in_the_middle_have_no_kernel(x):
     wide = tf.reshape(x, [2, 3, 4])
     y = tf.reduce_sum(tf.exp(wide), 1, keepdims=True)
-    assert "Sum" in types(compiled([y], {x: SHAPE}, upto="memory"))
+    assert "Sum" in types(compiled([y], {x: SHAPE}, upto="memory_planning"))
     for result in answers(y):
         want = np.exp(VALUE).reshape(2, 3, 4).sum(1, keepdims=True)
         np.testing.assert_allclose(result, want, rtol=1e-5)
@@ -118,7 +118,7 @@ def test_empty_tensors_and_complex_numbers_are_left_alone(graph):
     empty = tf.placeholder(tf.float32, [0, 4])
     z = tf.placeholder(tf.complex64, [3])
     fetches = [tf.tanh(empty * 2.0), tf.square(z * 2.0)]
-    unit = compiled(fetches, {empty: (0, 4), z: (3,)}, upto="fuse")
+    unit = compiled(fetches, {empty: (0, 4), z: (3,)}, upto="fusion_groups")
     assert "_Fused" not in types(unit)
 
 
@@ -140,7 +140,7 @@ def test_an_op_that_refuses_is_named_though_it_is_part_of_a_step():
         labels=labels, logits=X[0] * 2.0, name="losses"
     )
     y = losses + 1.0
-    assert "_Fused" in types(compiled([y], {X[0]: SHAPE, labels: (6,)}, upto="fuse"))
+    assert "_Fused" in types(compiled([y], {X[0]: SHAPE, labels: (6,)}, upto="fusion_groups"))
     with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError) as caught:
         session.run(y, {X[0]: VALUE, labels: [0, 1, 2, 3, 4, 5]})
     assert "node losses" in str(caught.value)

@@ -78,7 +78,7 @@ def test_a_write_of_another_variable_changes_nothing():
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         plan = session.explain(total)
-    report = next(each for each in plan.reports if each.name == "reread")
+    report = next(each for each in plan.reports if each.name == "read_after_write")
     assert report.summary.startswith("1 reads")
     assert [line.partition(":")[0].startswith("Variable_1/read") for line in report.lines] == [True]
 
@@ -88,7 +88,7 @@ def test_a_run_without_writes_keeps_the_shared_reads():
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         plan = session.explain([v + 1.0, v * 2.0])
-    report = next(report for report in plan.reports if report.name == "reread")
+    report = next(report for report in plan.reports if report.name == "read_after_write")
     assert report.summary.startswith("0 reads")
     assert [each.op_type for each in plan.placed].count("Identity") == 1
 

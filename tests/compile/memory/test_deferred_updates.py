@@ -26,7 +26,7 @@ def with_kernels(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 
 def names(fetches: Any, feeds: Any = None) -> list[str]:
-    unit = compiled(fetches, feeds, upto="order", target=make_target(gpus=2, soft=True))
+    unit = compiled(fetches, feeds, upto="execution_order", target=make_target(gpus=2, soft=True))
     return [node.name for node in unit.order]
 
 
@@ -93,7 +93,9 @@ def test_an_update_in_a_branch_stays_in_it() -> None:
         x > 0, lambda: variable.assign_add(tf.ones([4]), name="up"), lambda: variable + 1
     )
     others = [grown(index, 2) for index in range(2)]
-    unit = compiled([result, *others], {x: ()}, upto="order", target=make_target(gpus=2, soft=True))
+    unit = compiled(
+        [result, *others], {x: ()}, upto="execution_order", target=make_target(gpus=2, soft=True)
+    )
     order = [node.name for node in unit.order]
     assert order.index("cond/up") < order.index("cond/Merge")
     assert [name for name in order if name.startswith("up")] == ["up0", "up1"]
@@ -137,7 +139,9 @@ def test_who_touches_a_variable_before_a_write_or_after_it_stays_there(data: Any
             with pytest.MonkeyPatch.context() as patch:
                 patch.setenv("GPUGRAPH_JOIN", switch)
                 target = make_target(gpus=1, soft=True)
-                mapping[switch] = touches(compiled(values[-3:], upto="order", target=target))
+                mapping[switch] = touches(
+                    compiled(values[-3:], upto="execution_order", target=target)
+                )
     for name, wanted in mapping["0"].items():
         places = {item: index for index, item in enumerate(mapping["1"][name])}
         for index, item in enumerate(wanted):

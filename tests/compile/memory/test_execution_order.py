@@ -23,7 +23,7 @@ def graph():
 
 
 def ordered(fetches, feeds=None, gpus=2):
-    return compiled(fetches, feeds, upto="order", target=make_target(gpus=gpus))
+    return compiled(fetches, feeds, upto="execution_order", target=make_target(gpus=gpus))
 
 
 def test_nodes_come_by_depth_then_device_then_creation():

@@ -46,7 +46,7 @@ def trained(
         feeds = {x: np.random.RandomState(0).normal(size=(rows, width))}
         explanation = session.explain([loss, train], feeds)
         losses = [float(session.run([loss, train], feeds)[0]).hex() for _ in range(steps)]
-        return losses, dict(explanation.arena_bytes), explanation.of_pass("swap")
+        return losses, dict(explanation.arena_bytes), explanation.of_pass("host_swapping")
 
 
 def training(mode: int, kind: str = KINDS[0], limit: int = 128, **sizes: int) -> Any:
@@ -118,7 +118,7 @@ def test_a_step_that_does_not_fit_swaps_what_it_has_to() -> None:
 def test_without_a_gpu_there_is_nothing_to_swap() -> None:
     with tf.Graph().as_default(), session_with(SWAPPING, "") as session:
         x = tf.placeholder(tf.float32, [8])
-        said = session.explain(tf.exp(x), {x: np.zeros(8)}).of_pass("swap")
+        said = session.explain(tf.exp(x), {x: np.zeros(8)}).of_pass("host_swapping")
     assert "nothing: no GPU" in said
 
 
@@ -138,7 +138,7 @@ def test_a_hint_is_obeyed(hint: Any, kind: str) -> None:
                 feeds = {x: np.full((256, 256), 0.01)}
                 explanation = session.explain(last, feeds)
                 value = session.run(last, feeds)
-                return value, dict(explanation.arena_bytes), explanation.of_pass("swap")
+                return value, dict(explanation.arena_bytes), explanation.of_pass("host_swapping")
 
     value, arenas, _ = run(RewriterConfig.NO_MEM_OPT)
     swapped_value, swapped, said = run(RewriterConfig.MANUAL)
@@ -164,7 +164,7 @@ def test_views_of_what_came_back_and_several_late_uses(kind: str) -> None:
                 late = tf.reduce_sum(twice) + tf.reduce_sum(tf.matmul(early, y))
             with session_with(mode, kind) as session:
                 feeds = {x: np.random.RandomState(1).normal(size=(64, 64)) / 64}
-                said = session.explain([late, twice], feeds).of_pass("swap")
+                said = session.explain([late, twice], feeds).of_pass("host_swapping")
                 return [session.run([late, twice], feeds) for _ in range(2)], said
 
     values, _ = run(0)
@@ -200,7 +200,7 @@ def test_a_run_that_fails_while_tensors_are_on_the_host_leaves_nothing_behind(ki
             late = tf.matmul(early, y)
         with session_with(SWAPPING, kind) as session:
             feeds = {x: np.random.RandomState(1).normal(size=(64, 64)) / 8}
-            assert "on the host between" in session.explain(late, feeds).of_pass("swap")
+            assert "on the host between" in session.explain(late, feeds).of_pass("host_swapping")
             value = session.run(late, feeds)
             for _ in range(3):
                 refuses[0] = True

@@ -21,7 +21,7 @@ def graph():
         yield graph
 
 
-def parted(fetches, feeds=None, gpus=2, upto="partition"):
+def parted(fetches, feeds=None, gpus=2, upto="graph_partition"):
     return compiled(fetches, feeds, upto=upto, target=make_target(gpus=gpus))
 
 
@@ -147,7 +147,7 @@ def test_what_is_read_before_a_write_and_after_it_are_two_tensors():
         with tf.control_dependencies([written]):
             after = v.read_value()
             also = v.read_value()
-    unit = compiled([before, after, also], upto="partition", target=target)
+    unit = compiled([before, after, also], upto="graph_partition", target=target)
     assert ways(unit) == [("v", "GPU:0", "CPU:0")] * 2
     got = run([before, after, also], target=target)
     assert [item.tolist() for item in got] == [[1, 2], [11, 12], [11, 12]]
@@ -202,7 +202,7 @@ def test_each_tensor_goes_once_to_each_device_that_needs_it(data):
         target = make_target(gpus=2)
         options = target.config.graph_options.optimizer_options
         options.opt_level = tf.OptimizerOptions.L0  # equal ops stay apart
-        unit = compiled(fetches, {}, upto="partition", target=target)
+        unit = compiled(fetches, {}, upto="graph_partition", target=target)
         assert sorted((way.tensor, way.target) for way in unit.transfers) == sorted(expected)
         assert types(unit).count("_Send") == types(unit).count("_Recv") == len(expected)
 

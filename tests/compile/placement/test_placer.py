@@ -25,7 +25,7 @@ def graph():
 
 def placed(fetches, feeds=None, gpus=2, cpus=1, soft=False, target=None):
     target = target or make_target(cpus, gpus, soft)
-    return compiled(fetches, feeds, upto="place", target=target)
+    return compiled(fetches, feeds, upto="placer", target=target)
 
 
 def reason(unit, name):

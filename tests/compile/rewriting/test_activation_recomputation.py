@@ -43,7 +43,7 @@ def trained(network: Any, **fields: Any) -> tuple[list[str], int, str]:
             explanation = session.explain(fetches, feeds)
             losses = [float(session.run(fetches, feeds)[0]).hex() for _ in range(3)]
             (size,) = explanation.arena_bytes.values()
-            return losses, size, explanation.of_pass("recompute")
+            return losses, size, explanation.of_pass("activation_recomputation")
 
 
 def chain(ops: Any, x: Any, target: Any) -> Any:

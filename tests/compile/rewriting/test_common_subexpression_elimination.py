@@ -25,7 +25,7 @@ def fed(name="x", shape=(3,), dtype=tf.float32):
 
 
 def after(fetches, feeds=None, **kwargs):
-    return compiled(fetches, feeds, upto="common", **kwargs)
+    return compiled(fetches, feeds, upto="common_subexpression_elimination", **kwargs)
 
 
 def count(unit, op_type):
@@ -255,7 +255,7 @@ def test_its_work_grows_with_the_graph_however_much_is_alike():
             same = [tf.exp(x) for _ in range(n)]
             alike = [tf.exp(x * float(i)) for i in range(n)]
             by_attrs = [tf.nn.leaky_relu(x, float(i)) for i in range(n)]
-            unit = compiled([*same, *alike, *by_attrs], {x: ()}, upto="cancel")
+            unit = compiled([*same, *alike, *by_attrs], {x: ()}, upto="arithmetic_simplification")
         profile = cProfile.Profile()
         profile.runcall(common, unit)
         assert len(unit.reports[-1].lines) == n  # x * 1.0 is x

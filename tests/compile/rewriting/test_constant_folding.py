@@ -20,7 +20,7 @@ def graph():
 
 
 def folded(fetches, feeds=None):
-    return compiled(fetches, feeds, upto="fold")
+    return compiled(fetches, feeds, upto="constant_folding")
 
 
 def value(unit, index=0):

@@ -25,7 +25,7 @@ def names(unit):
 def test_the_gradient_of_what_nobody_asked_for_is_not_computed():
     x, w = tf.placeholder(tf.float32, [2, 3], name="x"), tf.Variable(tf.ones([3, 4]))
     train = tf.train.GradientDescentOptimizer(0.1).minimize(tf.reduce_sum(tf.matmul(x, w)))
-    unit = compiled([train], {x: (2, 3)}, upto="dependencies")
+    unit = compiled([train], {x: (2, 3)}, upto="dependency_optimization")
     assert "gradients/MatMul_grad/MatMul_1" in names(unit)
     assert "gradients/MatMul_grad/MatMul" not in names(unit)
     assert any(
@@ -37,8 +37,8 @@ def test_chains_of_them_go():
     x = tf.placeholder(tf.float32, [2])
     with tf.control_dependencies([tf.exp(tf.tanh(x))]):
         y = x + 1.0
-    assert "Tanh" not in types(compiled([y], {x: (2,)}, upto="dependencies"))
-    assert "Exp" not in types(compiled([y], {x: (2,)}, upto="dependencies"))
+    assert "Tanh" not in types(compiled([y], {x: (2,)}, upto="dependency_optimization"))
+    assert "Exp" not in types(compiled([y], {x: (2,)}, upto="dependency_optimization"))
 
 
 def test_what_they_wait_for_is_still_waited_for():
@@ -90,7 +90,7 @@ def test_what_is_asked_for_stays():
         y = x + 1.0
     with tf.Session() as session:
         assert session.run([a.op, y], {x: np.zeros(2)})[1][0] == 1.0
-    assert "a" in names(compiled([a.op, y], {x: (2,)}, upto="dependencies"))
+    assert "a" in names(compiled([a.op, y], {x: (2,)}, upto="dependency_optimization"))
 
 
 def test_it_can_be_switched_off():
@@ -109,7 +109,7 @@ def test_it_can_be_switched_off():
 
 def waits(unit):
     """What the pass reports of barriers in loops."""
-    [report] = [report for report in unit.reports if report.name == "dependencies"]
+    [report] = [report for report in unit.reports if report.name == "dependency_optimization"]
     return [line for line in report.lines if "does not wait for" in line]
 
 
@@ -130,7 +130,7 @@ def test_gradients_in_a_loop_do_not_wait_for_each_other():
     w = tf.Variable([0.5, 1.0, 2.0], name="w")
     y = tf.while_loop(lambda i, y: i < 4, lambda i, y: (i + 1, tf.tanh(y * w) * y), [0, x])[1]
     fetches = tf.gradients(y, [x, w], gate_gradients=True)
-    unit = compiled(fetches, {x: (3,)}, upto="dependencies")
+    unit = compiled(fetches, {x: (3,)}, upto="dependency_optimization")
     assert any("tuple/group_deps in a loop" in line for line in waits(unit))
     results = []
     for level in (RewriterConfig.ON, RewriterConfig.OFF):
@@ -145,16 +145,16 @@ def test_gradients_in_a_loop_do_not_wait_for_each_other():
 def test_a_loop_that_writes_keeps_its_barriers():
     v = tf.Variable(0.0, name="v")
     x, y = pairs(lambda b: v.assign_add(tf.reduce_sum(b)).op)
-    assert not waits(compiled([y], {x: (3,)}, upto="dependencies"))
+    assert not waits(compiled([y], {x: (3,)}, upto="dependency_optimization"))
     x, y = pairs()
-    assert waits(compiled([y], {x: (3,)}, upto="dependencies"))
+    assert waits(compiled([y], {x: (3,)}, upto="dependency_optimization"))
 
 
 def test_outside_of_loops_a_variable_is_written_after_all_gradients_have_read_it():
     x, w = tf.placeholder(tf.float32, [2, 3], name="x"), tf.Variable(tf.ones([3, 4]))
     u = tf.Variable(tf.ones([2, 3]))
     train = tf.train.GradientDescentOptimizer(0.1).minimize(tf.reduce_sum(tf.matmul(x * u, w)))
-    unit = compiled([train], {x: (2, 3)}, upto="dependencies")
+    unit = compiled([train], {x: (2, 3)}, upto="dependency_optimization")
     assert not waits(unit)
     assert "gradients/MatMul_grad/tuple/group_deps" in names(unit)
 
@@ -174,5 +174,5 @@ def test_what_an_untaken_branch_holds_back_stays_dead(taken):
     with tf.Session() as session:
         found = session.run(fetches, {p: taken, x: 5.0})
     assert found == ([45.0, 30.0] if taken else [7.0, 7.0])
-    [line] = waits(compiled(fetches, {p: (), x: ()}, upto="dependencies"))
+    [line] = waits(compiled(fetches, {p: (), x: ()}, upto="dependency_optimization"))
     assert line.endswith("wait for while/mul_1")

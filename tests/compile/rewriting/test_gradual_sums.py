@@ -37,7 +37,7 @@ def test_a_sum_of_gradients_holds_two_terms_and_keeps_its_bits(split_nothing):
     gradient, state = gradient_of_shared_weights()
     feeds = {state: np.random.RandomState(1).normal(size=(4, WIDTH))}
     value, explanation = run_and_explain(gradient, feeds)
-    assert f"{STEPS - 1} sums of terms" in explanation.of_pass("sums")
+    assert f"{STEPS - 1} sums of terms" in explanation.of_pass("gradual_sums")
     split_nothing()
     expected, whole = run_and_explain(gradient, feeds)
     assert value.tobytes() == expected.tobytes()
@@ -58,7 +58,7 @@ def test_small_sums_sums_in_another_order_and_in_fewer_bits_stay(dtype, size, re
     total = tf.add_n(terms[::-1] if reverse else terms)
     value = np.eye(size) / 2
     result, explanation = run_and_explain(total, {x: value})
-    assert "0 large sums" in (said := explanation.of_pass("sums")) or "no large sum" in said
+    assert "0 large sums" in (said := explanation.of_pass("gradual_sums")) or "no large sum" in said
     np.testing.assert_allclose(result, sum(np.eye(size) / 2**n for n in range(2, 14)), rtol=1e-2)
 
 

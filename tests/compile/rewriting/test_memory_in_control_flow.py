@@ -49,7 +49,7 @@ def values_of(program: list[Statement], seed: int, mode: int, gpus: int) -> tupl
         outputs = [tf.tanh(tf.sin(value) * 2.0) for value in outputs]
         slopes = tf.gradients(outputs, inputs, unconnected_gradients="zero")
         feeds = dict(zip(inputs, fed))
-        said = session.explain([outputs, slopes], feeds).of_pass("recompute")
+        said = session.explain([outputs, slopes], feeds).of_pass("activation_recomputation")
         values = session.run(outputs + slopes, feeds)
         return [np.asarray(value).tobytes() for value in values], said
 
@@ -140,7 +140,7 @@ def test_memory_falls_and_bits_stay(name: str, degree: int, monkeypatch: Any) ->
             plan = session.explain(fetches, feeds)
             (size,) = plan.arena_bytes.values()
             values = [value.tobytes() for value in session.run(fetches, feeds)]
-            results.append((values, size, plan.of_pass("recompute")))
+            results.append((values, size, plan.of_pass("activation_recomputation")))
     (values, size, _), (again, less, said) = results
     assert values == again
     assert less < 0.75 * size, said
@@ -166,7 +166,7 @@ def test_sums_come_term_by_term_beside_loops_and_in_branches(
             feeds = {x: np.random.RandomState(0).normal(size=(96, 96)) / 10}
             plan = session.explain(y, feeds)
             (size,) = plan.arena_bytes.values()
-            results.append((session.run(y, feeds).tobytes(), size, plan.of_pass("sums")))
+            results.append((session.run(y, feeds).tobytes(), size, plan.of_pass("gradual_sums")))
     (value, less, said), (expected_value, size, _) = results
     assert value == expected_value and less < 0.6 * size
     assert "10 sums of terms" in said

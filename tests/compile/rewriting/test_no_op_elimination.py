@@ -44,7 +44,7 @@ CHANGED = {
 def test_an_op_that_changes_nothing_is_a_view_under_its_own_name(said):
     x = tf.placeholder(tf.float32, [2, 3], name="x")
     y = UNCHANGED[said](x)
-    unit = compiled([y], {x: (2, 3)}, upto="simplify")
+    unit = compiled([y], {x: (2, 3)}, upto="no_op_elimination")
     assert node(unit, "y").type == "Identity"
     assert unit.reports[-1].lines == [f"y: {said}"]
     assert unit.reports[-1].summary == "1 ops that change nothing became Identity"
@@ -57,7 +57,7 @@ def test_an_op_that_changes_nothing_is_a_view_under_its_own_name(said):
 def test_an_op_that_changes_something_stays(what):
     x = tf.placeholder(tf.float32, [2, 3], name="x")
     y = CHANGED[what](x)
-    unit = compiled([y], {x: (2, 3)}, upto="simplify")
+    unit = compiled([y], {x: (2, 3)}, upto="no_op_elimination")
     assert node(unit, "y").type == y.op.type
     assert unit.reports[-1].lines == []
 
@@ -66,14 +66,14 @@ def test_axes_or_an_order_known_only_to_the_run_are_left_to_it():
     x = tf.placeholder(tf.float32, [2, 3])
     axes, order = tf.placeholder(tf.int32, [0]), tf.placeholder(tf.int32, [2])
     fetches = [raw_ops.Sum(x, axes), raw_ops.Transpose(x, order)]
-    unit = compiled(fetches, {x: (2, 3), axes: (0,), order: (2,)}, upto="simplify")
+    unit = compiled(fetches, {x: (2, 3), axes: (0,), order: (2,)}, upto="no_op_elimination")
     assert types(unit) == ["Sum", "Transpose"]
 
 
 def test_a_size_known_only_to_the_run_keeps_its_reshape():
     x = tf.placeholder(tf.float32, [None, 3])
     y = tf.reshape(x, [-1, 3], name="y")
-    assert node(compiled([y], {x: (None, 3)}, upto="simplify"), "y").type == "Reshape"
+    assert node(compiled([y], {x: (None, 3)}, upto="no_op_elimination"), "y").type == "Reshape"
 
 
 def test_order_device_and_targets_stay():
@@ -83,7 +83,7 @@ def test_order_device_and_targets_stay():
         y = raw_ops.AddN([moved], name="y")
     with tf.control_dependencies([y]):
         after = tf.constant(1.0, name="after")
-    unit = compiled([y.op, after], upto="place", target=make_target(cpus=2))
+    unit = compiled([y.op, after], upto="placer", target=make_target(cpus=2))
     same = node(unit, "y")
     assert same.type == "Identity"
     assert unit.roots[1] is same
@@ -97,7 +97,7 @@ def test_what_the_axes_waited_for_is_waited_for():
     x = tf.placeholder(tf.float32, [2])
     with tf.control_dependencies([tf.assign(v, 5.0, name="written")]):
         axes = tf.constant(NOTHING)
-    unit = compiled([raw_ops.Sum(x, axes, name="y")], {x: (2,)}, upto="simplify")
+    unit = compiled([raw_ops.Sum(x, axes, name="y")], {x: (2,)}, upto="no_op_elimination")
     assert [each.name for each in node(unit, "y").control_inputs] == ["written"]
 
 
@@ -105,5 +105,5 @@ def test_a_gradient_through_equal_shapes_needs_neither_sum_nor_reshape():
     x = tf.placeholder(tf.float32, [None, 3])
     y = tf.placeholder(tf.float32, [None, 3])
     gradients = tf.gradients(tf.reduce_sum(x * y), [x, y])
-    unit = compiled(gradients, {x: (4, 3), y: (4, 3)}, upto="simplify")
+    unit = compiled(gradients, {x: (4, 3), y: (4, 3)}, upto="no_op_elimination")
     assert not {"Sum", "Reshape", "BroadcastGradientArgs"} & set(types(unit))

@@ -43,7 +43,7 @@ def run(fetch: Any, feeds: Any, toggle: int, **config: Any) -> tuple[bytes, str,
     """The value's bytes, what the pass says, and the most bytes at a time."""
     options = tf.GraphOptions(rewrite_options=RewriterConfig(loop_optimization=toggle))
     with tf.Session(config=tf.ConfigProto(graph_options=options, **config)) as session:
-        said = session.explain(fetch, feeds).of_pass("stacks")
+        said = session.explain(fetch, feeds).of_pass("stacked_values")
         value = np.asarray(session.run(fetch, feeds)).tobytes()
         for device in session._backend.devices:  # the first run may have checked native code
             device.allocator.clear_stats()
@@ -64,7 +64,8 @@ def both(fetch: Any, feeds: Any, **config: Any) -> tuple[str, int]:
 def num_stacks(fetch: Any, feeds: Any, target: Any = None) -> tuple[int, int]:
     """How many stacks there are before the pass, and behind it."""
     before, behind = (
-        types(compiled([fetch], feeds, upto, target)) for upto in ("restores", "stacks")
+        types(compiled([fetch], feeds, upto, target))
+        for upto in ("variable_restores", "stacked_values")
     )
     for kind in "StackPushV2", "StackPopV2":
         assert behind.count(kind) == behind.count("StackV2")

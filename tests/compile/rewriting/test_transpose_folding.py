@@ -21,7 +21,7 @@ def fed(shape, dtype=tf.float32, name="x"):
 
 
 def after(fetches, feeds):
-    return compiled(fetches, feeds, upto="transposes")
+    return compiled(fetches, feeds, upto="transpose_folding")
 
 
 def numbers(shape, dtype=np.float32):

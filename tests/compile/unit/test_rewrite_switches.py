@@ -36,7 +36,12 @@ def left(config):
         tf.tanh(x),
         tf.tanh(x),
     ]
-    unit = compiled(values, {x: (2, 2)}, "common", make_target()._replace(config=config))
+    unit = compiled(
+        values,
+        {x: (2, 2)},
+        "common_subexpression_elimination",
+        make_target()._replace(config=config),
+    )
     op_types = types(unit)
     return {
         "folding": "RealDiv" not in op_types,
@@ -89,14 +94,14 @@ def test_explain_says_what_switched_a_pass_off():
     ):
         with tf.Session(config=config) as session:
             reports = session.explain(tf.tanh(x), {x: [1.0, 2.0]}).reports
-        assert why in {report.name: report.summary for report in reports}["fold"]
+        assert why in {report.name: report.summary for report in reports}["constant_folding"]
 
 
 def test_the_largest_constant_that_folding_makes_can_be_set():
     y = tf.fill([100], 2.0)
     for most, expected in ((399, "Fill"), (400, "Const"), (0, "Const")):
         config = with_options({"max_folded_constant_in_bytes": most})
-        unit = compiled([y], upto="fold", target=make_target()._replace(config=config))
+        unit = compiled([y], upto="constant_folding", target=make_target()._replace(config=config))
         assert expected in types(unit)
 
 
@@ -105,7 +110,7 @@ def test_shapes_are_known_without_folding():
     y = tf.reshape(x, tf.concat([[tf.shape(x)[0] * 3], [1]], 0))
     config = with_options(disable_meta_optimizer=True)
     target = make_target()._replace(config=config)
-    unit = compiled([y], {x: (4, 3)}, "memory", target)
+    unit = compiled([y], {x: (4, 3)}, "memory_planning", target)
     assert unit.homes[unit.graph.find(y.op.name).id, 0].shape == (12, 1)
     with tf.Session(config=config) as session:
         assert session.run(y, {x: np.ones((4, 3))}).shape == (12, 1)

@@ -102,7 +102,9 @@ def test_the_parts_of_the_page_are_there_and_fold_and_search(
     assert seen["loaded"] == 0
     assert seen["lanes"] == 2 and seen["charts"] == 2 and seen["transfers"] > 0
     assert seen["dearest"] == 10 and seen["owners"] == 12 and seen["fused"] > 2
-    assert seen["colors"] > 5 and {"place", "fuse", "memory"} <= set(seen["passes"])
+    assert seen["colors"] > 5 and {"placer", "fusion_groups", "memory_planning"} <= set(
+        seen["passes"]
+    )
     assert seen["requested"]
     assert all("requested '/device:CPU:1'" in row for row in seen["requested"])
 

@@ -65,6 +65,6 @@ def test_code_that_hashes_otherwise_is_reported_and_not_used(
     monkeypatch.setitem(native_hashes._ALGORITHMS, "gg_farm_hash", lambda text: 0)
     file = prepare_source(native_hashes._FILE, "bytes").get(wait=True)
     assert file is not None
-    with pytest.warns(RuntimeWarning, match="gg_farm_hash gives other hashes than Python"):
+    with pytest.warns(RuntimeWarning, match="gg_farm_hash returns other hashes than Python"):
         assert not native_hashes._is_sound(file, "gg_farm_hash")
     assert native_hashes._is_sound(file, "gg_murmur_hash")

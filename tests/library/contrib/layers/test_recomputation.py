@@ -53,7 +53,7 @@ def trained(wrap: Any, count: int = 3, **options: Any) -> tuple[list[bytes], int
             plan = session.explain(fetches, feeds)
             (size,) = plan.arena_bytes.values()
             values = [value.tobytes() for value in session.run(fetches, feeds)]
-            return values, size, plan.of_pass("recompute")
+            return values, size, plan.of_pass("activation_recomputation")
 
 
 def plain(function: Any) -> Any:
@@ -157,7 +157,7 @@ def test_hints_name_what_is_computed_again(mode: int, graph: tf.Graph) -> None:
             results.append((session.run(slope, feeds).tobytes(), size))
     (value, size), (again, less) = results
     assert value == again and less < size
-    said = plan.of_pass("recompute")
+    said = plan.of_pass("activation_recomputation")
     assert "MatMul hinted/recomputed" in said
     if mode == RewriterConfig.MANUAL:
         assert "what hints name" in said and "Sin " not in said
