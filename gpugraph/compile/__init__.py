@@ -1,33 +1,33 @@
 """Compilation: from the client's graph, fetches and feeds to a plan, pass by pass.
 
-    prune      keep the ancestors of the fetches and targets
-    collectives  compute each member of a collective from the inputs of all members
-    serial     order the updates of a variable that a run writes several times
-    reread     read a variable again after a write
-    fold       infer exact shapes; fold constants
-    simplify   turn ops without effect into views
-    transposes fold transposes into matrix products
-    cancel     turn ops that undo each other into views
-    common     merge ops that compute the same
+    prune         keep the ancestors of the fetches and targets; create the unit
+    collectives   compute each member of a collective from the inputs of all members
+    serial        order the updates of a variable that a run writes several times
+    reread        read a variable again for ops that must run after a write
+    fold          infer exact shapes; fold constants
+    simplify      replace ops without effect by views
+    transposes    fold transposes into matrix products
+    cancel        replace pairs of inverse ops, and ops with a neutral operand, by views
+    common        merge ops that compute the same value
     dependencies  remove redundant control dependencies
-    place      assign a device to every op, with the reason
-    remap      fuse bias and activation into convolutions
-    attention  fuse the products around a softmax into one kernel
-    weights    hoist loop-invariant transposes
-    epilogues  fuse bias, addition and activation into matrix products
-    restores   read a checkpoint directly into the memory of variables
-    stacks     rematerialize values instead of stashing them on the stacks of loops
-    recompute  recompute forward values for gradients, if requested
-    sums       split large sums so that each term is added as soon as it is computed
-    fuse       form groups of ops that run as one kernel
-    partition  insert Send and Recv between devices
-    swap       move tensors of GPUs to the host between two uses, if requested
-    flow       find the loop of each op, and the condition under which it runs
-    order      create one sequence for all devices, by depth
-    memory     assign offsets in one arena per device, from lifetimes
-    bind       bind kernels to callables and offsets to arrays, and create the plan
+    place         assign a device to every op, with the reason
+    remap         fuse bias and activation into convolutions
+    attention     fuse the products around a softmax into one kernel
+    weights       hoist loop-invariant transposes
+    epilogues     fuse bias, addition and activation into matrix products
+    restores      read a checkpoint directly into the memory of variables
+    stacks        rematerialize values instead of stashing them on the stacks of loops
+    recompute     rematerialize forward values for gradients, if requested
+    sums          split large sums so that each term is added as soon as it is computed
+    fuse          form groups of ops that run as one kernel
+    partition     insert Send and Recv between devices
+    swap          move tensors of GPUs to the host between two uses, if requested
+    flow          determine the loop and the guard of each op
+    order         create one sequence for all devices, by depth
+    memory        assign offsets in one arena per device, from lifetimes
+    bind          bind kernels to callables and offsets to arrays; create the plan
 
-`verify` checks the unit after each of them.
+With verification on, `verify` checks the unit after each pass.
 """
 
 from __future__ import annotations
