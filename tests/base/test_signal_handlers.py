@@ -153,7 +153,7 @@ def test_a_second_ctrl_c_is_raised_at_once(monkeypatch: pytest.MonkeyPatch) -> N
     @uninterrupted
     def twice() -> None:
         signal.raise_signal(signal.SIGINT)
-        signal.raise_signal(signal.SIGINT)  # too early to be meant
+        signal.raise_signal(signal.SIGINT)  # too early to be intended
         reached.append(1)
         time.sleep(0.06)
         signal.raise_signal(signal.SIGINT)
@@ -185,7 +185,7 @@ def test_what_comes_in_a_finalizer_is_raised_after_it() -> None:
 
 
 class Referenced:
-    """What is only referenced weakly in the end."""
+    """An object that has only weak references in the end."""
 
 
 def in_a_weak_set(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Steps over several tasks: training, what waits for what, shared queues, failures."""
+"""Steps over several tasks: training, dependencies, shared queues, failures."""
 
 from __future__ import annotations
 

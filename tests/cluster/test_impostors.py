@@ -1,5 +1,5 @@
-"""A server without the key at the address of one that has it, and who stands between: nothing that
-they say is believed."""
+"""A server without the key at the address of one that has it, and an attacker between client and
+server: nothing that they send is believed."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ STATUSES = ("OUT_OF_RANGE", "NOT_FOUND", "ABORTED", "DATA_LOSS", "INVALID_ARGUME
 
 
 class Impostor:
-    """Answers all calls, as `answer` says, which is given what has come and all that came before.
+    """A server that answers all calls by `answer`, which receives the call and all earlier ones.
 
-    It knows the names of the service, as who has seen a call does.
+    It uses the names of the service, as an observer of a call could.
     """
 
     def __init__(self, answer: Callable[[Any], bytes]) -> None:
@@ -145,9 +145,9 @@ def test_a_task_whose_address_an_impostor_has(monkeypatch: pytest.MonkeyPatch) -
 
 
 class Between:
-    """Passes bytes on between a client and a server. change: what is done to those that come.
+    """A relay of bytes between a client and a server. change: applied to arriving bytes.
 
-    sent: all that the client has sent, by connection.
+    sent: all bytes that the client has sent, by connection.
     """
 
     def __init__(self, address: str, change: Callable[[bytes], bytes] = bytes) -> None:
@@ -248,7 +248,7 @@ def test_what_a_client_has_sent_is_not_done_again(server: Any) -> None:
                             pass  # until the server ends it, as it has proven nothing
         with tf.Session(server.target) as session:
             assert session.run(v) == 3
-        # The greeting says nothing of a server, and changes nothing.
+        # The greeting reveals nothing of a server, and changes nothing.
         assert handlers[0] and set(handlers[1]) <= {"GetStatus"}
     between.close()
     other.stop()

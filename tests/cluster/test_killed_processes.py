@@ -85,10 +85,10 @@ class Training:
         return "end" in chief.lines or max(chief.losses, default=-1) >= steps
 
     def has_ended(self) -> bool:
-        """Whether the chief is done.
+        """Return whether the chief is done.
 
-        One that has failed is started anew, as by what runs the processes: a parameter server that
-        dies while the last checkpoint is written ends the chief, as in TensorFlow.
+        A failed chief is restarted, as by a process supervisor: a parameter server that dies while
+        the last checkpoint is written ends the chief, as in TensorFlow.
         """
         chief = self.processes["worker 0"]
         if chief.process.poll():
@@ -101,7 +101,8 @@ class Training:
 
 
 def trained(folder: Path, mode: str, killed: str = "", moment: int = 0) -> tuple[Any, Training]:
-    """The weights of a training, in which a process is killed after so many steps."""
+    """Return the weights of a training in which a process is killed after a given number of steps.
+    """
     training = Training(folder, mode)
     try:
         if killed:

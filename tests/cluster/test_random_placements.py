@@ -1,6 +1,6 @@
 """Random graphs over three servers of two devices each: as in one process, and none blocks.
 
-The servers are in this process; in the exhaustive test each is in a process of its own.
+The servers are in this process; in the exhaustive test each is in a separate process.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Building:
 
 
 def run_all(seed: int, target: str) -> list[Any]:
-    """What two runs of a program fetch, and the variables after them."""
+    """Return the fetched values of two runs of a program, and the variables after them."""
     random = Random(seed)
     values = np.random.RandomState(seed).uniform(-2, 2, (4, SIZE))
     if target:

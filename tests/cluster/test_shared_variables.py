@@ -1,4 +1,4 @@
-"""Variables of a server whose sessions say different things of them."""
+"""Variables of a server whose sessions declare them differently."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What the executor promises of raw control flow, sentence by sentence.
+"""The executor's guarantees for raw control flow, one by one.
 
-Names, errors of the Python functions and gradients have tests of their own beside this one. Where
-a test gives a bare `Switch`, `Merge`, `Enter` or `Exit`, TensorFlow gives the same answers.
+Names, errors of the Python functions and gradients have separate tests. Where a test uses a bare
+`Switch`, `Merge`, `Enter` or `Exit`, TensorFlow gives the same results.
 """
 
 from __future__ import annotations

@@ -240,7 +240,7 @@ def test_one_plan_of_open_sizes(session: Any) -> None:
 
 
 def test_a_kernel_in_a_loop_may_run_the_session(session: Any) -> None:
-    """The plan is running: a run of the same loop gets one of its own."""
+    """The plan is in use, so that a run of the same loop gets a separate plan."""
     n = tf.placeholder(tf.int32, [])
 
     def count(i: Any) -> Any:

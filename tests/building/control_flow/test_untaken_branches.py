@@ -1,7 +1,7 @@
-"""What is not run does not fail: branches and loops whose ops could not run with what is fed.
+"""Ops that do not run do not fail: branches and loops whose ops could not run with the fed values.
 
-Random programs of `cond`, `case` and `while_loop` over a fed vector compute what plain Python does,
-and fail with InvalidArgumentError where plain Python reaches an op that can not run.
+Random programs of `cond`, `case` and `while_loop` over a fed vector compute the same as plain
+Python, and fail with InvalidArgumentError where plain Python reaches an op that can not run.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ programs = st.recursive(
 
 
 def python(program: Any, x: Any, flags: list[bool], counts: list[int]) -> Any:
-    """What the program computes in plain Python."""
+    """Compute the program's result in plain Python."""
     kind, number, *parts = program
     if callable(kind):
         return kind(x, number)
@@ -100,7 +100,7 @@ def graph(program: Any, x: Any, flags: Any, counts: Any) -> Any:
         return lambda: graph(parts[index], x, flags, counts)
 
     if callable(kind):
-        return tf.placeholder_with_default(kind(x, number), [None])  # of a size that the run knows
+        return tf.placeholder_with_default(kind(x, number), [None])  # the size is known at run time only
     if kind == "then":
         return graph(parts[0], graph(number, x, flags, counts), flags, counts)
     if kind == "cond":
@@ -119,7 +119,7 @@ def graph(program: Any, x: Any, flags: Any, counts: Any) -> Any:
 
 
 def numeric_gradient(program: Any, x: Any, flags: list[bool], counts: list[int]) -> Any:
-    """The gradient of the sum of what the program computes, by central differences."""
+    """Return the gradient of the sum of the program's result, by central differences."""
     steps = np.eye(x.size) * 1e-6
     ends = [
         [python(program, x + sign * step, flags, counts).sum() for sign in (1, -1)]

@@ -1,11 +1,11 @@
-"""Graph files, mutated: each is imported, or refused by an error of the right class.
+"""Mutated graph files: each is imported, or refused by an error of the right class.
 
     python -m tests.building.graph_files.graph_file_fuzzer [--count 300000] [--seed 1]
 
 Half of the mutations change bytes, the others fields of messages: names, inputs, dtypes, sizes,
-shapes. A refused import leaves the graph as it was; what is imported can be written again. The
-process may take 2 GiB of address space more than it has at the beginning, so that a file of few
-bytes that asks for much memory is a fault.
+shapes. A refused import leaves the graph unchanged; an imported graph can be written again. The
+process may use at most 2 GiB of address space more than at the start, so that a small file that
+demands much memory counts as a fault.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def mutate_list(values: Any, random_source: random.Random, depth: int) -> None:
 
 
 def another(value: Any, random_source: random.Random) -> Any:
-    """A value of the same type, often one on the edge of what there is."""
+    """Return a value of the same type, often at the edge of its range."""
     if isinstance(value, bool):
         return not value
     if isinstance(value, int):
@@ -156,7 +156,7 @@ def mutated(meta: Any, random_source: random.Random) -> bytes:
 
 
 def outcome(content: bytes) -> str:
-    """What becomes of a file: the class of its refusal, or that it is imported."""
+    """Return the outcome for a file: the class of the error, or that it is imported."""
     try:
         meta = messages_pb2.parse_message(messages_pb2.MetaGraphDef, content)
     except ValueError:

@@ -22,7 +22,7 @@ def resource(value: Any, **how: Any) -> Any:
 
 
 def run(fetches: Any, feeds: Any = None) -> Any:
-    """What one run gives after all variables are initialized."""
+    """Initialize all variables, and return the values of one run."""
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         return session.run(fetches, feeds)

@@ -1,4 +1,5 @@
-"""Variables: the ops they are made of, what they keep, who may change it, and their errors."""
+"""Variables: their ops, the attributes that they keep, the ops that may change them, their errors.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +46,7 @@ def initialized() -> tf.Session:
     return session
 
 
-# -- what a variable is made of
+# -- the ops of a variable
 
 
 def test_a_variable_is_four_operations(graph):
@@ -172,7 +173,7 @@ def test_collections_by_scope():
     assert tf.local_variables("a/") == []
 
 
-# -- what it holds
+# -- its value
 
 
 def test_a_reading_is_of_the_moment_and_precedes_writing():
