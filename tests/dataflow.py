@@ -22,7 +22,7 @@ Output = tuple["Op", int]
 
 @dataclass(eq=False)
 class Op:
-    """One op. `arg` is what its kind needs: a number, or the loop that an Enter leads into."""
+    """One op. `arg` is the argument of its kind: a number, or the loop that an Enter leads into."""
 
     kind: str
     inputs: list[Output]
@@ -137,7 +137,7 @@ def _vector(number: Any) -> Any:
 # -- interpreted
 
 Values = dict[Output, Any]
-ALIVE = -1  # the slot that says that an op ran
+ALIVE = -1  # the slot that records that an op ran
 
 
 def interpret(program: Program, given: Sequence[Any], needed: set[Op]) -> Values:
@@ -171,7 +171,7 @@ class _Telling:
     def iteration(
         self, loop: int, values: Values, back: dict[Op, Any], exits: dict[Op, Any]
     ) -> None:
-        """Fills `values`. `back` is what came from the last iteration, by Merge."""
+        """Fill `values`. `back` holds the Merges' values from the last iteration."""
         for item in self.ordered(loop):
             if isinstance(item, int):
                 self.loop(item, values)
@@ -211,7 +211,7 @@ class _Telling:
         values[op, ALIVE] = True
 
     def loop(self, loop: int, values: Values) -> None:
-        """Runs a loop; what enters it dead is dead in it."""
+        """Run a loop; a value that enters it dead is dead in it."""
         own = [op for op in self.ops if op.loop == loop]
         enters = [op for op in own if op.kind == "enter" and op.inputs[0] in values]
         entered = {(op, 0): values[op.inputs[0]] for op in enters}
@@ -236,7 +236,7 @@ def _is_loop_merge(op: Op) -> bool:
 
 
 def _taken(merges: list[Op], given: Values) -> dict[Op, Any]:
-    """What loop variables get, and by which input."""
+    """Return the values of loop variables, each with the number of its input."""
     return {
         op: (given[each], np.int32(at))
         for op in merges
@@ -246,7 +246,7 @@ def _taken(merges: list[Op], given: Values) -> dict[Op, Any]:
 
 
 def _forward(op: Op) -> list[Op]:
-    """What comes before an op in the same iteration."""
+    """Return the predecessors of an op in the same iteration."""
     return [source for source, _ in op.inputs if source.kind != "next"] + op.after
 
 

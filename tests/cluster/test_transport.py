@@ -1,4 +1,4 @@
-"""Messages: what is malformed ends its call alone, and is never served."""
+"""Messages: a malformed message ends its own call alone, and is never served."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def spoilt(content: bytes, draw: random.Random) -> bytes:
 
 
 def in_a_call(peer: Peer, name: str, content: bytes) -> bytes:
-    """The answer to bytes of a call of its own."""
+    """Return the answer to the bytes of a separate call."""
     answer: bytes = peer._methods[name](content, metadata=peer._opening(name)[0], timeout=30)
     return answer
 
@@ -183,11 +183,12 @@ def in_a_stream(peer: Peer, name: str, content: bytes) -> bytes:
 
 
 def check_malformed(peer: Peer, count: int, seed: int) -> None:
-    """Sends spoilt messages; none is served, all are answered, and the server goes on.
+    """Send corrupt messages, and check that none is served, all are answered, and the server goes
+    on.
 
-    Half of them are spoilt on the way: bytes of a call that are not those that its sender has
-    summed up. None of these may be done. The others are sent by who is out of his mind, with a sum
-    that fits: each is done or refused, for a reason that is not the server's own.
+    Half of them are corrupted in transit: the bytes of a call do not fit the sender's checksum.
+    None of these may be executed. The others come from a faulty sender, with a checksum that fits:
+    each is executed or refused, for a reason that is not the server's own.
     """
     draw = random.Random(seed)
     handle = peer.call("CreateSession", message_of("CreateSession")).handle

@@ -1,4 +1,4 @@
-"""One process of a training that `test_killed_processes.py` kills: a server, and what it trains.
+"""One process of a training that `test_killed_processes.py` kills: a server, and its training.
 
     python training_program.py CLUSTER JOB TASK FOLDER MODE
 

@@ -28,7 +28,7 @@ class RawLoop:
         return raw_ops.Enter(value, frame_name=self.name, is_constant=is_constant)
 
     def constant(self, value: Any) -> tf.Tensor:
-        """What is there in each iteration."""
+        """Return a value that is available in each iteration."""
         return self.enter(self.outside(value), True)
 
     def outside(self, value: Any) -> tf.Tensor:
@@ -55,7 +55,9 @@ class RawLoop:
         goes_on: Callable[[tf.Tensor], tf.Tensor] | None = None,
         step: Callable[[tf.Tensor], tf.Tensor] = lambda value: value * 2.0,
     ) -> tf.Tensor:
-        """Another variable, as it leaves the loop: with the number, or when it says so itself."""
+        """Add a variable, and return it as it leaves the loop: with the number, or by its own
+        condition.
+        """
         merge = self.merge(start)
         asked = self.goes_on if goes_on is None else goes_on(self.count)
         left, going = self.switch(merge, asked)

@@ -1,4 +1,4 @@
-"""Runs the compile passes one by one, each followed by `verify`, and looks at what they left.
+"""Runs the compile passes one by one, each followed by `verify`, and inspects their results.
 
 unit = compiled([y], {x: (3,)}, upto="place", target=make_target(gpus=2))
 where(unit, "add")                                    "GPU:0"
@@ -81,7 +81,7 @@ def run(
     feeds: Mapping[tf.Tensor, Any] | None = None,
     target: Target | None = None,
 ) -> list[Any]:
-    """One run of a plan of its own."""
+    """Run a separate plan once."""
     values = {
         tensor: np.asarray(value, tensor.dtype.base_dtype.as_numpy_dtype)
         for tensor, value in (feeds or {}).items()

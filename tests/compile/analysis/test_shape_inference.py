@@ -31,7 +31,7 @@ def looped(body: Any, *start: Any, count: int = 3) -> list[Any]:
 
 
 def shape(fetch: tf.Tensor, name: str = "") -> tuple[int | None, ...] | None:
-    """What is known at compile time of the shape of a tensor, or of a node's first output."""
+    """Return the shape known at compile time of a tensor, or of a node's first output."""
     unit = compiled([fetch], upto="fold")
     return unit.shapes[node(unit, name or fetch.op.name).id][0].sizes
 
@@ -85,7 +85,7 @@ def test_a_size_that_changes_is_no_constant() -> None:
 
 
 def test_a_size_that_stays_is_a_constant_in_the_loop() -> None:
-    """But one of the loop: it is as dead or alive as what it is the size of."""
+    """It is a constant of the loop: it is dead or alive like the tensor whose size it is."""
     _, total = looped(lambda x, total: [x + 1.0, total + tf.size(x, name="count")], tf.ones([5]), 0)
     unit = compiled([total], upto="fold")
     assert node(unit, "while/count").is_constant

@@ -1,4 +1,4 @@
-"""References: writes through what passes a variable on reach the variable."""
+"""References: writes through ops that pass a variable on reach the variable."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def waiting(monkeypatch):
 
 
 def native_loops(session, fetches, feeds=None):
-    """What the runs so far have put together as native calls of loops, a line each."""
+    """Return the native calls of loops that the runs so far have assembled, one line each."""
     lines = str(session.explain(fetches, feeds or {})).splitlines()
     return [line.strip() for line in lines if "one native call of the loop" in line]
 

@@ -1,4 +1,4 @@
-"""Dependencies of groups: what the bits say is what a walk over the graph finds."""
+"""Dependencies of groups: the bit sets agree with a walk over the graph."""
 
 from __future__ import annotations
 

@@ -336,7 +336,7 @@ def test_strings_live_on_the_cpu():
     assert reason(unit, "y") == "no GPU kernel: 'y' handles strings"
 
 
-# What can't be
+# Impossible placements
 
 
 def test_an_unknown_device_is_refused_with_those_there_are():

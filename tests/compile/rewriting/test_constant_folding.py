@@ -1,4 +1,4 @@
-"""Fold: shapes known for good, and constants for what follows from them."""
+"""Fold: shapes known at compile time, and constants that follow from them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ops that are only waited for: what is left out, and what must not be."""
+"""Ops that serve as control inputs only: which are removed, and which must not be."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_it_can_be_switched_off():
 
 
 def waits(unit):
-    """What the pass reports of barriers in loops."""
+    """Return the pass's report about barriers in loops."""
     [report] = [report for report in unit.reports if report.name == "dependencies"]
     return [line for line in report.lines if "does not wait for" in line]
 

@@ -41,7 +41,7 @@ def session_with(mode: int, gpus: int = 0, **fields: Any) -> tf.Session:
 
 
 def values_of(program: list[Statement], seed: int, mode: int, gpus: int) -> tuple[list[bytes], str]:
-    """Values and gradients as bytes, and what is computed again."""
+    """Return values and gradients as bytes, and the report of recomputed ops."""
     fed, _ = expected(program, seed)
     with tf.Graph().as_default(), session_with(mode, gpus) as session:
         inputs = [tf.placeholder(tf.float64, [SIZE]) for _ in range(STATE)]

@@ -1,4 +1,4 @@
-"""Stretches: steps become native calls, results stay the same, and failures are reported."""
+"""Runs of native steps: steps become native calls, results stay the same, failures are reported."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def read_first(handle: tf.Tensor) -> tf.Tensor:
 
 
 def kinds() -> dict[str, tuple[Any, Any]]:
-    """Values of each kind of storage, and what to read of them in the end."""
+    """Return values of each kind of storage, each with the fetch that reads it in the end."""
     x = tf.placeholder_with_default(np.arange(6.0), [6])
     words = tf.constant(["a", "b", "c", "d", "e", "f"])
     return {

@@ -1,4 +1,5 @@
-"""Compilers that hang, write without end, or leave others behind; what an interrupt leaves."""
+"""Compilers that hang, write without end, or leave processes behind; the state after an interrupt.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Folders that are used, refused and made; what another user could do with them."""
+"""Folders that are used, refused and made; the possible attacks by another user."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Products as they are told to cublasLt, by a stand-in that takes it at its documented word."""
+"""Descriptions of products for cublasLt, checked by a stub that follows its documentation."""
 
 from __future__ import annotations
 
@@ -230,7 +230,7 @@ def test_all_is_given_back(library: ctypes.CDLL) -> None:
     launch = one.bind(Product(2, 3, 4, "float16", 256, 512, 768, 4, 3, 3), (0, 0), 5)
     assert launch is not None and seen(library).live == before + 5
     del one
-    launch()  # keeps what it needs
+    launch()  # keeps the objects that it needs
     del launch
     gc.collect()
     assert seen(library).live == before

@@ -32,7 +32,7 @@ def numbers(*shape: int, seed: int = 0) -> np.ndarray:
 
 
 def training() -> tuple[Any, Any, dict[Any, Any]]:
-    """A small network's loss, its training step, and a batch."""
+    """Return a small network's loss, its training step, and a batch."""
     x, y = tf.placeholder(tf.float32, [None, 12]), tf.placeholder(tf.int32, [None])
     hidden = tf.nn.relu(tf.matmul(x, tf.Variable(numbers(12, 16))) + tf.Variable(tf.zeros([16])))
     logits = tf.matmul(hidden, tf.Variable(numbers(16, 5, seed=1)))
