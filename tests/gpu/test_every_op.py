@@ -1,4 +1,4 @@
-"""Every op on a GPU: each of its samples gives what its NumPy kernel gives on the CPU."""
+"""Every op on a GPU: each of its samples gives the same as its NumPy kernel on the CPU."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gradients of layers on a GPU: what they are on the CPU, by inputs and by weights."""
+"""Gradients of layers on a GPU: the same as on the CPU, by inputs and by weights."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ def numbers(*shape: int, dtype: Any = np.float32) -> Any:
 
 
 def gradients(make: Any) -> Any:
-    """What `make` makes, with its gradients by all that it is given, weighed so that none is 0."""
+    """Return a function that adds the gradients by all arguments, weighted so that none is 0."""
 
     def both(*inputs: Any) -> list[Any]:
         result = make(*inputs)
@@ -32,7 +32,7 @@ def gradients(make: Any) -> Any:
 
 
 def check(make: Any, *values: Any, within: float = 2e-5) -> None:
-    """What `make` computes of the values is the same on both; all of it runs on the GPU."""
+    """Check that `make` gives the same on both devices, and that all of it runs on the GPU."""
     with tf.Graph().as_default(), tf.Session() as session:
         feeds = [tf.placeholder(value.dtype, value.shape) for value in values]
         wanted = session.run(make(*feeds), dict(zip(feeds, values, strict=True)))

@@ -1,4 +1,4 @@
-"""Attention as one kernel on GPUs: what it takes together, and what comes out."""
+"""Attention as one kernel on GPUs: the ops that it fuses, and the results."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def wanted(q: Any, k: Any, v: Any, scale: float = 1.0, mask: Any = 0.0) -> np.nd
 
 
 def run(fetches: Any, feeds: dict[Any, Any] | None = None) -> tuple[Any, str]:
-    """What a run on the GPU gives, and what was said of its plan."""
+    """Return the result of a run on the GPU, and the report of its plan."""
     with tf.Session(config=GPU) as session:
         return session.run(fetches, feeds), str(session.explain(fetches, feeds))
 

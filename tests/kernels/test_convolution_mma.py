@@ -23,7 +23,7 @@ pytestmark = needs_cxx
 
 
 def check(make: Callable[..., Any], *values: Any) -> None:
-    """What `make` gives of float16 or bfloat16 values on a GPU, beside that of doubles."""
+    """Compare the results of float16 or bfloat16 values on a GPU with those of doubles."""
     exact, sizes = (
         on_cpu(make, *(change(array.astype(np.float64)) for array in values))
         for change in (np.positive, np.abs)

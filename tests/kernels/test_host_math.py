@@ -1,4 +1,4 @@
-"""The functions of host_math.h: their largest errors, and what special values give.
+"""The functions of host_math.h: their largest errors, and their results for special values.
 
 All exponents with random mantissas, and the usual ranges, against twice the precision. The header
 states these bounds.

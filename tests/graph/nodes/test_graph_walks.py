@@ -1,4 +1,4 @@
-"""Orders, reachability and depths: what they mean, and that they never recurse."""
+"""Orders, reachability and depths: their meaning, and that they never recurse."""
 
 from __future__ import annotations
 

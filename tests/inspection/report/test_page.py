@@ -85,7 +85,7 @@ ACTIONS = r"""
 
 
 def checked(report: StepReport, browse: Browse, folder: Path, actions: str = "") -> Any:
-    """What the check finds on the page, and what the console says."""
+    """Return the check's result for the page, and the console's lines."""
     page = folder / "page.html"
     check = f"<script>{CHECK.replace('__ACTIONS__', actions)}</script>"
     page.write_text(report.html().replace("<style>", f"{check}<style>", 1), "ascii")

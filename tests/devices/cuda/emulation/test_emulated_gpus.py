@@ -249,7 +249,7 @@ def test_large_values_of_many_sizes_leave_memory_to_others() -> None:
 
 
 def test_fetches_that_wait_for_nothing_raise_what_their_run_was_refused() -> None:
-    """Of nothing but what is empty, or made on the host."""
+    """The fetches are empty or made on the host."""
     rows = tf.placeholder(tf.int32, [2])
     table = tf.constant([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
     rows_taken = tf.gather(table, rows, name="taken")

@@ -1,4 +1,4 @@
-"""CUDA text on the host: barriers, warps, shared memory, atomics, 16-bit types, what fails."""
+"""CUDA text on the host: barriers, warps, shared memory, atomics, 16-bit types, failures."""
 
 from __future__ import annotations
 
