@@ -155,7 +155,9 @@ def check(name: str, x: np.ndarray, result: np.ndarray, wanted: np.ndarray, boun
 
 
 def domain(name: str, x: np.ndarray) -> np.ndarray:
-    """Where the text is what it stands for: 1 / (1 + inf) is 0, not the denormal."""
+    """Return the values at which the text equals its function: 1 / (1 + inf) is 0, not the
+    denormal.
+    """
     lowest = -87 if x.dtype == np.float32 else -708
     return x[~(x < lowest)] if name == "sigmoid" else x
 

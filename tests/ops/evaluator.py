@@ -5,8 +5,8 @@
     check_gradient(function, x, y, order=2)       those against finite differences, in float64
 
 Every kernel that runs is checked on the way: its outputs start as garbage, so that an element
-which is not written shows; its inputs are read-only; and what inference said, before the run and
-from the exact shapes, must hold for what came out.
+which is not written shows; its inputs are read-only; and the results of inference, before the run
+and from the exact shapes, must hold for the outputs.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Evaluator:
         return known[tensor]
 
     def run(self, op: Operation, values: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Runs one op's CPU kernel, and checks it."""
+        """Run one op's CPU kernel, and check it."""
         entry = find_kernel(op.type, "CPU", op.attrs)
         assert entry is not None and isinstance(entry.kernel, Call), op.type
         kernel = entry.kernel

@@ -1,4 +1,4 @@
-"""What the tests of networks share: inputs, weights by name, and runs."""
+"""Shared parts of the tests of networks: inputs, weights by name, and runs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ X = numbers("x", BATCH, STEPS, DEPTH)
 
 
 def weights(name: str) -> Any:
-    """What `run` gives to the trainable variable of this name."""
+    """Return the value that `run` assigns to the trainable variable of this name."""
     for variable in tf.trainable_variables():
         if variable.op.name == name:
             return numbers(name, *variable.shape.as_list())
@@ -34,7 +34,7 @@ def weights(name: str) -> Any:
 
 
 def run(fetches: Any, feeds: Any = None) -> Any:
-    """A run after all trainable variables were given their numbers."""
+    """Assign all trainable variables their numbers, and run the fetches."""
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         for variable in tf.trainable_variables():

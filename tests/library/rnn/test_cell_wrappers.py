@@ -36,7 +36,7 @@ def outputs_of(cell, state=None):
     return run(tf.nn.dynamic_rnn(cell, tf.constant(ONES), initial_state=state))
 
 
-# -- what all have
+# -- all wrappers
 
 
 @pytest.mark.parametrize(

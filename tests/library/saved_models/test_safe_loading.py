@@ -145,8 +145,10 @@ def test_what_reads_alone_is_run(tmp_path: Path) -> None:
 
 
 def writes(module: str) -> bool:
-    """Whether the source of a module opens a file for writing, writes a checkpoint, or calls what a
-    program has given to it."""
+    """Return whether the source of a module can write.
+
+    It can if it opens a file for writing, writes a checkpoint, or calls a function that it received
+    from a program."""
     found = importlib.util.find_spec(f"gpugraph.ops.{module}")
     assert found is not None and found.origin is not None
     tree = ast.parse(Path(found.origin).read_text("utf-8"))

@@ -257,7 +257,7 @@ def test_refusals_of_attention(random):
 
 
 class Table(tf.nn.rnn_cell.RNNCell):
-    """A cell that knows the log probabilities of the next id from the last two."""
+    """A cell with a table of the log probabilities of the next id by the last two."""
 
     state_size, output_size = 1, CLASSES
 

@@ -1,4 +1,4 @@
-"""ExponentialMovingAverage: values step by step, names, collections, what to restore."""
+"""ExponentialMovingAverage: values step by step, names, collections, variables to restore."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the environment says about GPU memory, and what is made of nonsense."""
+"""The environment's settings of GPU memory, and the treatment of invalid ones."""
 
 import logging
 

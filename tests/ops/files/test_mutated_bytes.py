@@ -16,7 +16,7 @@ import gpugraph as tf
 
 ACCEPTED = (tf.errors.InvalidArgumentError, tf.errors.UnimplementedError)
 MOST_BYTES = 64 << 20
-"""What may be allocated at a time: the inputs have some hundred bytes."""
+"""Limit of memory allocated at a time: the inputs have some hundred bytes."""
 
 
 def chunk(kind: bytes, data: bytes) -> bytes:
@@ -138,7 +138,7 @@ DECODERS: dict[str, tuple[Source, Callable[[Any], Any]]] = {
 
 
 def check(name: str, count: int, seed: int) -> None:
-    """Runs a decoder on so many mutations."""
+    """Run a decoder on `count` mutations."""
     source, decode = DECODERS[name]
     chance = random.Random(f"{name} {seed}")
     data = tf.placeholder(tf.string, [])

@@ -1,4 +1,4 @@
-"""What shape inference knows of a tensor before anything runs, and how much it asks for it."""
+"""Values of tensors that shape inference finds before anything runs, and their cost."""
 
 from __future__ import annotations
 

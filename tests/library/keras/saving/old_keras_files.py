@@ -2,9 +2,9 @@
 
     python old_keras_files.py VERSION
 
-Each model is trained and saved by one, as a whole and as weights, and loaded by the other. There
-it has to predict the same, and to be trained on with the same losses where it knows the optimizer.
-Prints what fails, and ends with 1 if anything does.
+One of them trains each model and saves it, as a whole and as weights, and the other loads it. The
+loaded model has to predict the same, and to train with the same losses if the optimizer exists
+there. Prints the failures, and exits with status 1 if there are any.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""HDF5 files that are not trusted: damaged ones on which libhdf5 loops or crashes, and what is
-refused by h5py."""
+"""Untrusted HDF5 files: damaged files on which libhdf5 loops or crashes, and files that h5py
+refuses."""
 
 from __future__ import annotations
 

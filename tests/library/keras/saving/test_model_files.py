@@ -1,4 +1,4 @@
-"""Whole models in files, and as JSON: round trips, code that is not run, what is refused."""
+"""Whole models in files, and as JSON: round trips, code that is not run, errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`fit`, `evaluate` and `predict` beside loops in NumPy; data of all kinds; what is refused."""
+"""`fit`, `evaluate` and `predict` against loops in NumPy; data of all kinds; errors."""
 
 from __future__ import annotations
 

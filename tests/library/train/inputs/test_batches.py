@@ -26,7 +26,7 @@ def running():
 
 
 def epochs(session, fetch):
-    """What runs give until the input is over."""
+    """Return the results of runs until the input is over."""
     results = []
     with pytest.raises(tf.errors.OutOfRangeError):
         while True:

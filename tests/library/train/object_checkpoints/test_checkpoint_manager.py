@@ -1,4 +1,6 @@
-"""Checkpoints of a folder: their numbers, which are kept, what a later manager takes over."""
+"""Checkpoints of a folder: their numbers, which are kept, and the state that a later manager
+inherits.
+"""
 
 from __future__ import annotations
 

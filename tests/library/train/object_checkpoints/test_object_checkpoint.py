@@ -1,4 +1,4 @@
-"""Checkpoints of objects: keys, restores now and later, what is checked, other checkpoints."""
+"""Checkpoints of objects: keys, restores now and later, checks, other checkpoints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A process that saves is killed at any moment: what it leaves is a whole checkpoint."""
+"""A process that saves is killed at any moment: the checkpoint that it leaves is complete."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def variables(size: int):
 
 
 def save_for_ever(folder: str, numbered: bool, size: int) -> None:
-    """Goes on from the latest checkpoint, and says when it has saved once."""
+    """Go on from the latest checkpoint, and print a line after the first save."""
     parts = variables(size)
     value = tf.placeholder(tf.float32, [])
     update = tf.group(*(part.assign(tf.fill([size], value)) for part in parts))

@@ -55,7 +55,7 @@ def peak() -> int:
 
 
 def forget_peak() -> int:
-    """Lets the peak begin anew; what is resident now."""
+    """Reset the peak, and return the resident memory."""
     Path("/proc/self/clear_refs").write_text("5")
     return resident()
 

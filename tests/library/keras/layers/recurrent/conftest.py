@@ -1,4 +1,4 @@
-"""A graph for each test, and what runs a layer."""
+"""A graph for each test, and functions that run a layer."""
 
 from __future__ import annotations
 

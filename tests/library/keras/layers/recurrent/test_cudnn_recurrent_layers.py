@@ -1,4 +1,4 @@
-"""What cuDNN computes, against plain layers with converted weights."""
+"""Results of the cuDNN layers, against plain layers with converted weights."""
 
 from __future__ import annotations
 
