@@ -1,6 +1,6 @@
 """Programs of the pages in docs/: blocks of Python with their output below.
 
-A block that needs an extra says so in the text before it: `gpugraph[hdf5]`.
+The text before a block that needs an extra names it: `gpugraph[hdf5]`.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def is_installed(extra: str) -> bool:
 
 
 def run_page(page: str, with_extras: bool) -> None:
-    """Run the blocks in one namespace: each prints what stands below it."""
+    """Run the blocks in one namespace, and compare each one's output with the text below it."""
     names: dict[str, object] = {}
     with tf.Graph().as_default():
         for extra, code, expected in printing_blocks(page):

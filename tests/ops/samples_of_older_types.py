@@ -1,4 +1,4 @@
-"""Samples of op types of older graphs; those that are others renamed have the others' samples."""
+"""Samples of op types of older graphs; renamed op types have the samples of the new ones."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def _shared(one: Any, other: Any) -> float:
 
 
 def _choose(scores: Any, most: int, least: float, limit: float, table: Any, sigma: float) -> Any:
-    """Box and score, taken again and again from what is left, with scores as they are by then."""
+    """Take box and score repeatedly from the remaining boxes, with scores as they are by then."""
     left = {index: float(score) for index, score in enumerate(scores) if score > least}
     chosen: list[tuple[int, float]] = []
     while left and len(chosen) < most:

@@ -1,4 +1,4 @@
-"""Samples of pooling that says where, and of dilation, and what plain loops over windows give."""
+"""Samples of pooling with argmax, and of dilation, with plain loops over windows as references."""
 
 from __future__ import annotations
 

@@ -223,7 +223,7 @@ add(
 )
 
 
-# -- pooling whose windows are given
+# -- pooling with explicit windows
 
 _ROWS, _COLUMNS = i64(0, 2, 3, 5), i64(0, 1, 3)
 

@@ -1,4 +1,4 @@
-"""Samples of the string ops and of checks, and what Python says to the same."""
+"""Samples of the string ops and of checks, with references in Python."""
 
 from __future__ import annotations
 
@@ -278,7 +278,7 @@ def _joined_by(source: Any, ids: Any, count: Any, separator: str = "") -> Any:
         joined = [b""]
         for text in source[
             (*position, *index[1:])
-        ]:  # nothing stands apart from what is empty so far
+        ]:  # no separator after an empty text
             joined = [*joined, text] if joined != [b""] else [text]
         result[index] = separator.encode().join(joined)
     return result

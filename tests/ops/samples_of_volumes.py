@@ -1,4 +1,5 @@
-"""Samples of the ops whose windows slide in volumes, and what plain loops over windows give."""
+"""Samples of the ops whose windows slide in volumes, with plain loops over windows as references.
+"""
 
 from __future__ import annotations
 

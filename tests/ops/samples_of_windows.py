@@ -1,4 +1,5 @@
-"""Samples of the ops whose windows slide over images, and what plain loops over windows give."""
+"""Samples of the ops whose windows slide over images, with plain loops over windows as references.
+"""
 
 from __future__ import annotations
 
@@ -130,7 +131,7 @@ def by_filter(x: Any, sizes: Any, dy: Any, data_format: str = "NHWC", **attrs: A
 
 
 def full_filter(w: np.ndarray) -> np.ndarray:
-    """The filter of a whole convolution that does what this one does channel by channel."""
+    """Return the filter of a whole convolution that equals this one by channel."""
     height, width, channels, times = w.shape
     full = np.zeros((height, width, channels, channels, times), w.dtype)
     for channel in range(channels):
@@ -247,7 +248,7 @@ _POOLS: list[tuple[Any, Any]] = [
 
 
 def _result(image: Any, window: Any, channels: int, attrs: Any) -> tuple[int, ...]:
-    """The shape of what windows of this size give."""
+    """Return the shape of the result for windows of this size."""
     others = {key: value for key, value in attrs.items() if key != "ksize"}
     data_format = attrs.get("data_format", "NHWC")
     n, h, w, _ = sizes_back(image, data_format)

@@ -1,7 +1,7 @@
 """Elementwise ops in each dtype, chains of them, and the values at which they may go wrong.
 
-Values are zeros, denormals, NaN, infinities, halfway cases, and what integers can just hold, of
-every dtype. `differences` compares what the native kernels of chains make of them with NumPy.
+Values are zeros, denormals, NaN, infinities, halfway cases, and the limits of integers, of
+every dtype. `differences` compares the native kernels' results for chains with NumPy's.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ ULPS = 4
 """Units in the last place between both where a function such as `exp` is computed."""
 
 TOGETHER = 8
-"""Chains of one kernel, each with an output of its own: a compiler takes a third of the time."""
+"""Chains of one kernel, each with a separate output: a compiler takes a third of the time."""
 
 _CALLS = re.compile(r"\b([a-z]\w*)\(")
 _EXACT = {"rounded", "fabs", "sqrt", "floor", "ceil", "trunc", "rint", "fmod", "fmax", "fmin"}
 _EXACT |= {"isinf", "isfinite"}
 
 _SHAPED = {"BiasAdd", "BiasAddV1", "PlaceholderWithDefault"}
-"""Ops whose inputs have different shapes, or one that is said."""
+"""Ops whose inputs have different shapes, or that have a shape attr."""
 
 
 class Elementary(NamedTuple):
@@ -219,7 +219,7 @@ def _native(groups: Sequence[Sequence[Chain]]) -> Iterator[Run]:
 
 
 def _grouped(chains: Sequence[Chain], together: int) -> list[list[Chain]]:
-    """Chains of the same inputs, so many as one kernel."""
+    """Group chains of the same inputs, `together` in one kernel."""
     alike: dict[Any, list[Chain]] = defaultdict(list)
     for chain in chains:
         alike[_input_types(chain), tuple(map(_divides, chain))].append(chain)
@@ -235,8 +235,9 @@ def results(
     together: int = TOGETHER,
     compiled: Callable[[Sequence[Sequence[Chain]]], Iterator[Run]] = _native,
 ) -> Iterator[tuple[Chain, list[Any], Any, Any]]:
-    """Of each chain its inputs, what its kernel makes of them, and the same three by three: by what
-    compilers leave of loops beside vectors."""
+    """Yield for each chain its inputs, its kernel's results, and the same three by three.
+
+    The latter test the scalar remainder that compilers leave beside vectorized loops."""
     groups = _grouped(chains, together)
     for group, run in zip(groups, compiled(groups)):
         inputs = _inputs(group[0])
@@ -251,10 +252,10 @@ def results(
 
 
 def differences(chains: Sequence[Chain], together: int = TOGETHER, **how: Any) -> list[str]:
-    """Where the kernels of chains compute other numbers than NumPy.
+    """Return where the kernels of chains compute other numbers than NumPy.
 
-    The last op is compared, on what the kernels of the ops before it give. So many chains are
-    `together` in one kernel.
+    The last op is compared, on the kernels' results for the ops before it. `together` chains share
+    one kernel.
     """
     before = list(dict.fromkeys(chain[:-1] for chain in chains if len(chain) > 1))
     known = {chain: whole for chain, _, whole, _ in results(before, **how)}

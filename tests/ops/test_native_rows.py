@@ -1,5 +1,5 @@
 """Functions of rows (`RowSource`) give the numbers of the NumPy kernels on all samples, to the bit,
-and refuse what these refuse."""
+and raise the same errors."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Values of arguments: plausible ones by the name of the parameter, and wild ones for any.
 
 Each is a function without parameters, since tensors belong to the graph that is the default when
-it is called. Numbers are small or beyond all memory: what a call may hold is a few megabytes.
+it is called. Numbers are small or beyond all memory: a call may hold a few megabytes.
 """
 
 from __future__ import annotations

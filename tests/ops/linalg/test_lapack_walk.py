@@ -91,7 +91,7 @@ def good(shape: tuple[int, ...], dtype: str) -> Any:
 
 
 def matrices(shape: tuple[int, ...], dtype: str) -> Iterator[tuple[str, Any]]:
-    """Matrices of a shape, by what is odd in them."""
+    """Yield matrices of a shape, with the name of each one's peculiarity."""
     whole = good(shape, dtype)
     yield "good", whole
     if not whole.size:

@@ -1,4 +1,4 @@
-"""Readers. What they answer is what TensorFlow 2.21 answers for the same files."""
+"""Readers. Their results are those of TensorFlow 2.21 for the same files."""
 
 from __future__ import annotations
 
