@@ -2,8 +2,8 @@
 
     python benchmarks/collectives.py [--tensorflow PYTHON] [--rows ROW ...] [--rounds N]
 
-A row is a step of a few processes, each of which is a task with a server and a session of its own.
-All processes of a row are there at once and take turns: the libraries, and gpugraph with and
+A row is a step of a few processes, each of which is a task with its own server and session.
+All processes of a row exist at once and run alternately: the libraries, and gpugraph with and
 without shared memory (as between machines), buckets, overlap. Printed are medians and minima of
 the slowest member's steps, in milliseconds. PYTHON has TensorFlow; without it gpugraph runs alone.
 
@@ -34,7 +34,7 @@ STEPS = 5
 
 
 class Variant(NamedTuple):
-    """What runs a row: a library, and how."""
+    """The library and settings that run a row."""
 
     library: str
     way: str = ""

@@ -1,4 +1,4 @@
-"""What can be known of the images without building them; ci/image builds and tries them."""
+"""Checks of the images without building them; ci/image builds and tries them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def instructions(text: str) -> list[tuple[str, str]]:
 
 
 def parse(text: str) -> tuple[dict[str, str], list[Stage]]:
-    """The arguments before the first stage with their defaults, and the stages."""
+    """Return the arguments before the first stage with their defaults, and the stages."""
     arguments: dict[str, str] = {}
     stages: list[Stage] = []
     for word, rest in instructions(text):

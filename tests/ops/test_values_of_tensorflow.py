@@ -122,7 +122,7 @@ def test_updates_of_nan_change_nothing(
 
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_gradients_from_outputs(session: tf.Session, dtype: Any) -> None:
-    """They are 0 where what comes in is 0; and of no slope but 1 where an ELU gave NaN."""
+    """Gradients are 0 where the incoming gradient is 0; the slope is 1 where an ELU gave NaN."""
     y = tf.placeholder(dtype, [None])
     dy = tf.placeholder(dtype, [None])
     fed = {y: np.array([0, INF, NAN, 2, -INF], dtype), dy: np.array([0, -0.0, 0, 0, 1], dtype)}

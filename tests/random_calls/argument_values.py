@@ -38,7 +38,7 @@ def constant(dtype: tf.DType, *shape: int) -> Maker:
 
 
 def fed(dtype: tf.DType, *shape: int, known: bool = False) -> Maker:
-    """A placeholder, fed by default, of a shape that inference does not know."""
+    """Return a placeholder, fed by default, whose shape is unknown to inference unless `known`."""
     return lambda: tf.placeholder_with_default(
         tf.constant(array(dtype, shape), dtype), shape if known else None
     )

@@ -1,7 +1,7 @@
 """Random wrong inputs of ops: a sample of an op, of which one or two inputs or attrs are changed.
 
-What the graph knows of an input is chance too: a constant, a placeholder of its shape, or one of
-no known shape, so that what is refused is refused when the graph is built, when a run is compiled,
+The static information of an input is random too: a constant, a placeholder of its shape, or one of
+no known shape, so that errors come when the graph is built, when a run is compiled,
 or in the kernel.
 """
 
@@ -73,7 +73,9 @@ def _changed(chance: random.Random, value: np.ndarray) -> np.ndarray:
 
 
 def random_run(chance: random.Random) -> tuple[str, Callable[[], tuple[str, Callable[[], Any]]]]:
-    """The type of an op, and what makes its inputs and attrs: their text, and what adds the op."""
+    """Return an op type, and a function that makes its inputs and attrs: their text, and the op's
+    adder.
+    """
     op_type = chance.choice(_OPS)
     op_def = DECLARATIONS[op_type].op_def
     sample = chance.choice(TABLE[op_type].samples)

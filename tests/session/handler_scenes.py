@@ -1,4 +1,4 @@
-"""A program whose signal handlers raise in the midst of what it does, again and again.
+"""A program whose signal handlers raise in the midst of its work, again and again.
 
     python handler_scenes.py SCENE SIGNAL KIND COUNT [before]
 
@@ -73,7 +73,7 @@ class Training:
         self.run(self.restart)
 
     def factor(self) -> Any:
-        """By what the loss is multiplied."""
+        """Return the factor of the loss."""
         return tf.ones([SIZE])
 
     def open(self) -> None:
@@ -263,7 +263,7 @@ def work(before: int) -> bool:
         scene.step()
         if KIND in QUIET and CALLS:
             return len(CALLS) == 1
-    given_up = time.monotonic() + 20  # what it has raised is lost
+    given_up = time.monotonic() + 20  # exceptions raised there are lost
     while time.monotonic() < given_up:
         scene.step()
     return False

@@ -1,4 +1,4 @@
-"""Session.run: what it remembers, its options, and what it tells of a run."""
+"""Session.run: its caches, its options, and its metadata of a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A forked child of a process that runs plans has locks of its own."""
+"""A forked child of a process that runs plans has separate locks."""
 
 from __future__ import annotations
 

@@ -131,7 +131,7 @@ def test_threads_on_one_session(first: int, rounds: int, num_threads: int) -> No
         finally:
             tracemalloc.stop()
         assert threading.active_count() <= count
-        assert objects_later - objects < 200_000  # what native code that came later takes
+        assert objects_later - objects < 200_000  # memory of native code that came later
         assert all(later <= 4 * before + 4096 for before, later in zip(arenas, arenas_later))
 
 

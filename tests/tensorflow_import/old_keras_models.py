@@ -112,7 +112,9 @@ def begin(name: str, keras: Any) -> tuple[Any, Any, Any]:
 
 
 def values(name: str, keras: Any) -> dict[str, list[float]]:
-    """What the model predicts first, its losses in 20 steps, and its trained weights, summed up."""
+    """Return the model's first predictions, its losses in 20 steps, and sums of its trained
+    weights.
+    """
     model, x, y = begin(name, keras)
     predicted = model.predict(x, batch_size=8)
     losses = [float(np.ravel(model.train_on_batch(x, y))[0]) for _ in range(STEPS)]

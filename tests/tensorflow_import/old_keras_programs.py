@@ -1,8 +1,8 @@
-"""What one old Keras does on gpugraph, in a process of its own: `test_old_keras.py` runs this.
+"""Programs of one old Keras on gpugraph, in a separate process: `test_old_keras.py` runs this.
 
     python old_keras_programs.py VERSION
 
-Prints a line for each program that fails, with its traceback, and ends with 1 if there is one.
+Prints a line for each program that fails, with its traceback, and exits with 1 if there is one.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def classifier(keras: Any) -> Any:
 
 
 def training(keras: Any) -> None:
-    """fit, evaluate, predict, a generator; what batch normalization and dropout do in a test."""
+    """fit, evaluate, predict, a generator; batch normalization and dropout at test time."""
     model, (x, y) = classifier(keras), blobs()
     history = model.fit(x, y, batch_size=8, epochs=8, validation_split=0.25, verbose=0).history
     assert history["loss"][-1] < 0.5 * history["loss"][0], history["loss"]
@@ -84,7 +84,7 @@ def training(keras: Any) -> None:
 
 
 def masks(keras: Any) -> None:
-    """What stands behind the end of a sequence changes nothing."""
+    """Check that values after the end of a sequence change nothing."""
     model, [words, others], _ = models.begin("masked_lstm", keras)
     whole = model.predict([words, others])
     assert (words[:, -2:] == 0).any()
@@ -227,7 +227,7 @@ def backend(keras: Any) -> None:
         np.testing.assert_allclose(value, model.predict(array), rtol=1e-6)
     even = K.constant(np.full([1, 5, 4], 0.25))
     cost = K.ctc_batch_cost(K.constant([[1, 2]]), even, K.constant([[5]]), K.constant([[2]]))
-    # All 4**5 paths are equally likely; 35 of them say 1, 2 between blanks and repetitions.
+    # All 4**5 paths are equally likely; 35 of them give 1, 2 between blanks and repetitions.
     np.testing.assert_allclose(K.eval(cost), [[5 * np.log(4) - np.log(35)]], rtol=1e-4)
     K.clear_session()
     assert keras.layers.Dense(2).name == "dense_1"
