@@ -82,7 +82,7 @@ def sums(tf: Any, ops: Any, task: int, size: int, sizes: Sequence[int]) -> Any:
 
 
 def training(tf: Any, ops: Any, task: int, size: int, way: str) -> Any:
-    """A step of a small network on data of its own."""
+    """Return a step of a small network on the task's data."""
     with tf.variable_scope(f"task{task}"):
         hidden = tf.get_variable("x", initializer=tf.random_normal([256, 448], seed=task))
         for number in range(5):
@@ -160,8 +160,8 @@ def free_ports(count: int) -> list[str]:
 class Members:
     """The processes of a variant.
 
-    times: of each step, that of the slowest member. processor_s: of each turn, what a member's
-    threads compute in a step.
+    times: of each step, that of the slowest member. processor_s: for each round, the processor time
+    of a member's threads per step.
     """
 
     def __init__(self, python: str, row: str, variant: Variant, size: int) -> None:
@@ -181,7 +181,7 @@ class Members:
         self.processor_s: list[float] = []
 
     def lines(self) -> list[str]:
-        """What each member says next."""
+        """Return the next line of each member's output."""
         texts = []
         for process in self.processes:
             assert process.stdout is not None
@@ -210,7 +210,7 @@ class Members:
 def measure(
     row: str, pythons: dict[str, str], rounds: int, size: int = 0, only: str = ""
 ) -> dict[str, Members]:
-    """What has run the steps of each variant of a row, or of one."""
+    """Run the steps of each variant of a row, or of one, and return the members."""
     count, variants = ROWS[row]
     variants = [
         variant

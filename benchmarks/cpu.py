@@ -4,8 +4,8 @@
 
 All peers do the same work with the same numbers (--check compares results), each by its usual
 means: inputs of a step are NumPy arrays, and its result exists when the step ends. gpugraph and
-TensorFlow run the same program by `Session.run`; weights are variables. JAX: one jitted function a
-step, nothing donated. torch: eager (fused optimizers), and the forward pass and loss by
+TensorFlow run the same program by `Session.run`; weights are variables. JAX: one jitted function
+per step, nothing donated. torch: eager (fused optimizers), and the forward pass and loss by
 torch.compile. onnxruntime: inference only. NumPy: by hand, in some rows. The 10 million elements
 are neither fed nor fetched: gpugraph and TensorFlow assign a variable to another, the others keep
 them in arrays.
@@ -14,10 +14,10 @@ them in arrays.
 NumPy" runs without native kernels. In the rows of a first run nothing is compiled yet: caches are
 empty, and "gpugraph, waiting" waits for its kernels. All columns of these rows leave out the import
 and a first small program. In those of VGG19 a whole program is timed, the import of gpugraph or
-TensorFlow included, with an empty cache of compiled code and with what the same program has left
-there.
+TensorFlow included, with an empty cache of compiled code and with the cache that the same program
+has filled.
 
-See benchmarks/peers.py for how peers are found and what is measured.
+See benchmarks/peers.py for the search for peers and the measurements.
 """
 
 from __future__ import annotations
@@ -90,7 +90,8 @@ def by(module: str, function: str, *arguments: Any) -> Callable[[], Any]:
 
 
 def row(name: str, *arguments: Any, without: str = "", hand: bool = False) -> dict[str, Any]:
-    """The columns of a row: function `name` of each module, but for those named in `without`."""
+    """Return the columns of a row: function `name` of each module, except for those in `without`.
+    """
     functions = {
         "gpugraph": by("cpu_graph", name, own, *arguments),
         "gpugraph, NumPy": by("cpu_graph", name, own, *arguments),

@@ -115,7 +115,9 @@ class Transformer(NamedTuple):
         return self.width // self.heads
 
     def weights(self) -> list[dict[str, Any]]:
-        """By block; gain and offset of a normalization, kernel and bias of a layer."""
+        """Return the weights by block; gain and offset of a normalization, kernel and bias of a
+        layer.
+        """
         return [self.block(100 * index) for index in range(self.blocks)]
 
     def block(self, seed: int) -> dict[str, Any]:
@@ -218,7 +220,7 @@ class Embedding(NamedTuple):
 
 
 class Normal(NamedTuple):
-    """So many normal random numbers."""
+    """A number of normal random numbers."""
 
     size: int = 10_000_000
 

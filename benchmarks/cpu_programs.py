@@ -44,8 +44,8 @@ def pooled_windows(tf: Any, x: Any, kernel: Any, bias: Any) -> Any:
 
 
 def graph_attention(library: Library, work: GraphAttention) -> Step:
-    """P. Velickovic et al., "Graph attention networks", 2018: a head between all nodes, those that
-    no edge joins masked out, and its gradient. One seed gives all libraries the same dropout."""
+    """P. Velickovic et al., "Graph attention networks", 2018: a head between all nodes, with pairs
+    without an edge masked out, and its gradient. One seed gives all libraries the same dropout."""
     tf = library()
     nodes = tf.Variable(work.nodes()[None])
     mask = tf.Variable(work.mask()[None], trainable=False)

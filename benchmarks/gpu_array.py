@@ -27,7 +27,7 @@ def forget(package: str) -> None:
 
 
 def library(package: str) -> tuple[Any, Callable[[], None], Callable[[Any], Any]]:
-    """The module, what waits for the GPU, and what makes NumPy arrays."""
+    """Return the module, a function that waits for the GPU, and one that makes NumPy arrays."""
     xp: Any = importlib.import_module(package)
     if xp is np:
         return np, lambda: None, np.asarray

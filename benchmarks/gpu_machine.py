@@ -1,8 +1,8 @@
-"""What figures of a GPU depend on: the GPU, its driver, the packages, and the commit.
+"""The conditions of figures of a GPU: the GPU, its driver, the packages, and the commit.
 
     python benchmarks/gpu_machine.py [--emulated]
 
-prints it; the exit status is 2, with the reason on stderr, where there is no GPU.
+prints them; the exit status is 2, with the reason on stderr, where there is no GPU.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The tables of gpu.py, as Markdown: times, rates, host times, agreement, what is left out."""
+"""The tables of gpu.py, as Markdown: times, rates, host times, agreement, omissions."""
 
 from __future__ import annotations
 

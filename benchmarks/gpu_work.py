@@ -13,7 +13,7 @@ EPSILON = 1e-5
 """Of normalizations."""
 
 BATCH_SECONDS = 0.02
-"""Steps are told in batches that take at least this long, and waited for at their end."""
+"""Minimum time of a batch of steps, which are enqueued together and waited for at their end."""
 
 Step = Callable[[], Any]
 

@@ -2,9 +2,9 @@
 
     python benchmarks/large_graph.py [SIZE ...]
 
-Each size is measured in a process of its own, on a chain and on a wide graph of additions of
+Each size is measured in a separate process, on a chain and on a wide graph of additions of
 scalars: CPU time of this process, and memory; per operation too, where level columns mean linear
-growth. The memory is that of the graph, and the most until the runs are over.
+growth. The memory is that of the graph, and the peak until the runs are over.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def memory_in_use() -> int:
 def measure(kind: str, size: int) -> dict[str, float]:
     """Seconds of building, of the first run, and of the median next run; bytes, as said above."""
     clock = time.process_time
-    with tf.Graph().as_default(), tf.Session() as session:  # what any first use would load
+    with tf.Graph().as_default(), tf.Session() as session:  # loads that any first use causes
         session.run(build(kind, 8)[1], {"Placeholder:0": 1.0})
     before = memory_in_use()
     with tf.Graph().as_default(), tf.Session() as session:

@@ -1,4 +1,4 @@
-"""The networks of memory.py in JAX: the operations, and what a compiled training step holds."""
+"""The networks of memory.py in JAX: the operations, and the memory of a compiled training step."""
 
 from __future__ import annotations
 

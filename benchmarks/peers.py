@@ -2,7 +2,7 @@
 
 A row is a name and, for each column, a function that prepares the work. It returns a callable that
 does the work once (`Step`), or `Work`, or the time that it took itself (`Once`). Each measurement
-is a process of its own; columns take turns, round after round. The report has the median over the
+is a separate process; columns alternate, round after round. The report has the median over the
 rounds of each round's median, after a warm-up: gpugraph's lasts until the kernels are compiled in
 the background. Each process also reports how long it took to prepare, how long the first step took
 (caches may have compiled code of earlier rounds), and its largest resident size.
@@ -36,7 +36,7 @@ import numpy as np
 from peers_table import show
 
 STARTED = time.perf_counter()
-"""When this process began, but for the start of Python and NumPy, which is the same for all."""
+"""When this process began, without the start of Python and NumPy, which is the same for all."""
 
 Step = Callable[[], Any]
 Record = dict[str, float]
@@ -45,7 +45,7 @@ Record = dict[str, float]
 class Work(NamedTuple):
     """A step; `result` returns its results if the step itself returns none.
 
-    per: what the time is divided by, for a step that repeats its work.
+    per: the divisor of the time, for a step that repeats its work.
     """
 
     step: Step
@@ -83,7 +83,7 @@ COLUMNS = {
 }
 DISTRIBUTIONS = {"tensorflow": "tensorflow-cpu"}
 CACHES = ("XDG_CACHE_HOME", "TORCHINDUCTOR_CACHE_DIR")
-"""Where gpugraph and torch keep what they compiled."""
+"""Where gpugraph and torch keep compiled code."""
 
 SECONDS, WARM_SECONDS, COMPILE_SECONDS = 1.0, 0.3, 60.0
 
@@ -92,8 +92,8 @@ PROCESS_SECONDS = 300
 TOLERANCE = 5e-4
 """How far the results of a peer may be from gpugraph's, relative to the largest of them.
 
-The most is between Adam of TensorFlow and of torch, which adds epsilon to another quotient: 2e-4 in
-the loss after two steps.
+The maximum is between Adam of TensorFlow and of torch, which adds epsilon to another quotient: 2e-4
+in the loss after two steps.
 """
 
 
@@ -217,7 +217,7 @@ def pythons() -> dict[str, str]:
 def in_process(
     script: str, row: str, column: str, *arguments: str, cache: str = "", like: str = ""
 ) -> Record | None:
-    """One measurement; None, and the reason on stderr, where it fails.
+    """Return one measurement; None, and the reason on stderr, where it fails.
 
     cache: the folder of compiled code, if it is not the user's. like: the column whose settings are
     used instead of its own.
@@ -276,10 +276,10 @@ def with_cache(script: str, row: str, column: str, cache: str) -> Record | None:
 
 
 def touch_memory() -> None:
-    """Lets a process write to more memory than a measured one uses.
+    """Make a process write to more memory than a measured one uses.
 
     A virtual machine gives free memory back to its host after a while, and pages that the host has
-    to find again are slow: whole processes would be timed by who was the first one.
+    to find again are slow: the process that happens to be first would be timed too slow as a whole.
     """
     code = f"import numpy; numpy.ones({TOUCHED_BYTES}, numpy.uint8)"
     subprocess.run([sys.executable, "-c", code], check=False)
@@ -364,7 +364,7 @@ def main(rows: Rows, script: str, caches: Mapping[str, str] | None = None) -> No
 
 
 def machine() -> dict[str, Any]:
-    """What the figures depend on."""
+    """Return the conditions that the figures depend on."""
     described = subprocess.run(
         ["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=False
     )

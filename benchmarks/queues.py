@@ -3,9 +3,9 @@
     python benchmarks/queues.py [--rows ROW ...] [--rounds N] [--json FILE] [--check]
 
 Four threads put the elements into a FIFOQueue of 50, four others take them out; each element is a
-run of the session of its own, or a run puts and takes a hundred. The time is that of one element,
+separate run of the session, or a run puts and takes a hundred. The time is that of one element,
 from the start of the threads until the last one has ended; --check looks whether each element came
-once. See benchmarks/peers.py for how peers are found and what is measured.
+once. See benchmarks/peers.py for the search for peers and the measurements.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def pass_all(
 
 
 def rows(elements: int) -> Rows:
-    """All rows, for so many elements."""
+    """Return all rows, for the given number of elements."""
     return {
         name: {
             "gpugraph": partial(passed, own, elements, at_once),

@@ -2,12 +2,11 @@
 
     python benchmarks/side_by_side.py [--size N] [--rounds N]
 
-NumPy's BLAS and native code are limited to one thread, in a process of their own. The products are
+NumPy's BLAS and native code are limited to one thread, in a separate process. The products are
 on two CPU devices of one session, on one device, and on one device by
-`inter_op_parallelism_threads=1`. Runs of all take turns; of each the fastest counts, as other work
-on the machine only makes runs slower. With a
-processor for each, the ratio is little above 1; plain threads around `numpy.matmul` are measured
-too, as what the machine allows.
+`inter_op_parallelism_threads=1`. Runs of all alternate; of each the fastest counts, as other work
+on the machine only makes runs slower. With a processor for each, the ratio is little above 1; plain
+threads around `numpy.matmul` are measured too, as the limit of the machine.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ LIMITS = dict.fromkeys(NAMES, "1")
 
 
 def programs(size: int) -> dict[str, Callable[[], Any]]:
-    """What is measured, by its name; the first is one product."""
+    """Return the measured functions, by name; the first is one product."""
     tf, np = importlib.import_module("gpugraph"), importlib.import_module("numpy")
     matrix = np.random.RandomState(0).rand(size, size).astype(np.float32)
 

@@ -1,15 +1,15 @@
-"""A stranger's worst minute: how clients with the key fare while one without it does his worst.
+"""A stranger's worst minute: how clients with the key fare while one without it attacks.
 
     python benchmarks/strangers.py [--seconds 60] [--kinds KIND ...] [--source 127.0.0.1]
 
-A server of one task has a process of its own, and so has the stranger. A client with the key runs
+A server of one task has a separate process, and so has the stranger. A client with the key runs
 empty steps, and makes a new session now and then; first undisturbed, then while the stranger goes
-through all of `KINDS` at the same time, each in a thread of its own. Printed are the client's times
+through all of `KINDS` at the same time, each in a separate thread. Printed are the client's times
 and the server's memory, files and threads of both phases. The exit status is 1 where the client's
 median step takes more than twice as long as undisturbed, or the server takes more than
 `MOST_BYTES` more.
 
-The stranger speaks HTTP/2 by himself, as gRPC's client would keep him from most of this.
+The stranger implements HTTP/2 itself, as gRPC's client would keep it from most of this.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def headers(path: str, **shown: str) -> bytes:
 
 
 def connected(address: str, *frames: bytes) -> socket.socket:
-    """A connection to the server by which so much was sent after the greeting of HTTP/2.
+    """Return a connection to the server, after sending the greeting of HTTP/2 and `frames`.
 
     It comes from `SOURCE`, by default another address than the client has.
     """
@@ -91,9 +91,9 @@ def connected(address: str, *frames: bytes) -> socket.socket:
 
 
 def is_open(connection: socket.socket) -> bool:
-    """Whether the server has not ended it, else it is closed here as well.
+    """Return whether the server has not ended the connection, else close it here as well.
 
-    What the server has sent is read, and its settings are confirmed.
+    Data from the server is read, and its settings are confirmed.
     """
     connection.settimeout(0)
     try:
@@ -131,7 +131,7 @@ class Kind(NamedTuple):
 
 
 def silent(address: str) -> socket.socket:
-    """A connection that says nothing."""
+    """Return a connection that sends nothing."""
     return connected(address)
 
 
@@ -163,7 +163,7 @@ def wrong_calls(address: str) -> socket.socket:
 
 
 def huge_body(address: str) -> socket.socket:
-    """Calls whose first message is said to be of 256 MiB."""
+    """Return a connection with calls whose first message declares a size of 256 MiB."""
     head = b"\0" + struct.pack(">I", (256 << 20) - 1)
     return connected(
         address,
@@ -220,7 +220,8 @@ KINDS = {
 
 
 def disturb(address: str, kind: Kind, until: float, count: int = _CONNECTIONS) -> int:
-    """Keeps so many connections of a kind open until a time; how many the server has ended."""
+    """Keep `count` connections of a kind open until a time; return how many the server has ended.
+    """
     connections: list[socket.socket] = []
     num_ended = number = 0
     while time.monotonic() < until:
@@ -260,7 +261,7 @@ def be_strange(address: str, seconds: float, kinds: Sequence[str]) -> None:
 
 @contextlib.contextmanager
 def server_process() -> Iterator[tuple[str, int]]:
-    """A server with the key in a process of its own: its address, and the process."""
+    """Start a server with the key in a separate process, and yield its address and process id."""
     with socket.socket() as listener:
         listener.bind(("localhost", 0))
         address = f"localhost:{listener.getsockname()[1]}"
@@ -283,7 +284,7 @@ def resident_bytes(pid: int | str = "self") -> int:
 
 
 def processor_seconds(pid: int) -> float:
-    """What the threads of a process have computed so far."""
+    """Return the processor time of a process's threads so far."""
     fields = Path(f"/proc/{pid}/stat").read_text("ascii").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 

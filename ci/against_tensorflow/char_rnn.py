@@ -32,7 +32,7 @@ def parse_arguments() -> tuple[argparse.Namespace, list[str]]:
 
 
 def train(side: str, folder: Path, arguments: list[str]) -> None:
-    """One side: leaves losses and trained weights; gpugraph also those that both begin with."""
+    """Run one side: leave losses and trained weights; gpugraph also the initial weights of both."""
     tf = library(side)
     program = example("char_rnn")
     assert program.tf is tf

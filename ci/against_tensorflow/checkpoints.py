@@ -2,8 +2,8 @@
 
     python ci/against_tensorflow/checkpoints.py --tensorflow PYTHON [--only CASE]
 
-Of each case both libraries save a checkpoint with the same values; each restores the other's. What
-is in the files has to be equal in names, shapes and dtypes, and all values equal to the bit. Where
+Of each case both libraries save a checkpoint with the same values; each restores the other's. The
+files have to be equal in names, shapes and dtypes, and all values equal to the bit. Where
 a case has a step of training, it is trained before it is saved, and three steps on after it is
 restored: the losses have to be those of the one that saved it, to 1e-5.
 """
@@ -32,7 +32,7 @@ NUMBERS = (
 class Case:
     """A graph of one case.
 
-    values: tensors by name, which are compared. saver: what saves and restores. step, loss: of
+    values: tensors by name, which are compared. saver: saves and restores. step, loss: of
     training, where there is any. reads: restores in place of the saver.
     """
 
@@ -316,7 +316,8 @@ def plain(value: Any) -> list[Any]:
 
 
 def described(tf: Any, path: str) -> dict[str, Any]:
-    """What is in a checkpoint, as the library reads it, but for the graph of objects."""
+    """Return the contents of a checkpoint, as the library reads it, without the graph of objects.
+    """
     reader = tf.train.load_checkpoint(path)
     shapes, dtypes = reader.get_variable_to_shape_map(), reader.get_variable_to_dtype_map()
     contents = {}
@@ -335,7 +336,9 @@ def losses(case: Case, session: Any) -> list[float]:
 
 
 def record(tf: Any, case: Case, session: Any, path: str) -> dict[str, Any]:
-    """The values of a case, what is in its checkpoint, and how its training goes on."""
+    """Return the values of a case, the contents of its checkpoint, and the losses of further
+    training.
+    """
     values = {name: plain(value) for name, value in session.run(case.values).items()}
     contents = described(tf, path)
     return {"values": values, "contents": contents, "losses": losses(case, session)}
@@ -374,7 +377,7 @@ def restore_all(tf: Any, names: list[str], folder: Path, side: str) -> None:
 
 
 def faults_of(saved: dict[str, Any], restored: dict[str, Any], title: str) -> list[str]:
-    """Where a restored checkpoint is not what was saved."""
+    """Return where a restored checkpoint differs from the saved one."""
     faults = [
         f"{title}: {part} differ: {key}"
         for part in ("values", "contents")

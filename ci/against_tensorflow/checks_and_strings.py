@@ -2,10 +2,10 @@
 
     python ci/against_tensorflow/checks_and_strings.py --tensorflow PYTHON [--draws 40]
 
-Each program is made of random inputs and attrs, equal on both sides, and run so often. Compared
-are what it gives to the byte, or the class of its error and whether the graph or the run raises it;
-of checks also the operations that they add, by name, type and inputs. It prints a table, what
-differs, and fails where anything does.
+Each program is made of random inputs and attrs, equal on both sides, and run `draws` times.
+Compared are its results to the byte, or the class of its error and whether the graph or the run
+raises it; of checks also the operations that they add, by name, type and inputs. It prints a table
+and the differences, and fails where there are any.
 """
 
 from __future__ import annotations
