@@ -49,7 +49,7 @@ def shape_of(draw: Draw, most: int = 3) -> tuple[int, ...]:
 
 
 def fed(tf: Any, value: Any, dtype: Any = None) -> Any:
-    """A tensor of which the graph knows the value, the shape, or nothing."""
+    """Return a tensor whose value, shape, or nothing is static."""
     return tf.placeholder_with_default(np.array(value, dtype), None)
 
 
@@ -289,7 +289,7 @@ PROGRAMS = VALUES | CHECKS
 
 
 def outcome(tf: Any, name: str, seed: int) -> dict[str, Any]:
-    """What one program gives, or where it fails and how; of checks, the graph too."""
+    """Return a program's result, or its error and where it is raised; of checks, the graph too."""
     draw = np.random.default_rng([seed, *name.encode()])
     result: dict[str, Any] = {}
     with tf.Graph().as_default() as graph:
@@ -359,7 +359,7 @@ def report(ours: dict[str, Any], theirs: dict[str, Any]) -> int:
 
 
 def shown(one: dict[str, Any], two: dict[str, Any]) -> str:
-    """What the first has and the second has not."""
+    """Return the parts of the first that the second lacks."""
     result = {}
     for key, value in one.items():
         if value != two.get(key):

@@ -5,11 +5,11 @@
 Each program is drawn from its number: branches (`cond`, `case`, `switch_case`), loops
 (`while_loop`, `map_fn`, `scan`, `foldl`), variables, assertions and gradients taken inside and
 outside of them, three deep. TensorFlow builds it, by default with v1 control flow; its GraphDef is
-imported here, and its MetaGraphDef, after which gradients are built anew. All have to give the
-values that TensorFlow gives, for three feeds, and the nodes have to be exported as they came.
+imported here, and its MetaGraphDef, after which gradients are built anew. All have to give
+TensorFlow's values, for three feeds, and the nodes have to be exported as they came.
 
 With parts, a program imports others inside of its branches and loops: from a GraphDef, and from a
-MetaGraphDef. It is built here too; its values and gradients have to be those that TensorFlow gives
+MetaGraphDef. It is built here too; its values and gradients have to be those of TensorFlow
 where the parts are built in place, if it can. A gradient that a GraphDef lacks the contexts for may
 be refused, by a LookupError that names the loop.
 """
@@ -211,7 +211,7 @@ class Program:
 
 
 def values_of(tf: Any, graph: Any, fetches: list[Any]) -> list[np.ndarray]:
-    """The fetches' values for each of FEEDS."""
+    """Return the fetches' values for each of FEEDS."""
     with tf.Session(graph=graph) as session:
         if "init" in {op.name for op in graph.get_operations()}:
             session.run("init")

@@ -131,7 +131,7 @@ def give_weights(model: Any) -> None:
 
 
 def outputs(tf: Any, model: Any, shapes: list[tuple[int, ...]]) -> list[np.ndarray]:
-    """The outputs of the last two layers: behind a softmax little would be seen."""
+    """Return the outputs of the last two layers: after a softmax little would be seen."""
     random = np.random.RandomState(5)
     is_words = all(len(shape) == 2 for shape in shapes)
     feeds = [
@@ -199,7 +199,7 @@ def read_own(tf: Any, name: str, folder: Path, by_name: bool) -> float:
 
 
 def run_side_of(side: str, folder: Path, only: str) -> None:
-    """One side: all networks, with a file of what is not an array."""
+    """Run all networks on one side, with a file of the results that are not arrays."""
     tf = library(side)
     records: dict[str, Any] = {}
     for name, network in NETWORKS.items():
@@ -220,21 +220,22 @@ def run_side_of(side: str, folder: Path, only: str) -> None:
 
 
 def load(path: Path) -> list[np.ndarray]:
-    """The arrays of a file."""
+    """Return the arrays of a file."""
     return list(np.load(path).values())
 
 
 def difference(ours: list[np.ndarray], theirs: list[np.ndarray]) -> float:
-    """The largest difference, relative to the largest value of its array."""
+    """Return the largest difference, relative to the largest value of its array."""
     return max(float(np.abs(a - b).max() / np.abs(b).max()) for a, b in zip(ours, theirs))
 
 
 def as_of_1_15(lines: list[str]) -> list[str]:
-    """A table by tf-keras, printed so wide that no cell is broken, as TensorFlow 1.15 prints it.
+    """Convert a table by tf-keras, printed so wide that no cell is broken, to TensorFlow 1.15's
+    form.
 
     1.15 has lines between layers, cuts cells that are too long, where tf-keras goes on in the next
-    line, writes connections one a line without quotes, and numbers of parameters with commas and
-    without their bytes. What stands in the cells is tf-keras's.
+    line, writes connections one per line without quotes, and numbers of parameters with commas and
+    without their bytes. The contents of the cells are tf-keras's.
     """
     begin = next(number for number, line in enumerate(lines) if "Layer (type)" in line)
     end = max(number for number, line in enumerate(lines) if line.startswith("="))
@@ -287,7 +288,7 @@ def differing_line(ours: list[str], theirs: list[str]) -> str:
 
 
 def compare(folder: Path, name: str, ours: dict[str, Any], theirs: dict[str, Any]) -> list[str]:
-    """What differs between the two sides of a network."""
+    """Return the differences between the two sides of a network."""
     faults = [differing_line(ours["lines"], as_of_1_15(theirs["lines"]))]
     numbers = {ours["parameters"], theirs["parameters"], NETWORKS[name].published}
     if len(numbers) > 1:
@@ -308,7 +309,7 @@ def compare(folder: Path, name: str, ours: dict[str, Any], theirs: dict[str, Any
 
 
 def main() -> int:
-    """Runs both sides and prints what differs."""
+    """Run both sides and print the differences."""
     parser = argparse.ArgumentParser(description=__doc__)
     add_options(parser)
     parser.add_argument("--only", default="", help="a part of the names of networks")

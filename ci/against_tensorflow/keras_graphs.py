@@ -73,7 +73,7 @@ def operations(tf: Any) -> list[Any]:
 
 
 def facts(tf: Any, seed: int) -> list[Any]:
-    """What the two sides have to share of a graph, and of its copy."""
+    """Return the facts of a graph, and of its copy, that must be the same on both sides."""
     model = random_model(tf, seed)
     copy = tf.keras.Model.from_config(model.get_config(), {"Total": total_class(tf)})
     return facts_of(tf, model) + facts_of(tf, copy)

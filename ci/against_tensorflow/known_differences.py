@@ -1,4 +1,4 @@
-"""What `every_op.py` finds different between gpugraph and TensorFlow 2.21, and why that is so."""
+"""Differences that `every_op.py` finds between gpugraph and TensorFlow 2.21, and their reasons."""
 
 from __future__ import annotations
 

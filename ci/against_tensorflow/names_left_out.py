@@ -1,4 +1,4 @@
-"""What `public_names.py` finds in TensorFlow 2.21's compat.v1 and gpugraph leaves out, and why.
+"""Names that `public_names.py` finds in TensorFlow 2.21's compat.v1 and gpugraph lacks, and why.
 
 The reasons for names are those that users read; those for arguments are here.
 """

@@ -1,4 +1,4 @@
-"""Cases of ops for both sides of `every_op.py`: inputs and attrs, and what each side makes of them.
+"""Cases of ops for both sides of `every_op.py`: inputs and attrs, and each side's results.
 
 A case is plain data, so that it can be pickled: arrays, attrs with dtypes by name, which inputs are
 variables, which are differentiated by. Cases come from the samples of tests/ops: each as it is, and
@@ -27,7 +27,7 @@ DEPENDENT = {"BroadcastArgs", "SoftmaxCrossEntropyWithLogits"}
 
 
 def is_inexact(array: Any) -> bool:
-    """Whether numbers are floating: those of bfloat16 are of a kind that NumPy does not know."""
+    """Return whether numbers are floating: NumPy has no kind for bfloat16."""
     return array.dtype.kind in "fc" or array.dtype.name == "bfloat16"
 
 
@@ -129,12 +129,13 @@ def _plain(value: Any) -> Any:
 
 
 def blank(error: str) -> Answer:
-    """An answer that says nothing yet, or only what went wrong."""
+    """Return an empty answer, or one with an error only."""
     return {"values": [], "shapes": [], "first": None, "second": None, "error": error}
 
 
 def answer(tf: Any, make: Any, case: Case, session: Any) -> Answer:
-    """What one side says to a case; `make(tf, case, inputs, attrs)` makes the op's outputs."""
+    """Return one side's answer to a case; `make(tf, case, inputs, attrs)` makes the op's outputs.
+    """
     result = blank("")
     try:
         with warnings.catch_warnings():
@@ -146,7 +147,7 @@ def answer(tf: Any, make: Any, case: Case, session: Any) -> Answer:
 
 
 _NO_REASON = ("Graph execution error", "Detected at node", "Node:", "File ")
-"""What error messages of TensorFlow begin with, before they say why."""
+"""Starts of lines in TensorFlow's error messages that precede the reason."""
 
 
 def said(error: Exception) -> str:
@@ -199,7 +200,7 @@ def _answer(tf: Any, make: Any, case: Case, session: Any, result: Answer) -> Non
 
 
 def flat_outputs(output: list[Any]) -> list[Any]:
-    """Outputs with those that are lists of tensors spread out."""
+    """Return outputs with lists of tensors spread out."""
     return [item for one in output for item in (one if isinstance(one, list) else [one])]
 
 
@@ -252,7 +253,7 @@ def _undeclared(error: LookupError) -> str:
 
 
 def _run(session: Any, tensors: list[Any], feeds: Any) -> list[Any]:
-    """Their values; None of what is None."""
+    """Run the tensors and return their values; None stays None."""
     got = iter(session.run([tensor for tensor in tensors if tensor is not None], feeds))
     return [None if tensor is None else next(got) for tensor in tensors]
 

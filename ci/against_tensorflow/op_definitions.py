@@ -123,7 +123,7 @@ def read(op: Any, messages: Any) -> Definition:
         for key in (arg.type_attr, arg.number_attr, arg.type_list_attr)
         if key
     }
-    plain = {(name, "type") for name in derived}  # the inputs say that
+    plain = {(name, "type") for name in derived}  # the inputs imply that
     facts["order"] = " ".join(attr.name for attr in op.attr if attr.name not in derived)
     texts = {attr.name: attr_text(attr) for attr in op.attr}
     facts |= {f"attr {name}": text for name, text in texts.items() if (name, text) not in plain}
@@ -142,7 +142,7 @@ def read(op: Any, messages: Any) -> Definition:
 
 
 def differences(ours: Definition, theirs: Definition) -> Iterator[tuple[str, str]]:
-    """(key, what differs) of each fact that the two do not share."""
+    """Yield (key, difference) of each fact that differs."""
     for key in dict.fromkeys([*ours.facts, *theirs.facts]):
         one, other = ours.facts.get(key), theirs.facts.get(key)
         if one != other:
@@ -152,7 +152,8 @@ def differences(ours: Definition, theirs: Definition) -> Iterator[tuple[str, str
 def dtype_differences(
     op_type: str, ours: Definition, theirs: Definition, later: Later
 ) -> Iterator[tuple[str, str]]:
-    """Dtypes that ours lacks although kernels compute them, and those that nobody else has."""
+    """Return dtypes that ours lacks although kernels compute them, and dtypes that only ours has.
+    """
     kernels = later.kernels.get(op_type, {})
     newer = later.definitions.get(op_type)
     for attr in ours.dtypes.keys() & theirs.dtypes.keys():
@@ -174,7 +175,7 @@ def dtype_differences(
 
 
 def report(ours: dict[str, Definition], old: dict[str, Definition], later: Later) -> int:
-    """Prints what differs; how many have no reason."""
+    """Print the differences, and return how many have no reason."""
     faults, explained = 0, Counter[str]()
     for op_type in sorted(ours):
         theirs = old.get(op_type) or later.definitions.get(op_type)
@@ -200,7 +201,7 @@ def report(ours: dict[str, Definition], old: dict[str, Definition], later: Later
 
 
 def write_facts(ours: dict[str, Definition], old: dict[str, Definition]) -> None:
-    """Writes 1.15's facts, without those that differ for a known reason."""
+    """Write 1.15's facts, without known differences."""
     lines = []
     for op_type in sorted(ours.keys() & old.keys()):
         unlike = {key for key, _ in differences(ours[op_type], old[op_type])}

@@ -2,8 +2,8 @@
 
     python ci/against_tensorflow/programs.py --tensorflow PYTHON [--only NAME] [--record]
 
-Each program runs unchanged on both sides, in a process of its own, from equal weights, and prints
-the loss of 20 steps. A line tells the largest relative difference. The script fails where one is
+Each program runs unchanged on both sides, in a separate process, from equal weights, and prints
+the loss of 20 steps. A line gives the largest relative difference. The script fails where one is
 above 1e-4. --record keeps TensorFlow's losses for tests/examples/test_programs.py.
 """
 

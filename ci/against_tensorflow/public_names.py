@@ -26,7 +26,7 @@ from names_left_out import left_out_arguments, name_reason, own_arguments
 from sides import add_options, library, python_of_tensorflow, run_side
 
 Names = dict[str, "list[str] | None"]
-"""Each public name with the names of its arguments; None for what is not called, or hides them."""
+"""Each public name with the names of its arguments; None if it is not callable, or hides them."""
 
 
 def _arguments(value: Any) -> list[str] | None:
@@ -89,7 +89,7 @@ def _of_gpugraph(root: Any, wanted: list[str]) -> Names:
 
 
 class Comparison(NamedTuple):
-    """What became of the names of one module."""
+    """The comparison of the names of one module."""
 
     here: list[str]
     left_out: list[str]

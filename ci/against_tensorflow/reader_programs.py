@@ -63,7 +63,7 @@ EXPLAINED: dict[str, str] = {
 
 
 def program(function: Callable[[Any, Record], None]) -> Callable[[Any, Record], None]:
-    """Adds a program, under its function's name."""
+    """Add a program, under its function's name."""
     PROGRAMS[function.__name__] = function
     return function
 
@@ -86,7 +86,7 @@ def example(tf: Any, **features: Sequence[Any]) -> bytes:
 
 
 def sequence(tf: Any, context: dict[str, Any], **lists: Sequence[Sequence[Any]]) -> bytes:
-    """The bytes of a SequenceExample."""
+    """Return the bytes of a SequenceExample."""
     named = {key: feature(tf, values) for key, values in context.items()}
     steps = {
         key: tf.train.FeatureList(feature=[feature(tf, values) for values in rows])

@@ -1,4 +1,4 @@
-"""Programs that both sides run, and what they record: answers, errors, events and log lines.
+"""Programs that both sides run, and their records: answers, errors, events and log lines.
 
 A script defines programs by `@program`, each a function of the library (gpugraph, or TensorFlow
 as TensorFlow 1) and a `Record`, and calls `main`. Answers are compared by key: numbers to 1e-5,
@@ -34,11 +34,11 @@ SECONDS, TOLERANCE, WORDS = 60, 1e-5, 6
 THREADS_OF_GRPC = ("(_serve)", "(_run)")
 """How the names of threads end that serve and connect as long as the process lives."""
 LINES_OF_2 = "Calling checkpoint listeners"
-"""What begins lines of logs that 1.15 has not."""
+"""Start of lines of logs that 1.15 lacks."""
 
 
 class Record:
-    """What a program records, in order, under names of its own."""
+    """A program's records, in order, by name."""
 
     def __init__(self, tf: Any, folder: Path) -> None:
         self.tf, self.folder = tf, folder
@@ -51,7 +51,7 @@ class Record:
         self.answers[key] = plain(value)
 
     def error(self, key: str, action: Callable[[], Any]) -> None:
-        """Records the class and the first line of what the action raises, or what it returns."""
+        """Record the class and the first line of the action's error, or its result."""
         try:
             self(key, ["no error", str(action())[:80]])
         except Exception as error:  # any error is an answer
@@ -97,9 +97,9 @@ class Record:
 
 
 class Varying(NamedTuple):
-    """An error of one class whose first line is another one in some runs of TensorFlow.
+    """An error of one class whose first line varies between runs of TensorFlow.
 
-    own: gpugraph's line, in all runs. lines: those that TensorFlow was seen to give.
+    own: gpugraph's line, in all runs. lines: the observed lines of TensorFlow.
     """
 
     own: str
@@ -132,9 +132,9 @@ def adding_to(programs: Programs) -> Callable[[Program], Program]:
 
 
 def first_line(text: str) -> str:
-    """The first line of an error, without addresses and numbers of private names.
+    """Return the first line of an error, without addresses and numbers of private names.
 
-    TensorFlow 2 writes where a node was made before what went wrong, and numbers several errors.
+    TensorFlow 2 writes where a node was made before the error itself, and numbers several errors.
     """
     _, _, later = str(text).partition("Graph execution error:")
     lines = (later or str(text)).strip().splitlines() or [""]
@@ -165,7 +165,7 @@ def plain(value: Any) -> Any:
 
 
 def event_lines(tf: Any, event: Any) -> list[Any]:
-    """What an event says, but for times."""
+    """Return the contents of an event, except for times."""
     kind = event.WhichOneof("what")
     if kind == "summary":
         return [[event.step, kind, *summary_line(tf, value)] for value in event.summary.value]
@@ -198,7 +198,7 @@ def summary_line(tf: Any, value: Any) -> list[Any]:
     return [*line, plain(tf.make_ndarray(value.tensor))]
 
 
-# -- what programs share
+# -- shared by programs
 
 
 def in_thread(record: Record, key: str, action: Callable[[], Any]) -> threading.Thread:
@@ -216,7 +216,7 @@ def shapes(tensors: Any) -> list[str]:
 
 
 def run_new(tf: Any, fetches: Any) -> Any:
-    """What a session of its own gives."""
+    """Return the fetched values of a new session."""
     with tf.Session() as session:
         return session.run(fetches)
 
@@ -228,10 +228,10 @@ def counting(tf: Any) -> tuple[Any, Any]:
 
 
 def recorder(tf: Any, log: list[str], name: str = "", **actions: Callable[..., Any]) -> Any:
-    """A hook that notes its calls; `actions` are what its methods do besides."""
+    """Return a hook that records its calls; `actions` are additional effects of its methods."""
 
     class Recorder(tf.train.SessionRunHook):  # type: ignore[misc, name-defined]
-        """Notes what is called."""
+        """Records its calls."""
 
         def _note(self, method: str, *arguments: Any) -> Any:
             log.append(f"{name}{method}")
@@ -256,7 +256,7 @@ def recorder(tf: Any, log: list[str], name: str = "", **actions: Callable[..., A
 
 
 def until_the_end(tf: Any, session: Any, fetches: Any) -> list[Any]:
-    """What runs give until the input ends."""
+    """Return the results of runs until the input ends."""
     results = []
     try:
         while True:
@@ -269,7 +269,7 @@ def until_the_end(tf: Any, session: Any, fetches: Any) -> list[Any]:
 
 
 def run_programs(programs: Programs, side: str, folder: Path, only: Sequence[str]) -> None:
-    """Runs the programs, and leaves what they recorded in a file of the folder."""
+    """Run the programs, and write their records to a file of the folder."""
     tf = library(side)
     answers: dict[str, Any] = {}
     for name, function in programs.items():
@@ -302,7 +302,7 @@ def run_programs(programs: Programs, side: str, folder: Path, only: Sequence[str
 
 
 def difference(expected: Any, actual: Any) -> str:
-    """What differs first, or an empty string."""
+    """Return the first difference, or an empty string."""
     if is_error(expected) and is_error(actual):
         return error_difference(expected, actual)
     if isinstance(expected, list) and isinstance(actual, list):
@@ -337,7 +337,7 @@ def error_difference(expected: Sequence[str], actual: Sequence[str]) -> str:
 
 
 def is_explained(reason: str | Varying | None, expected: Any, actual: Any) -> bool:
-    """Whether a difference is the one that a reason is given for."""
+    """Return whether a difference is the one that a reason explains."""
     if isinstance(reason, Varying):
         return reason.explains(expected, actual)
     return reason is not None

@@ -35,7 +35,7 @@ from sides import ROOT, add_options, library, python_of_tensorflow
 
 LARGE, NEGATIVE = 99, -7
 LONG = 10
-"""Letters of first words that say which check it is."""
+"""Length of the first words that identify a check."""
 
 KINDS = ("acceptance", "class", "words")
 _FIRST_WORDS = re.compile(r"[^\[\]{}():'\"\d<>=]*")
@@ -46,7 +46,7 @@ _STRINGS = ("O", "S")
 
 
 def changes(array: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
-    """(what is changed, the changed array) of an input."""
+    """Yield (change, changed array) of an input."""
     yield "rank + 1", array[np.newaxis]
     if not array.size:
         return
@@ -163,7 +163,7 @@ def is_left_out(theirs: dict[str, Any]) -> bool:
 
 
 def difference(ours: dict[str, Any], theirs: dict[str, Any]) -> tuple[str, str] | None:
-    """(kind, what differs) of the answers to a case; None where they agree."""
+    """Return (kind, difference) of the answers to a case; None where they agree."""
     one, other = ours["error"], theirs["error"]
     if not one and not other:
         return None
@@ -194,7 +194,7 @@ def _stands_in(words: str, part: str) -> bool:
 
 
 def is_later(words: str | None, kind: str, ours: dict[str, Any], theirs: dict[str, Any]) -> bool:
-    """Whether 1.15 does not say what the later TensorFlow does, but what gpugraph says."""
+    """Return whether 1.15 has gpugraph's words, and not those of the later TensorFlow."""
     if words is None:
         return False
     known = [_stands_in(words, first_words(item["error"])) for item in (ours, theirs)]

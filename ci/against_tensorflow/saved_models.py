@@ -190,7 +190,9 @@ def write(tf: Any, name: str, folder: Path) -> str:
 
 
 def run(tf: Any, export_dir: str) -> dict[str, Any]:
-    """What the signatures of a SavedModel give, before and after training, and its variables."""
+    """Return the results of a SavedModel's signatures, before and after training, and its
+    variables.
+    """
     result: dict[str, Any] = {}
     with tf.Graph().as_default(), tf.Session() as session:
         meta_graph = tf.saved_model.load(session, ["serve", "tag"], export_dir)

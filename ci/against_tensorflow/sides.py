@@ -1,12 +1,12 @@
-"""What the scripts of this folder share: running a program by gpugraph and by TensorFlow.
+"""Shared parts of the scripts of this folder: running a program by gpugraph and by TensorFlow.
 
 They compare gpugraph with an installed TensorFlow, used by its v1 API, and are no part of the
-tests. TensorFlow has a Python of its own, which --tensorflow or TENSORFLOW_PYTHON names:
+tests. TensorFlow has a separate Python, which --tensorflow or TENSORFLOW_PYTHON names:
 
     TENSORFLOW_PYTHON=/path/to/python python ci/against_tensorflow/char_rnn.py
 
-Each side runs in a process of its own, `SCRIPT --side SIDE FOLDER ...`, and leaves what it found
-in the folder.
+Each side runs in a separate process, `SCRIPT --side SIDE FOLDER ...`, and writes its results
+to the folder.
 """
 
 from __future__ import annotations
@@ -75,7 +75,8 @@ def library(side: str) -> Any:
 
 
 def example(name: str) -> Any:
-    """The program of that name in examples/, as a module that uses what `library` gave last."""
+    """Return the program of that name in examples/, as a module with the last result of `library`.
+    """
     spec = importlib.util.spec_from_file_location(name, ROOT / "examples" / f"{name}.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)

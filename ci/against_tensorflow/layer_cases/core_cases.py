@@ -35,7 +35,7 @@ def twice(layers: Any, base: str = "Layer") -> Any:
     """A class of a program, of a base that computes nothing."""
 
     class Twice(getattr(layers, base)):  # type: ignore[misc]
-        """Doubles what the wrapped layer gives, or the inputs."""
+        """Doubles the result of the wrapped layer, or the inputs."""
 
         def call(self, inputs: Any) -> Any:
             """The doubled values."""

@@ -47,7 +47,7 @@ def running_sum(layers: Any) -> Any:
     """A layer of a cell that a program wrote."""
 
     class RunningSum(layers.AbstractRNNCell):  # type: ignore[misc, name-defined]
-        """Adds what it sees."""
+        """Adds its inputs."""
 
         state_size = output_size = 4
 

@@ -1,4 +1,4 @@
-"""Programs of monitored sessions and what hooks do in them."""
+"""Programs of monitored sessions and their hooks."""
 
 from __future__ import annotations
 

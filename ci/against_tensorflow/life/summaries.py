@@ -200,7 +200,7 @@ def scalars(tf: Any, record: Record) -> None:
 
 
 def run_one(tf: Any, fetches: Any) -> Any:
-    """What a session of its own gives."""
+    """Return the fetched values of a separate session."""
     with tf.Session() as session:
         return session.run(fetches)
 

@@ -17,7 +17,7 @@ WHOLE, NUMBER = -2, -1
 
 
 def contrib(tf: Any) -> Any:
-    """`tf.contrib.lookup`, or what TensorFlow 2 has left of it."""
+    """Return `tf.contrib.lookup`, or its remainder in TensorFlow 2."""
     if hasattr(tf, "contrib"):
         return tf.contrib.lookup
     return importlib.import_module("tensorflow.python.ops.lookup_ops")
