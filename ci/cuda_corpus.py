@@ -54,7 +54,7 @@ class _Recorded(HostModule):
 
 
 def evenly(items: Sequence[Any], most: int) -> Sequence[Any]:
-    """So many of them, evenly picked; all if there are no more, or `most` is 0."""
+    """Return `most` of the items, evenly picked; all if there are no more, or `most` is 0."""
     if not 0 < most < len(items):
         return items
     return [items[turn * len(items) // most] for turn in range(most)]
@@ -68,7 +68,7 @@ def sample_texts(op_types: Sequence[str] = (), most: int = 0) -> Iterator[tuple[
       turn another sample. All samples of all ops take a minute.
     """
     with _recording() as texts:
-        # Not every op has a source of its own.
+        # Several ops may share a source.
         for turn, op_type in enumerate(evenly(op_types or ALL_OPS, 3 * most)):
             samples = list(enumerate(TABLE[op_type].samples))
             start, count = turn % len(samples) if most else 0, len(texts)

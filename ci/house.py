@@ -43,7 +43,7 @@ BOUNDS = {
     **{"folders": 0, "names": 0, "vague": 0.2, "documented": 100.0, "repeated": 2.4},
     **{"clauses": 0.1, "fragments": 0.5, "dialect": 0.6},
 }
-"""The most of each count, but for what is documented: the least."""
+"""The maximum of each count, except for `documented`: the minimum."""
 
 _TOKEN = re.compile(
     r"[rbfu]*(\"\"\".*?\"\"\"|\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*')|\d[\w.]*|[A-Za-z_]\w*|\S"
@@ -251,7 +251,7 @@ def _is_imperative(word: str) -> bool:
 
 
 def count_all(files: list[File]) -> tuple[dict[str, float], dict[str, list[str]]]:
-    """Each count, and what it is made of."""
+    """Return each count, and its items."""
     definitions, missing = undocumented(files)
     lines = sum(len(file.lines) for file in files)
     words = sum(len(_WORD.findall(text)) for file in files for _, text in prose(file))

@@ -42,7 +42,7 @@ from tests.formats.checkpoints import checkpoint_fuzzer  # noqa: E402
 from tests.formats.checkpoints.checkpoint_fuzzer import mutated  # noqa: E402
 
 One = Callable[[random.Random], str]
-"""Makes a file and reads it: what became of it. Refusals are raised."""
+"""Makes a file, reads it, and returns the outcome. Refusals are raised."""
 
 SECONDS = 30
 """So long may a file take, of which some share the processor."""
@@ -105,7 +105,7 @@ def hdf5_bytes(folder: Path) -> One:
 
 
 def fresh(one: One) -> One:
-    """Each file with a graph of its own."""
+    """Return a function that reads each file with a separate graph."""
 
     def run(chance: random.Random) -> str:
         tf.keras.backend.clear_session()
@@ -184,7 +184,7 @@ def other_key_is_there(owner: Any, key: Any) -> bool:
 
 
 def inner_places(value: Any) -> list[tuple[Any, Any]]:
-    """Each place in a structure: what holds it, and its key."""
+    """Return each place in a structure: its container, and its key."""
     if not isinstance(value, (dict, list)):
         return []
     keys: Any = value if isinstance(value, dict) else range(len(value))
@@ -289,7 +289,7 @@ def arrays(folder: Path) -> One:
 
 
 class Format(NamedTuple):
-    """Files of one kind: what makes and reads them, how many of all, and how they are refused."""
+    """Files of one kind: their maker and reader, their share, and their errors."""
 
     make: Callable[[Path], One]
     weight: int
@@ -316,7 +316,7 @@ FORMATS = {
 
 
 def read_files(name: str, seed: int, numbers: range) -> None:
-    """Makes and reads files; prints the number of each before, and what became of it after."""
+    """Make and read files; print the number of each before, and its outcome after."""
     kind = FORMATS[name]
     tf.logging.set_verbosity("FATAL")
     with tempfile.TemporaryDirectory() as folder:
@@ -350,7 +350,7 @@ class Watched:
         self.faults: list[str] = []
 
     def run(self) -> None:
-        """Has all files read; what ends a process is a fault of the file that it has."""
+        """Have all files read; the end of a process is a fault of the file that it reads."""
         first = 0
         while first < self.count:
             first = self._run_from(first) + 1
@@ -396,7 +396,7 @@ class Watched:
 
 
 def table(all_watched: list[Watched]) -> list[str]:
-    """A line for each format and outcome."""
+    """Return a line for each format and outcome."""
     lines = []
     for watched in all_watched:
         total = sum(watched.outcomes.values())

@@ -117,7 +117,7 @@ class Network:
         return tf.nn.bias_add(tf.matmul(outputs, weights), biases)
 
     def build_writing(self) -> None:
-        """A loop that reads `prompt`, then goes on by what it writes itself."""
+        """Build a loop that reads `prompt`, then continues with its own output."""
         self.prompt = tf.placeholder(tf.int32, [None], name="prompt")
         self.count = tf.placeholder(tf.int32, [], name="count")
         self.temperature = tf.placeholder(tf.float32, [], name="temperature")
@@ -169,7 +169,7 @@ def train(
 
 
 def write(session: tf.Session, network: Network, text: Text, options: argparse.Namespace) -> str:
-    """What the network writes after a start, in one run."""
+    """Return the network's continuation of a start, written in one run."""
     feeds = {
         network.prompt: text.encode(options.start),
         network.count: options.sample,
