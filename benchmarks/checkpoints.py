@@ -48,7 +48,7 @@ class Model:
             self.session.run([value.op for value in values])
 
     def save(self) -> None:
-        """Saves, and removes the checkpoint before."""
+        """Save, and remove the checkpoint before."""
         self.step += 1
         self.path = self.saver.save(
             self.session, self.prefix, global_step=self.step, write_meta_graph=False
@@ -118,7 +118,7 @@ class Side:
         return float(self.process.stdout.readline())
 
     def end(self) -> None:
-        """Ends the process."""
+        """End the process."""
         assert self.process.stdin is not None
         self.process.stdin.close()
         self.process.wait()
@@ -158,7 +158,7 @@ def measure(sides: dict[str, Side], item: str, kinds: list[str], rounds: int) ->
 
 
 def main() -> None:
-    """Starts both libraries and measures."""
+    """Start both libraries and measure."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--folder", help="where checkpoints are written, on the disk in question")

@@ -58,7 +58,7 @@ def own() -> Any:
 
 
 def start_cluster(column: str) -> tuple[str, list[int]]:
-    """Starts the two servers; the target of the first, and the ids of their processes."""
+    """Start the two servers, and return the target of the first, and the ids of their processes."""
     listeners = [socket.socket() for _ in TASKS]
     for listener in listeners:
         listener.bind(("localhost", 0))
@@ -117,7 +117,7 @@ def step_of_another_task(tf: Any) -> Any:
 
 
 def crossing_step(tf: Any) -> Any:
-    """A tensor that goes to the other process and back, twice."""
+    """Return a tensor that goes to the other process and back, twice."""
     x = tf.Variable(np.ones(16, np.float32))
     for index in (1, 0, 1, 0):
         with tf.device(TASKS[index]):
@@ -169,7 +169,7 @@ COMPUTING = tuple(build for row, build in ROWS.items() if row.startswith("produc
 def step_on_servers(
     library: Callable[[], Any], column: str, build: Callable[[Any, int], Any], scale: int
 ) -> Step:
-    """A step of a session on a new cluster."""
+    """Return a step of a session on a new cluster."""
     tf = library()
     target, servers = start_cluster(column)
     graph = tf.Graph()
@@ -186,7 +186,7 @@ def step_on_servers(
 
 
 def rows(scale: int = 1) -> Rows:
-    """All rows; `scale` divides sizes."""
+    """Return all rows; `scale` divides sizes."""
     return {
         name: {
             "gpugraph": partial(step_on_servers, own, "gpugraph", build, scale),

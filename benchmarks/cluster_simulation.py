@@ -77,8 +77,7 @@ def halves_s(model: Model, net: Net, size: int, num_bytes: int) -> float:
 
 
 def all_reduce_s(model: Model, net: Net, size: int, num_bytes: int, buckets: int = 1) -> float:
-    """Return the time of all reductions of a step, `buckets` of the same size, one after the other.
-    """
+    """Return the time of all reductions of a step, `buckets` of the same size, one after the other."""
     each = num_bytes // buckets
     way = halves_s if each <= max(SMALL_BYTES, size * PART_BYTES) else ring_s
     meeting = size * (model.meet_s + size * MEMBER_BYTES * model.byte_s)
@@ -92,13 +91,13 @@ def servers_s(model: Model, net: Net, workers: int, servers: int, num_bytes: int
 
 
 def shared(model: Model, processes: int, processors: int) -> Model:
-    """The model of processes that share a machine's processors."""
+    """Return the model of processes that share a machine's processors."""
     factor = slowed(model.busy, processes, processors)
     return Model(*(seconds * factor for seconds in model[:4]), model.busy)
 
 
 def slowed(busy: float, processes: int, processors: int) -> float:
-    """How much longer a step takes where processes share processors."""
+    """Return how much longer a step takes where processes share processors."""
     return 1 + busy * (max(1.0, processes / processors) - 1)
 
 

@@ -60,7 +60,7 @@ ROWS: dict[str, tuple[int, Sequence[Variant]]] = {
 
 
 def library(name: str) -> tuple[Any, Any]:
-    """A library and its module of collectives."""
+    """Return a library and its module of collectives."""
     if name == "gpugraph":
         ops = importlib.import_module("gpugraph.ops.collectives.collective_ops")
         return importlib.import_module("gpugraph"), ops
@@ -71,7 +71,7 @@ def library(name: str) -> tuple[Any, Any]:
 
 
 def sums(tf: Any, ops: Any, task: int, size: int, sizes: Sequence[int]) -> Any:
-    """The op that sums variables of these sizes over all tasks."""
+    """Return the op that sums variables of these sizes over all tasks."""
     results = []
     for number, count in enumerate(sizes):
         start = tf.zeros([count]) + float(task + 1)
@@ -112,7 +112,7 @@ def build(row: str, variant: Variant, task: int, size: int) -> tuple[Any, Any, A
 
 
 def member(row: str, variant: Variant, task: int, ports: Sequence[str]) -> None:
-    """Runs a member of a row: one turn for each line that comes."""
+    """Run a member of a row: one turn for each line that comes."""
     if variant.way == "grpc":
         segments = importlib.import_module("gpugraph.cluster.shared_segments")
         segments.is_possible = lambda: False

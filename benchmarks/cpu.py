@@ -85,13 +85,12 @@ def own() -> Any:
 
 
 def by(module: str, function: str, *arguments: Any) -> Callable[[], Any]:
-    """A function of a module that only its package's users can import."""
+    """Return a function of a module that only its package's users can import."""
     return lambda: getattr(importlib.import_module(module), function)(*arguments)
 
 
 def row(name: str, *arguments: Any, without: str = "", hand: bool = False) -> dict[str, Any]:
-    """Return the columns of a row: function `name` of each module, except for those in `without`.
-    """
+    """Return the columns of a row: function `name` of each module, except for those in `without`."""
     functions = {
         "gpugraph": by("cpu_graph", name, own, *arguments),
         "gpugraph, NumPy": by("cpu_graph", name, own, *arguments),
@@ -129,7 +128,7 @@ def first_runs(work: Mixed, whole: bool) -> dict[str, Any]:
 
 
 def program(name: str, work: Any, *further: str) -> dict[str, Any]:
-    """A program for TensorFlow 1; `further` columns are gpugraph's too."""
+    """Return a program for TensorFlow 1; `further` columns are gpugraph's too."""
     functions = {column: by("cpu_programs", name, own, work) for column in ("gpugraph", *further)}
     return {**functions, "tensorflow": by("cpu_programs", name, tensorflow, work)}
 
@@ -139,7 +138,7 @@ COLD, WARM = "VGG19, whole process, cold cache", "VGG19, whole process, warm cac
 
 
 def rows(sizes: Sizes) -> Rows:
-    """All rows, for work of these sizes."""
+    """Return all rows, for work of these sizes."""
     loop = {
         "gpugraph": partial(scalar_loop, own),
         "gpugraph, NumPy": partial(scalar_loop, own),

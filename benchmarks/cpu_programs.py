@@ -32,7 +32,7 @@ def text_cnn(library: Library, work: TextCnn) -> Step:
 
 
 def pooled_windows(tf: Any, x: Any, kernel: Any, bias: Any) -> Any:
-    """The largest response of each filter to the windows of a text."""
+    """Return the largest response of each filter to the windows of a text."""
     ones = [1, 1, 1, 1]
     y = tf.nn.conv2d(x, tf.Variable(kernel), strides=ones, padding="VALID")
     y = tf.nn.relu(tf.nn.bias_add(y, tf.Variable(bias)))

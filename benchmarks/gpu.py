@@ -56,7 +56,7 @@ TINY = Sizes(
 
 
 def by(module: str, function: str, *arguments: Any) -> Callable[[], Any]:
-    """A function of a module that only its package's users can import."""
+    """Return a function of a module that only its package's users can import."""
     return lambda: getattr(importlib.import_module(module), function)(*arguments)
 
 

@@ -21,7 +21,7 @@ def sees_gpu(package: str) -> bool:
 
 
 def forget(package: str) -> None:
-    """Frees the memory of earlier rows."""
+    """Free the memory of earlier rows."""
     if package == "cupy":
         library(package)[0].get_default_memory_pool().free_all_blocks()
 

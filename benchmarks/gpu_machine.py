@@ -94,7 +94,7 @@ def _cublaslt() -> str:
 
 
 def _commit() -> str:
-    """The commit, where this is a checkout, and the digest of gpugraph's files."""
+    """Return the commit, where this is a checkout, and the digest of gpugraph's files."""
     command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--abbrev=12"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -106,7 +106,7 @@ def _commit() -> str:
 
 
 def sources() -> str:
-    """The digest of gpugraph's files: copies of one commit have the same."""
+    """Return the digest of gpugraph's files: copies of one commit have the same."""
     digest = hashlib.sha256()
     files = [*ROOT.glob("gpugraph/**/*.py"), *ROOT.glob("kernels/**/*.*")]
     for path in sorted(files, key=lambda path: path.relative_to(ROOT).as_posix()):

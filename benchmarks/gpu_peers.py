@@ -127,7 +127,7 @@ def asked_of(column: str, function: str) -> Any:
 
 
 def prepared(prepare: Callable[[], Work], column: str, held: list[Work]) -> Record:
-    """Keeps the work in `held`, and returns the results of its first steps."""
+    """Keep the work in `held`, and return the results of its first steps."""
     held.clear()
     asked_of(column, "forget")
     start = time.perf_counter()
@@ -235,11 +235,11 @@ class Comparison:
         }
 
     def left(self, most: float) -> float:
-        """Seconds until the time limit, `most` at most."""
+        """Return seconds until the time limit, `most` at most."""
         return min(most, self.ends - time.monotonic())
 
     def start(self, columns: Sequence[str]) -> None:
-        """Starts the processes of columns without one; one that can't start is not tried again."""
+        """Start the processes of columns without one; one that can't start is not tried again."""
         fresh = [name for name in columns if name not in self.peers and name in self.pythons]
         for column in fresh:
             python = self.pythons[column]
@@ -294,7 +294,7 @@ class Comparison:
 
 
 def pythons(emulated: bool) -> dict[str, str]:
-    """The Python of each installed package; NumPy is a peer in trials only."""
+    """Return the Python of each installed package; NumPy is a peer in trials only."""
     paths = {
         column.package: sys.executable
         for column in COLUMNS.values()
@@ -310,7 +310,7 @@ def pythons(emulated: bool) -> dict[str, str]:
 
 
 def middle(record: Record) -> Record:
-    """The medians of repeated measurements."""
+    """Return the medians of repeated measurements."""
     return {
         key: statistics.median(value) if key in ("us", "host_us") and value else value
         for key, value in record.items()
@@ -325,7 +325,7 @@ def compare(
     seconds: float,
     tell: Callable[[Record], object] = lambda record: None,
 ) -> Record:
-    """The record of the rows, as data. tell: called with the record after each row."""
+    """Return the record of the rows, as data. tell: called with the record after each row."""
     done = Comparison(rows, script, settings, time.monotonic() + seconds)
     results: dict[str, Record] = {}
     record: Record = {"rows": results, "left_out": done.left_out, "versions": done.versions}

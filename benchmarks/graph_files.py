@@ -37,7 +37,7 @@ def write_graph(path: str, nodes: int) -> None:
 
 
 def measure(path: str) -> dict[str, float]:
-    """Seconds of parsing with importing, and of exporting, by the library of this process."""
+    """Return seconds of parsing with importing, and of exporting, by the library of this process."""
     if os.environ["GRAPH_FILES_SIDE"] == "tensorflow":
         tf: Any = importlib.import_module("tensorflow.compat.v1")
         tf.disable_v2_behavior()
@@ -56,7 +56,7 @@ def measure(path: str) -> dict[str, float]:
 
 
 def run_side(python: str, side: str, path: str) -> dict[str, float]:
-    """One round of one library in a new process."""
+    """Return one round of one library in a new process."""
     environment = {
         **os.environ, "GRAPH_FILES_SIDE": side, "PYTHONPATH": str(ROOT),
         "TF_CPP_MIN_LOG_LEVEL": "3",

@@ -38,7 +38,7 @@ def library(side: str) -> Any:
 
 
 def build(tf: Any, name: str) -> tuple[Any, Any, list[Any]]:
-    """The model, its inputs and its targets."""
+    """Return the model, its inputs and its targets."""
     np, layers = importlib.import_module("numpy"), tf.keras.layers
     random = np.random.RandomState(0)
     count = MODELS[name] * BATCH
@@ -62,7 +62,7 @@ def build(tf: Any, name: str) -> tuple[Any, Any, list[Any]]:
 
 
 def by_fit(tf: Any, name: str) -> Callable[[], None]:
-    """One epoch by `fit`."""
+    """Return one epoch by `fit`."""
     model, x, targets = build(tf, name)
     model.compile("sgd", "sparse_categorical_crossentropy", metrics=["accuracy"])
 

@@ -52,7 +52,7 @@ def own() -> Any:
 
 
 def planned(network: Network) -> Record:
-    """Bytes of the plan of a training step: bound, arena, and BFC's."""
+    """Return bytes of the plan of a training step: bound, arena, and BFC's."""
     tf, memory = own(), importlib.import_module("gpugraph.memory")
     with tf.Graph().as_default():
         fetches, batch = training(tf, network)
@@ -70,7 +70,8 @@ def planned(network: Network) -> Record:
 
 
 def peak(step: Callable[[], Any], live_bytes: Any, allocators: Sequence[Any] = ()) -> int:
-    """The bytes at the peak of a step above its start: from malloc, and in cells of allocators.
+    """Return the bytes at the peak of a step above its start: from malloc, and in cells of
+    allocators.
 
     The middle of some runs.
     """
@@ -90,7 +91,7 @@ def peak(step: Callable[[], Any], live_bytes: Any, allocators: Sequence[Any] = (
 
 
 def graph_step(tf: Any, network: Network) -> tuple[Any, Callable[[], Any]]:
-    """A session whose variables have values, and a training step in it."""
+    """Return a session whose variables have values, and a training step in it."""
     fetches, batch = training(tf, network)
     session = tf.Session()
     session.run(tf.global_variables_initializer())
@@ -99,8 +100,7 @@ def graph_step(tf: Any, network: Network) -> tuple[Any, Callable[[], Any]]:
 
 
 def own_peak(network: Network, live_bytes: Any) -> Record:
-    """Return gpugraph's peak: its allocator provides the arena, and buffers sized during the run.
-    """
+    """Return gpugraph's peak: its allocator provides the arena, and buffers sized during the run."""
     session, step = graph_step(own(), network)
     allocators = [device.allocator for device in session._backend.devices]
     before = requested(allocators)
@@ -143,7 +143,7 @@ SIDES = {"gpugraph": own_peak, "tensorflow": tensorflow_peak, "jax": jax_peak}
 
 
 def measured(side: str, python: str, name: str, library: str) -> Record:
-    """A peak in a new process; nothing where that fails."""
+    """Return a peak in a new process; nothing where that fails."""
     command = [python, __file__, "--side", side, name]
     environment = {**os.environ, **SETTINGS[side], "LD_PRELOAD": library}
     environment["PYTHONPATH"] = str(HERE.parent)
@@ -155,7 +155,7 @@ def measured(side: str, python: str, name: str, library: str) -> Record:
 
 
 def main() -> None:
-    """Prints the table, or measures one side."""
+    """Print the table, or measures one side."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("rows", nargs="*", help="networks; all of them")
     parser.add_argument("--side", choices=SIDES, help=argparse.SUPPRESS)

@@ -71,7 +71,7 @@ def steps(library: Callable[[], Any], create: Callable[[Any, str], Any]) -> Work
 
 
 def rows() -> Rows:
-    """All rows."""
+    """Return all rows."""
     return {
         name: {
             "gpugraph": partial(steps, own, create),

@@ -29,7 +29,7 @@ from gpugraph.devices.native import (
 
 
 def fused(size: int) -> Fused:
-    """The expression as one program."""
+    """Return the expression as one program."""
     fusion = Fusion()
     x = fusion.input(float32, (size,))
 

@@ -63,7 +63,7 @@ def add_ratios(lines: list[list[str]], times: Sequence[Mapping[str, float]]) -> 
 
 
 def best(times: Mapping[str, float], by_hand: bool) -> str:
-    """The fastest peer; empty where there is none. NumPy by hand counts if `by_hand`."""
+    """Return the fastest peer; empty where there is none. NumPy by hand counts if `by_hand`."""
     peers = [
         column
         for column in times

@@ -30,7 +30,9 @@ def own() -> Any:
 
 
 def passed(library: Callable[[], Any], count: int, at_once: int) -> Once:
-    """The seconds for one element of `count` that pass, `at_once` in a run; the elements."""
+    """Return the seconds for one element of `count` that pass, `at_once` in a run, and the
+    elements.
+    """
     tf = library()
     with tf.Graph().as_default(), tf.Session() as session:
         queue = tf.FIFOQueue(max(CAPACITY, 2 * at_once), tf.int64, shapes=[[]])
@@ -77,7 +79,7 @@ def consume(
 def pass_all(
     produce_part: Callable[[int], None], consume_part: Callable[[int], None], close: Any
 ) -> None:
-    """Runs producers and consumers to their end."""
+    """Run producers and consumers to their end."""
     producers, consumers = (
         [threading.Thread(target=part, args=[number]) for number in range(THREADS)]
         for part in (produce_part, consume_part)

@@ -61,7 +61,7 @@ def programs(size: int) -> dict[str, Callable[[], Any]]:
 
 
 def measure(size: int, rounds: int) -> None:
-    """Prints the fastest time of each, and its ratio to one product."""
+    """Print the fastest time of each, and its ratio to one product."""
     runs = programs(size)
     best = dict.fromkeys(runs, float("inf"))
     for _ in range(rounds):
@@ -75,7 +75,7 @@ def measure(size: int, rounds: int) -> None:
 
 
 def main() -> None:
-    """Measures in a process whose BLAS has one thread."""
+    """Measure in a process whose BLAS has one thread."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--size", type=int, default=2048)
     parser.add_argument("--rounds", type=int, default=10)

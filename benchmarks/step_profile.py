@@ -126,7 +126,7 @@ def parts(session: Any, fetches: Any, feeds: Any, runs: int) -> list[Part]:
 
 
 def amounts(step: Any, shapes: dict[tuple[str, int], list[int]]) -> tuple[int, int]:
-    """The floating-point operations of products, and the bytes that a step reads and writes."""
+    """Return the floating-point operations of products, and the bytes that a step reads and writes."""
     kind, inputs = re.match(r".*? = (\w+)\((.*?)\)", step.timeline_label).groups()  # type: ignore[union-attr]
     reads = [shape_of(name, shapes) for name in inputs.split(", ") if name[:1] not in ("", "^")]
     writes = [shapes[step.node_name, output.slot] for output in step.output]
@@ -151,7 +151,7 @@ def shape_of(name: str, shapes: dict[tuple[str, int], list[int]]) -> list[int]:
 
 
 def profile(name: str, build: Any, runs: int, gigaflops: float) -> None:
-    """Prints the profile of a network."""
+    """Print the profile of a network."""
     with tf.Graph().as_default(), tf.Session() as session:
         fetches, feeds = build()
         session.run(tf.global_variables_initializer())

@@ -54,12 +54,12 @@ SOURCE = os.environ.get("STRANGER_SOURCE", "127.0.0.2")
 
 
 def frame(kind: int, flags: int, stream: int, content: bytes = b"") -> bytes:
-    """A frame of HTTP/2."""
+    """Return a frame of HTTP/2."""
     return struct.pack(">I", len(content))[1:] + struct.pack(">BBI", kind, flags, stream) + content
 
 
 def headers(path: str, **shown: str) -> bytes:
-    """The metadata of a call."""
+    """Return the metadata of a call."""
     fields = {
         ":method": "POST",
         ":scheme": "http",
@@ -110,7 +110,7 @@ def is_open(connection: socket.socket) -> bool:
 
 
 def call(stream: int, method: str, flags: int = END_HEADERS, **shown: str) -> bytes:
-    """The frame that begins a call."""
+    """Return the frame that begins a call."""
     return frame(HEADERS, flags, stream, headers(f"/{SERVICE}/{method}", **shown))
 
 
@@ -136,19 +136,19 @@ def silent(address: str) -> socket.socket:
 
 
 def half_greeting(address: str) -> socket.socket:
-    """A connection that begins to greet, and sends a byte at times."""
+    """Return a connection that begins to greet, and sends a byte at times."""
     connection = connected(address)
     connection.sendall(_PREFACE[:5])
     return connection
 
 
 def idle(address: str) -> socket.socket:
-    """A connection that makes no call."""
+    """Return a connection that makes no call."""
     return connected(address, frame(PING, 0, 0, bytes(8)))
 
 
 def half_headers(address: str) -> socket.socket:
-    """A call whose metadata never end."""
+    """Return a call whose metadata never end."""
     return connected(address, call(1, "Exchange", 0, **SHOWN))
 
 
@@ -180,7 +180,7 @@ def more_body(connection: socket.socket, number: int) -> None:
 
 
 def noise(address: str) -> socket.socket:
-    """A connection that sends anything."""
+    """Return a connection that sends anything."""
     connection = connected(address)
     connection.sendall(_PREFACE[: random.randrange(24)] + os.urandom(2000))
     return connection
@@ -220,8 +220,7 @@ KINDS = {
 
 
 def disturb(address: str, kind: Kind, until: float, count: int = _CONNECTIONS) -> int:
-    """Keep `count` connections of a kind open until a time; return how many the server has ended.
-    """
+    """Keep `count` connections of a kind open until a time; return how many the server has ended."""
     connections: list[socket.socket] = []
     num_ended = number = 0
     while time.monotonic() < until:
@@ -245,7 +244,7 @@ def disturb(address: str, kind: Kind, until: float, count: int = _CONNECTIONS) -
 
 
 def be_strange(address: str, seconds: float, kinds: Sequence[str]) -> None:
-    """Does all of these at the same time, in this process."""
+    """Do all of these at the same time, in this process."""
     until = time.monotonic() + seconds
     threads = [
         threading.Thread(target=disturb, args=(address, KINDS[name], until)) for name in kinds
@@ -279,7 +278,7 @@ def server_process() -> Iterator[tuple[str, int]]:
 
 
 def resident_bytes(pid: int | str = "self") -> int:
-    """The memory of a process."""
+    """Return the memory of a process."""
     return int(Path(f"/proc/{pid}/statm").read_text("ascii").split()[1]) * os.sysconf("SC_PAGESIZE")
 
 
@@ -300,7 +299,7 @@ class Phase(NamedTuple):
 
 
 def measure(address: str, pid: int, seconds: float) -> Phase:
-    """Runs steps of a session for so long, and beside it makes a new session at times."""
+    """Run steps of a session for so long, and beside it makes a new session at times."""
     with tf.Graph().as_default() as graph:
         nothing = tf.no_op()
     steps: list[float] = []
@@ -338,7 +337,7 @@ def measure(address: str, pid: int, seconds: float) -> Phase:
 
 
 def summary(phase: Phase) -> str:
-    """A line for a person."""
+    """Return a line for a person."""
 
     def times(values: list[float]) -> str:
         ordered = sorted(values)
@@ -357,7 +356,7 @@ def summary(phase: Phase) -> str:
 
 
 def worst_minute(seconds: float, kinds: Sequence[str]) -> tuple[Phase, Phase]:
-    """The phases without and with the stranger; GPUGRAPH_CLUSTER_KEY is KEY."""
+    """Return the phases without and with the stranger; GPUGRAPH_CLUSTER_KEY is KEY."""
     with server_process() as (address, pid):
         measure(address, pid, 1.0)
         usual = measure(address, pid, max(seconds / 4, 1.0))
@@ -377,7 +376,7 @@ def worst_minute(seconds: float, kinds: Sequence[str]) -> tuple[Phase, Phase]:
 
 
 def main() -> int:
-    """Prints both phases."""
+    """Print both phases."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--kinds", type=json.loads, default=list(KINDS), help="a JSON list")

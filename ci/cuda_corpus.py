@@ -61,7 +61,7 @@ def evenly(items: Sequence[Any], most: int) -> Sequence[Any]:
 
 
 def sample_texts(op_types: Sequence[str] = (), most: int = 0) -> Iterator[tuple[str, str]]:
-    """Each source once, named by its first sample.
+    """Yield each source once, named by its first sample.
 
     op_types: by default all.
     most: if given, one source of each of so many ops, evenly picked, or some more; of each in

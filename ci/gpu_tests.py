@@ -34,7 +34,7 @@ Record = dict[str, Any]
 
 
 def marked(folder: Path) -> list[str]:
-    """The files that have tests marked `gpu`: others need not be imported, by each process."""
+    """Return the files that have tests marked `gpu`: others need not be imported, by each process."""
     return [
         str(path)
         for path in sorted(folder.rglob("test_*.py"))
@@ -91,7 +91,9 @@ def run(files: Sequence[str], report: Path, log: Path, options: argparse.Namespa
             finally:
                 if process.poll() is None:
                     os.killpg(process.pid, signal.SIGKILL)  # with the processes of its workers
-                    with contextlib.suppress(subprocess.TimeoutExpired):  # a driver may not release the process
+                    with contextlib.suppress(
+                        subprocess.TimeoutExpired
+                    ):  # a driver may not release the process
                         process.wait(10)
         before, left = left, unfinished(report)
         if left == before and status in (0, 1, 5):  # 5: none were left to be run
@@ -116,7 +118,7 @@ def records(path: Path) -> list[Record]:
 
 
 def unfinished(report: Path) -> set[str]:
-    """The tests that ended their process."""
+    """Return the tests that ended their process."""
     lines = records(report)
     return {record["test"] for record in lines} - {
         record["test"] for record in lines if record["outcome"] != "begun"
@@ -138,7 +140,7 @@ def outcomes(report: Path) -> dict[str, Record]:
 
 
 def _where(folder: Path, test: str) -> str:
-    """The frames of a test that was ended for its time, or the empty string."""
+    """Return the frames of a test that was ended for its time, or the empty string."""
     for path in sorted(folder.glob("*.late")):
         _, begun, after = f"\n{path.read_text('utf-8', 'replace')}".rpartition(f"\n-- {test}\n")
         for thread in f"\n{after}".partition("\n-- ")[0].split("\n\n") if begun else ():
@@ -151,7 +153,7 @@ def _where(folder: Path, test: str) -> str:
 
 
 def is_bad(record: Record) -> bool:
-    """Whether a test failed, or was skipped for lack of a GPU where there has to be one."""
+    """Return whether a test failed, or was skipped for lack of a GPU where there has to be one."""
     without = "no CUDA GPU" in record["said"] and os.environ.get("GPUGRAPH_GPU") == "1"
     return record["outcome"] in ("failed", "begun") or without
 

@@ -59,7 +59,7 @@ def is_local(value: str) -> bool:
 
 
 def certificates(settings: Mapping[str, str], environment: Mapping[str, str]) -> bytes:
-    """The first bundle that is named, or nothing."""
+    """Return the first bundle that is named, or nothing."""
     named = (settings.get("cert"), environment.get("PIP_CERT"), environment.get("SSL_CERT_FILE"))
     for path in named:
         if path and os.path.isfile(path):

@@ -80,7 +80,7 @@ def models() -> list[Any]:
 
 
 def hdf5_bytes(folder: Path) -> One:
-    """Bytes of files of models and of weights."""
+    """Return bytes of files of models and of weights."""
     paths = [folder / f"seed{number}.h5" for number in range(4)]
     made = models()
     for path, model in zip(paths, made, strict=False):
@@ -158,7 +158,7 @@ def changed_text(text: str | bytes, chance: random.Random) -> str:
 
 
 def changed(value: Any, chance: random.Random) -> Any:
-    """A structure with one place changed."""
+    """Return a structure with one place changed."""
     value = copy.deepcopy(value)
     places = [(None, None), *inner_places(value)]
     owner, key = chance.choice(places)
@@ -195,7 +195,7 @@ def inner_places(value: Any) -> list[tuple[Any, Any]]:
 
 
 def odd(chance: random.Random) -> Any:
-    """A value where another is expected."""
+    """Return a value where another is expected."""
     plain = (None, True, False, 0, 1, -1, 1 << 40, 2.5, -0.0, 1e308, "", "x", "Dense", "float32")
     nested = ([], {}, [[]], [None], {"class_name": "Dense"}, {"class_name": "Lambda", "config": {}})
     return copy.deepcopy(chance.choice((*plain, *nested, ["a", 0, 0], float("nan"))))
@@ -356,7 +356,7 @@ class Watched:
             first = self._run_from(first) + 1
 
     def _run_from(self, first: int) -> int:
-        """Reads files from a number on; the last number."""
+        """Read files from a number on, and return the last number."""
         command = [sys.executable, __file__, "--read", self.name, "--seed", str(self.seed)]
         command += ["--first", str(first), "--count", str(self.count)]
         with subprocess.Popen(

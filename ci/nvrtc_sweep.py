@@ -90,8 +90,7 @@ _TYPES = {"half": "float16", "float": "float32", "double": "float64"}
 
 
 def variants(text: str) -> list[dict[str, str]]:
-    """Return the combinations of macros that a source's comments list; one without macros if none.
-    """
+    """Return the combinations of macros that a source's comments list; one without macros if none."""
     combinations = []
     for line in _VARIANTS.findall(text):
         pairs = [word.partition("=")[::2] for word in line.split()]
@@ -102,7 +101,7 @@ def variants(text: str) -> list[dict[str, str]]:
 
 
 def definitions(macros: dict[str, str]) -> str:
-    """The lines in front of a source that define these macros."""
+    """Return the lines in front of a source that define these macros."""
     types = {name: dtype for name, value in macros.items() if (dtype := _dtype(value))}
     return type_macros(types, {name: value for name, value in macros.items() if name not in types})
 
@@ -123,7 +122,7 @@ def _dtype(value: str) -> DType | None:
 
 
 def kernel_texts(folder: Path = ROOT / "kernels") -> Iterator[Text]:
-    """Every variant of every file."""
+    """Yield every variant of every file."""
     for path in sorted(folder.rglob("*.cu")):
         text = path.read_text("utf-8")
         for macros in variants(text):
@@ -171,7 +170,7 @@ def resources(text: str, arch: str, log: str) -> tuple[Resources, ...]:
 
 
 def compile_text(nvrtc: Nvrtc, text: Text, arch: str) -> Outcome:
-    """One compilation."""
+    """Return one compilation."""
     try:
         cubin = nvrtc.compile(text.text, text.name, arch)
     except DriverError as error:
@@ -185,7 +184,9 @@ def compile_text(nvrtc: Nvrtc, text: Text, arch: str) -> Outcome:
 def sweep(
     nvrtc: Nvrtc, texts: Sequence[Text], archs: Sequence[str], rotate: int = 0
 ) -> list[Outcome]:
-    """Every source for every architecture, or for `rotate` of them in turn, on all processors."""
+    """Return every source for every architecture, or for `rotate` of them in turn, on all
+    processors.
+    """
     pairs = []
     for index, text in enumerate(texts):
         least = needed(text.text)

@@ -55,7 +55,7 @@ class Watch:
 
 
 def index() -> dict[str, list[str]]:
-    """The names that each module enters, by its path below `gpugraph.ops`."""
+    """Return the names that each module enters, by its path below `gpugraph.ops`."""
     watch = Watch()
     SourceFileLoader.exec_module = lambda loader, module: watch.exec_module(loader, module)  # type: ignore[method-assign]
     ops = importlib.import_module("gpugraph.ops")
@@ -78,7 +78,7 @@ def text(entries: dict[str, list[str]]) -> str:
 
 
 def main() -> None:
-    """Writes the index, or compares."""
+    """Write the index, or compares."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()

@@ -139,7 +139,9 @@ class Network:
             self.written = text.stack()[known - 1 :]
 
     def draw(self, logits: tf.Tensor) -> tf.Tensor:
-        """A character, drawn with probability softmax(logits): the largest of logits + noise."""
+        """Return a character, drawn with probability softmax(logits): the largest of logits +
+        noise.
+        """
         noise = -tf.log(-tf.log(tf.random_uniform([self.characters])))  # Gumbel's distribution
         return tf.argmax(logits + noise, output_type=tf.int32)
 
@@ -147,7 +149,7 @@ class Network:
 def train(
     session: tf.Session, network: Network, text: Text, options: argparse.Namespace
 ) -> list[float]:
-    """Trains by truncated backpropagation; returns the loss of each step."""
+    """Train by truncated backpropagation, and return the loss of each step."""
     batches = text.batches(options.batch, options.length)
     losses: list[float] = []
     state = None

@@ -75,7 +75,7 @@ def load() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
 
 
 def train(session: tf.Session, network: Network, options: argparse.Namespace) -> float:
-    """Trains by minibatches; returns the accuracy on held-out digits."""
+    """Train by minibatches, and return the accuracy on held-out digits."""
     images, test_images, labels, test_labels = load()
     order = np.random.default_rng(options.seed)
     test = {network.images: test_images, network.labels: test_labels}

@@ -82,7 +82,7 @@ def distance(points: np.ndarray) -> float:
 
 
 def main(arguments: list[str] | None = None) -> list[float]:
-    """The distance of the generator's points from the circle, before and after training."""
+    """Return the distance of the generator's points from the circle, before and after training."""
     options = parse_arguments(arguments)
     random = np.random.default_rng(options.seed)
     with tf.Graph().as_default():

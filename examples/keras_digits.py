@@ -46,7 +46,7 @@ def block(images: tf.Tensor, filters: int) -> tf.Tensor:
 
 
 def build(rate: float) -> keras.Model:
-    """The compiled classifier of images of 8 by 8."""
+    """Return the compiled classifier of images of 8 by 8."""
     images = keras.Input((8, 8, 1), name="images")
     outputs = block(block(images, 32), 32)
     outputs = layers.MaxPooling2D(2)(outputs)
@@ -114,7 +114,7 @@ class Chart:
     is_logarithmic: bool = False
 
     def y(self, value: float) -> float:
-        """The distance of a value from the upper edge, in pixels."""
+        """Return the distance of a value from the upper edge, in pixels."""
         scale = math.log10 if self.is_logarithmic else float
         low, high = scale(self.ticks[0]), scale(self.ticks[-1])
         return (high - scale(max(value, self.ticks[0]))) / (high - low) * HEIGHT

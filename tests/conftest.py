@@ -84,8 +84,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
     """Disable garbage collection, as no collected item becomes garbage: the search is a fifth of
-    the
-    time.
+    the time.
     """
     gc.disable()
     try:

@@ -47,7 +47,7 @@ class Program:
         return made
 
     def inside(self, loop: int, inner: int) -> int:
-        """The loop right in `loop` that `inner` is in, or is."""
+        """Return the loop right in `loop` that `inner` is in, or is."""
         while self.around[inner] != loop:
             inner = self.around[inner]
         return inner
@@ -67,7 +67,7 @@ class TwiceError(Exception):
 
 
 def ancestors(ops: Iterable[Op]) -> set[Op]:
-    """The ops that a run needs to fetch these."""
+    """Return the ops that a run needs to fetch these."""
     stack = list(ops)
     seen = set(stack)
     while stack:
@@ -155,7 +155,7 @@ class _Telling:
         self.items: dict[int, list[Op | int]] = {}
 
     def ordered(self, loop: int) -> list[Op | int]:
-        """A loop's ops and the loops right in it, inputs first."""
+        """Return a loop's ops and the loops right in it, inputs first."""
         if loop not in self.items:
             holds, inside = self.program.holds, self.program.inside
             needs: dict[Op | int, set[Op | int]] = {}
@@ -263,7 +263,7 @@ def _sorted(needs: dict[Any, set[Any]]) -> Iterator[Any]:
 
 
 def built(program: Program, inputs: Sequence[Any]) -> dict[Op, list[Any]]:
-    """Each op's tensors (or the operation, of one without outputs), in the default graph."""
+    """Return each op's tensors (or the operation, of one without outputs), in the default graph."""
     made: dict[Op, list[Any]] = {}
     left: list[tuple[Any, int, Output]] = []
     for op in _sorted({op: set(_forward(op)) for op in program.ops}):

@@ -12,7 +12,7 @@ INPUTS = 3
 
 
 def drawn(random: Random, loops: int, size: int, grows: bool, devices: list[str | None]) -> Program:
-    """A program of up to `loops` loops in each other. `grows`: whether shapes change."""
+    """Return a program of up to `loops` loops in each other. `grows`: whether shapes change."""
     drawing = _Drawing(random, size, grows)
     pool = _Pool([(drawing.program.add("arg", arg=index), 0) for index in range(INPUTS)], [])
     drawing.body(pool, 0, loops)
@@ -199,7 +199,9 @@ class _LoopDrawing:
     def switches(
         self, inner: _Pool, below: Output, number: Output, variables: list[Output]
     ) -> tuple[list[Op], int]:
-        """The Switch of the number and of each variable, and the side on which the loop goes on."""
+        """Return the Switch of the number and of each variable, and the side on which the loop goes
+        on.
+        """
         cond = below
         if self.drawing.often(0.4):
             cond = self.add("and", below, self.drawing.pred(inner, self.loop))

@@ -42,7 +42,7 @@ BOUND: set[str] = set()
 
 
 def count_calls() -> None:
-    """Counts the calls of all NumPy kernels that are bound from now on."""
+    """Count the calls of all NumPy kernels that are bound from now on."""
     bind = HostDevice.bind
 
     def counting(
@@ -63,13 +63,13 @@ def count_calls() -> None:
 
 
 def either(i: Any, y: Any) -> Any:
-    """The body of a loop that takes either branch in turn."""
+    """Return the body of a loop that takes either branch in turn."""
     is_even = tf.equal(i % 2, 0)
     return i + 1, tf.cond(is_even, lambda: tf.tanh(y) + 1.0, lambda: tf.nn.softmax(y) * 2.0)
 
 
 def program(chance: np.random.RandomState, x: Any) -> list[Any]:
-    """The fetches of a random program of a matrix of open rows."""
+    """Return the fetches of a random program of a matrix of open rows."""
     weights = tf.Variable(tf.ones([COLUMNS, COLUMNS]) / COLUMNS)
     values = [tf.matmul(x, weights)]
     ops: list[Callable[[Any, Any], Any]] = [
@@ -183,8 +183,7 @@ def wrong_notes(after: Explanation, settled: Sequence[CodeRecord]) -> list[str]:
 
 
 def wrong_labels(session: Any, fetches: Any, feeds: Any) -> list[str]:
-    """Return the steps of a traced run whose labels report native where NumPy ran, or the reverse.
-    """
+    """Return the steps of a traced run whose labels report native where NumPy ran, or the reverse."""
     options, metadata = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE), tf.RunMetadata()
     before = session.explain(fetches, feeds)
     CALLED.clear()

@@ -65,7 +65,7 @@ BY_NAME = {stage.name: stage for stage in STAGES}
 
 
 def lineage(name: str) -> list[Stage]:
-    """The stage and those below it, the lowest first."""
+    """Return the stage and those below it, the lowest first."""
     stage = BY_NAME.get(name)
     return [] if stage is None else [*lineage(stage.base), stage]
 

@@ -322,7 +322,7 @@ def read_modules(root: Path) -> dict[str, Module]:
 
 
 def read_imports(module: Module, known: set[str]) -> Iterator[Import]:
-    """The module's imports; `from a import b` is `a.b` where `known` holds that, else `a`."""
+    """Yield the module's imports; `from a import b` is `a.b` where `known` holds that, else `a`."""
 
     def walk(node: ast.AST, in_function: bool, for_types: bool) -> Iterator[Import]:
         for target in targets(node, module, known):
@@ -343,7 +343,7 @@ def read_imports(module: Module, known: set[str]) -> Iterator[Import]:
 
 
 def targets(node: ast.AST, module: Module, known: set[str]) -> list[str]:
-    """The dotted names that this one node imports."""
+    """Return the dotted names that this one node imports."""
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names]
     if isinstance(node, ast.ImportFrom):
@@ -383,7 +383,7 @@ def all_imports(root: Path) -> list[tuple[Module, Import, str]]:
 
 
 def rows_of(folder: str) -> dict[str, int]:
-    """Each part of the folder with the number of its row."""
+    """Return each part of the folder with the number of its row."""
     rows = enumerate(FLOORS.get(folder, ()))
     return {part: number for number, row in rows for part in row.split()}
 
@@ -400,7 +400,7 @@ def part_faults(root: Path) -> list[str]:
 
 
 def floor_faults(root: Path) -> list[str]:
-    """Imports that the floors forbid."""
+    """Import that the floors forbid."""
     faults = []
     for module, imported, place in all_imports(root):
         target = imported.target.split(".")
@@ -415,7 +415,7 @@ def floor_faults(root: Path) -> list[str]:
 
 
 def forbidden_parts(importer: list[str], imported: list[str]) -> tuple[str, str] | None:
-    """The two parts of one folder that the table keeps apart; None if the import is allowed."""
+    """Return the two parts of one folder that the table keeps apart; None if the import is allowed."""
     depth = 0
     while depth < min(len(importer), len(imported)) and importer[depth] == imported[depth]:
         depth += 1
@@ -478,7 +478,7 @@ def circle_faults(root: Path) -> list[str]:
 
 
 def type_faults(root: Path) -> list[str]:
-    """Imports for type checkers alone: they hide circles."""
+    """Import for type checkers alone: they hide circles."""
     return [
         f"{place}: imports {imported.target} for types only"
         for module, imported, place in all_imports(root)

@@ -87,7 +87,7 @@ def plain(program: list[Statement], state: list[Dual]) -> list[Dual]:
 
 
 def chosen(choices: Any, default: list[Statement], state: list[Dual]) -> list[Statement]:
-    """The program of the first choice whose number is large enough."""
+    """Return the program of the first choice whose number is large enough."""
     for index, threshold, program in choices:
         if state[index][0][0] > threshold:
             return list(program)

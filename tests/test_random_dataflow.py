@@ -55,7 +55,7 @@ def check(seed: int, loops: int, size: int) -> None:
 def compare(
     session: Any, program: Program, made: Any, chosen: list[Op], inputs: Any, values: Any
 ) -> None:
-    """Runs twice, so that nothing of a run is left for the next."""
+    """Run twice, so that nothing of a run is left for the next."""
     feeds = dict(zip(inputs, values))
     try:
         want = interpret(program, values, ancestors(chosen))

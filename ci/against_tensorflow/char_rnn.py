@@ -58,7 +58,7 @@ def weights(tf: Any, session: Any) -> dict[str, np.ndarray]:
 
 
 def difference(result: np.ndarray, wanted: np.ndarray) -> float:
-    """The largest difference of two arrays, relative to the largest element."""
+    """Return the largest difference of two arrays, relative to the largest element."""
     return float(np.abs(result - wanted).max() / np.abs(wanted).max())
 
 

@@ -30,7 +30,7 @@ REWRITES = ["", "<>", r"\0\0", r"[\1]", r"\\", r"\2"]
 
 
 def words(draw: Draw, *shape: int) -> Any:
-    """An array of strings of up to six pieces."""
+    """Return an array of strings of up to six pieces."""
     result = np.empty(shape, object)
     for index in np.ndindex(*shape):
         result[index] = "".join(draw.choice(LETTERS, draw.integers(0, 6))).encode()
@@ -313,7 +313,7 @@ def outcome(tf: Any, name: str, seed: int) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """An array as JSON: shape, kind, and elements as text."""
+    """Return an array as JSON: shape, kind, and elements as text."""
     array = np.array(value, object) if isinstance(value, bytes) else np.asarray(value)
     elements = [repr(item) for item in array.reshape(-1).tolist()]
     return [list(array.shape), array.dtype.kind, elements]

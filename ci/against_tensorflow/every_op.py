@@ -46,12 +46,12 @@ AnswerAll = Callable[[Any, Any, list[Case], BinaryIO], None]
 
 
 def _name(case: Case) -> str:
-    """A node's name: no name begins as some op types do."""
+    """Return a node's name: no name begins as some op types do."""
     return str(case["op"]).lstrip("_")
 
 
 def _make_graph_older(tf: Any, deprecation: Any) -> None:
-    """Gives the graph the version of the last producer that had a deprecated op type."""
+    """Return the graph the version of the last producer that had a deprecated op type."""
     if deprecation.version:
         graph_def = tf.GraphDef()
         graph_def.versions.producer = deprecation.version - 1
@@ -137,7 +137,7 @@ def answers(path: Path) -> list[Answer]:
 
 
 def run_to_the_end(python: str, script: str, side: str, folder: Path) -> None:
-    """Runs a side of a script, again after each case that crashes it."""
+    """Run a side of a script, again after each case that crashes it."""
     done = -1
     while True:
         command = [python, script, "--side", side, str(folder)]
@@ -256,7 +256,7 @@ def _undeclared(answered: Any) -> bool:
 
 
 def _shortened(error: str) -> str:
-    """An error of TensorFlow without the node's name and all its attrs."""
+    """Return an error of TensorFlow without the node's name and all its attrs."""
     return re.sub(r" (used by|for) ('?\{\{|'\w+/).*|_\d+\b|Forward operation.*", "", error)[:150]
 
 

@@ -55,7 +55,7 @@ _CONSTANT = dict.fromkeys(_NORM_GRADS, (3, 4))
 
 
 def slots(op_type: str, result: list[int]) -> list[int]:
-    """Which slots of inputs gradients are taken by."""
+    """Return which slots of inputs gradients are taken by."""
     return [slot for slot in result if slot not in _CONSTANT.get(op_type, ())]
 
 
@@ -117,15 +117,14 @@ _SLOPES = dict.fromkeys([*_NORMS, "SoftmaxCrossEntropyWithLogits"], 1)
 
 
 def compared(tf: Any, op_type: str, outputs: list[Any]) -> tuple[list[Any], int]:
-    """Return the compared outputs of an op, and how many of them, from the first, have gradients.
-    """
+    """Return the compared outputs of an op, and how many of them, from the first, have gradients."""
     if op_type in _UNIQUE:
         outputs = _UNIQUE[op_type](tf, outputs)
     return outputs, _SLOPES.get(op_type, len(outputs))
 
 
 def _pixels(tf: Any, values: list[Any]) -> list[Any]:
-    """The tags, sizes and pixels of a summary's images."""
+    """Return the tags, sizes and pixels of a summary's images."""
     images = [(item.tag, item.image) for item in tf.Summary.FromString(values[0]).value]
     heads = [[tag, image.height, image.width, image.colorspace] for tag, image in images]
     with tf.Graph().as_default(), tf.Session() as session:
@@ -134,5 +133,5 @@ def _pixels(tf: Any, values: list[Any]) -> list[Any]:
 
 
 def readable(tf: Any, op_type: str, values: list[Any]) -> list[Any]:
-    """The values; of images the pixels, which each library's zlib compresses in its own way."""
+    """Return the values; of images the pixels, which each library's zlib compresses in its own way."""
     return _pixels(tf, values) if op_type == "ImageSummary" else values

@@ -127,14 +127,14 @@ def compare(name: str, ours: Any, theirs: Any) -> tuple[str, list[str]]:
 
 
 def meta_graph_module(tf: Any) -> Any:
-    """The two functions that export and import MetaGraphDefs."""
+    """Return the two functions that export and import MetaGraphDefs."""
     if tf.__name__ == "gpugraph":
         return importlib.import_module("gpugraph.building.graph_files.meta_graph_import")
     return importlib.import_module("tensorflow.python.framework.meta_graph")
 
 
 def gradient_of_meta_graph(tf: Any, content: bytes) -> Any:
-    """The gradient of `y` by `x` and by the variables in an imported MetaGraphDef."""
+    """Return the gradient of `y` by `x` and by the variables in an imported MetaGraphDef."""
     module = meta_graph_module(tf)
     path = Path(tempfile.mkdtemp()) / "graph.meta"
     path.write_bytes(content)
@@ -150,7 +150,7 @@ def gradient_of_meta_graph(tf: Any, content: bytes) -> Any:
 
 
 def compare_meta_graphs(name: str, ours: Any, theirs: Any) -> list[str]:
-    """The faults of one graph as a MetaGraphDef."""
+    """Return the faults of one graph as a MetaGraphDef."""
     metas = {}
     for where, tf in (("here", ours), ("there", theirs)):
         meta, _ = meta_graph_module(tf).export_scoped_meta_graph(graph=built(tf, name))

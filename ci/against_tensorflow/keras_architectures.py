@@ -58,7 +58,7 @@ class Network(NamedTuple):
 
 
 def application(module: str, name: str) -> Callable[..., Any]:
-    """The function that builds a network of keras-applications in a TensorFlow's `tf.keras`."""
+    """Return the function that builds a network of keras-applications in a TensorFlow's `tf.keras`."""
 
     def build(tf: Any, **sizes: Any) -> Any:
         keras = tf.keras
@@ -72,7 +72,7 @@ def application(module: str, name: str) -> Callable[..., Any]:
 
 
 def functional(name: str) -> Callable[..., Any]:
-    """The function of that name in tests/library/keras/applications."""
+    """Return the function of that name in tests/library/keras/applications."""
     path = ROOT / "tests" / "keras" / "applications" / "functional_networks.py"
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None and spec.loader is not None
@@ -82,7 +82,7 @@ def functional(name: str) -> Callable[..., Any]:
 
 
 def images(size: int) -> dict[str, Any]:
-    """The fields of a network for small images."""
+    """Return the fields of a network for small images."""
     shape = (size, size, 3)
     return {"small": {"input_shape": shape, "classes": 10}, "shapes": [(2, *shape)]}
 
@@ -143,7 +143,7 @@ def outputs(tf: Any, model: Any, shapes: list[tuple[int, ...]]) -> list[np.ndarr
 
 
 def train(tf: Any, network: Network) -> list[float]:
-    """The losses of three steps in float64, and the mean size of each variable after them."""
+    """Return the losses of three steps in float64, and the mean size of each variable after them."""
     tf.keras.backend.set_floatx("float64")
     model = network.build(tf, **network.small)
     give_weights(model)
@@ -160,7 +160,7 @@ def train(tf: Any, network: Network) -> list[float]:
 
 
 def run_network(tf: Any, network: Network, path: Path) -> dict[str, Any]:
-    """The table of the network and its seconds; outputs go to the path."""
+    """Return the table of the network and its seconds; outputs go to the path."""
     lines: list[str] = []
     begin = time.perf_counter()
     model = network.build(tf)
@@ -190,7 +190,7 @@ def write_own(tf: Any, name: str, folder: Path) -> None:
 
 
 def read_own(tf: Any, name: str, folder: Path, by_name: bool) -> float:
-    """How much outputs differ behind TensorFlow's own weights."""
+    """Return how much outputs differ behind TensorFlow's own weights."""
     network = NETWORKS[name]
     model = network.build(tf, **network.small)
     model.load_weights(str(folder / f"{name}.h5"), by_name=by_name)
@@ -266,7 +266,7 @@ def as_of_1_15(lines: list[str]) -> list[str]:
 
 
 def model_name(lines: list[str]) -> str:
-    """The name in the first line of a table."""
+    """Return the name in the first line of a table."""
     return lines[0].split('"')[1]
 
 
@@ -280,7 +280,7 @@ def row(cells: list[str], width: int, parts: tuple[float, ...]) -> str:
 
 
 def differing_line(ours: list[str], theirs: list[str]) -> str:
-    """The first line in which two tables differ, "" where they are equal."""
+    """Return the first line in which two tables differ, "" where they are equal."""
     for number, (one, other) in enumerate(zip_longest(ours, theirs)):
         if one != other:
             return f"line {number} of the table is {one!r}, not {other!r}"

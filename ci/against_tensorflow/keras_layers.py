@@ -153,7 +153,7 @@ def run_cases(side: str, folder: Path, only: str) -> None:
 
 
 def differing_keys(ours: Any, theirs: Any, path: str = "") -> list[str]:
-    """The paths of keys whose values differ."""
+    """Return the paths of keys whose values differ."""
     if isinstance(ours, dict) and isinstance(theirs, dict):
         return [
             text
@@ -201,7 +201,7 @@ def compare(folder: Path, ours: dict[str, Any], theirs: dict[str, Any]) -> str:
 
 
 def main() -> int:
-    """Runs both sides and prints the table; the number of layers that differ."""
+    """Run both sides and print the table, and return the number of layers that differ."""
     parser = argparse.ArgumentParser(description=__doc__)
     add_options(parser)
     parser.add_argument("--only", default="", help="a part of the names of layers")

@@ -246,7 +246,7 @@ def fit(tf: Any, case: Case) -> dict[str, Any]:
 
 
 def report(ours: dict[str, Any], theirs: dict[str, Any]) -> tuple[float, list[str]]:
-    """The largest difference of two sides, and which names differ."""
+    """Return the largest difference of two sides, and which names differ."""
     faults = []
     if ours.pop("names") != theirs.pop("names") or ours.keys() != theirs.keys():
         faults.append(f"names: {sorted(ours)} and {sorted(theirs)}")
@@ -274,7 +274,7 @@ def run(side: str, folder: str, only: str | None) -> None:
 
 
 def main() -> None:
-    """Runs both sides and prints the table."""
+    """Run both sides and print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add_options(parser)
     parser.add_argument("--only", choices=list(CASES))

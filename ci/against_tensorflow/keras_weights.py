@@ -110,7 +110,7 @@ def further(model: Any, arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def save(tf: Any, name: str, folder: Path) -> dict[str, Any]:
-    """Trains a model, saves it in all forms, and trains on."""
+    """Train a model, save it in all forms, and train on."""
     tf.keras.backend.clear_session()
     model, arguments = CASES[name](tf)
     model.fit(**{**arguments, "epochs": 2, "shuffle": False, "verbose": 0})

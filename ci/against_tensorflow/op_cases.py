@@ -32,7 +32,7 @@ def is_inexact(array: Any) -> bool:
 
 
 def is_real(array: Any) -> bool:
-    """Whether numbers are floating and not complex."""
+    """Return whether numbers are floating and not complex."""
     return is_inexact(array) and array.dtype.kind != "c"
 
 
@@ -42,7 +42,7 @@ def is_real(array: Any) -> bool:
 def draw(
     op_type: str, declarations: Any, table: Any, draws: int, special: bool = False
 ) -> list[Case]:
-    """All cases of an op type: each sample as it is, and `draws` times moved.
+    """Return all cases of an op type: each sample as it is, and `draws` times moved.
 
     special: each sample `draws` times with special numbers instead, without gradients.
     """
@@ -104,7 +104,7 @@ SPECIAL = [
 
 
 def _specialized(array: np.ndarray, random: np.random.Generator, turn: int) -> np.ndarray:
-    """A copy of a real array with special numbers in it, in at least one place."""
+    """Return a copy of a real array with special numbers in it, in at least one place."""
     if not is_real(array) or not array.size:
         return array
     numbers, share = SPECIAL[(turn - 1) % len(SPECIAL)]
@@ -115,7 +115,7 @@ def _specialized(array: np.ndarray, random: np.random.Generator, turn: int) -> n
 
 
 def _plain(value: Any) -> Any:
-    """An attr as data that can be read without gpugraph."""
+    """Return an attr as data that can be read without gpugraph."""
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]
     if hasattr(value, "as_datatype_enum"):
@@ -134,8 +134,7 @@ def blank(error: str) -> Answer:
 
 
 def answer(tf: Any, make: Any, case: Case, session: Any) -> Answer:
-    """Return one side's answer to a case; `make(tf, case, inputs, attrs)` makes the op's outputs.
-    """
+    """Return one side's answer to a case; `make(tf, case, inputs, attrs)` makes the op's outputs."""
     result = blank("")
     try:
         with warnings.catch_warnings():

@@ -52,7 +52,7 @@ class Later(NamedTuple):
 
 
 def of_wheel(folder: Path, messages: Any) -> dict[str, Definition]:
-    """The definitions in the generated modules of an unpacked wheel, by op type."""
+    """Return the definitions in the generated modules of an unpacked wheel, by op type."""
     result: dict[str, Definition] = {}
     for path in sorted(folder.rglob("gen_*.py")):
         for found in LIBRARY.finditer(path.read_text("utf-8", "replace")):
@@ -92,7 +92,7 @@ def one_side(folder: Path) -> None:
 
 
 def argument(arg: Any, types: Any) -> str:
-    """One input or output: `name: N*Ref(T)`."""
+    """Return one input or output: `name: N*Ref(T)`."""
     element = arg.type_attr or arg.type_list_attr or types.Name(arg.type)
     count = f"{arg.number_attr}*" if arg.number_attr else ""
     return f"{arg.name}: {count}{f'Ref({element})' if arg.is_ref else element}"
@@ -111,7 +111,7 @@ def attr_text(attr: Any) -> str:
 
 
 def read(op: Any, messages: Any) -> Definition:
-    """A definition's facts."""
+    """Return a definition's facts."""
     types = messages.DataType
     args = {"in": op.input_arg, "out": op.output_arg}
     facts = {
@@ -152,8 +152,7 @@ def differences(ours: Definition, theirs: Definition) -> Iterator[tuple[str, str
 def dtype_differences(
     op_type: str, ours: Definition, theirs: Definition, later: Later
 ) -> Iterator[tuple[str, str]]:
-    """Return dtypes that ours lacks although kernels compute them, and dtypes that only ours has.
-    """
+    """Return dtypes that ours lacks although kernels compute them, and dtypes that only ours has."""
     kernels = later.kernels.get(op_type, {})
     newer = later.definitions.get(op_type)
     for attr in ours.dtypes.keys() & theirs.dtypes.keys():

@@ -30,7 +30,9 @@ Names = dict[str, "list[str] | None"]
 
 
 def _arguments(value: Any) -> list[str] | None:
-    """The names of the arguments in order, `self` left out; None where they are not to be seen."""
+    """Return the names of the arguments in order, `self` left out; None where they are not to be
+    seen.
+    """
     if not callable(value):
         return None
     try:
@@ -48,7 +50,7 @@ def _arguments(value: Any) -> list[str] | None:
 
 
 def _of_tensorflow(root: Any) -> Names:
-    """The names of `compat.v1` and the modules in it."""
+    """Return the names of `compat.v1` and the modules in it."""
     names: Names = {}
     seen: set[int] = set()
 

@@ -70,7 +70,7 @@ def draw_all(side: str, folder: Path, count: int, seed: int) -> None:
 
 
 def difference(result: np.ndarray, wanted: np.ndarray) -> float:
-    """The largest difference, in units in the last place of floats."""
+    """Return the largest difference, in units in the last place of floats."""
     assert result.shape == wanted.shape and result.dtype == wanted.dtype
     if not result.size:
         return 0.0

@@ -45,7 +45,7 @@ class Record:
         self.answers: dict[str, Any] = {}
 
     def __call__(self, key: str, value: Any) -> None:
-        """Records an answer."""
+        """Record an answer."""
         if key in self.answers:
             raise KeyError(f"{key} is recorded twice")
         self.answers[key] = plain(value)
@@ -59,13 +59,13 @@ class Record:
             self(key, ["error", self.class_of(error), self._hidden(first_line(line))])
 
     def class_of(self, error: Exception) -> str:
-        """The name of an error's class, as programs catch it: Python's own, or of tf.errors."""
+        """Return the name of an error's class, as programs catch it: Python's own, or of tf.errors."""
         errors = vars(self.tf.errors).values()
         known = (c for c in type(error).__mro__ if c.__module__ == "builtins" or c in errors)
         return next(known).__name__
 
     def events(self, key: str, folder: Path | str) -> None:
-        """Records the events of a folder's files, in the order of the files' names."""
+        """Record the events of a folder's files, in the order of the files' names."""
         self.tf.summary.FileWriterCache.clear()
         paths = sorted(glob.glob(f"{folder}/events*"))
         found = [
@@ -75,7 +75,7 @@ class Record:
 
     @contextlib.contextmanager
     def log(self, key: str) -> Iterator[None]:
-        """Records the lines that are logged meanwhile, numbers of seconds left out."""
+        """Record the lines that are logged meanwhile, numbers of seconds left out."""
         lines: list[str] = []
         handler = logging.Handler()
         handler.emit = lambda entry: lines.append(entry.getMessage())  # type: ignore[method-assign]
@@ -107,7 +107,7 @@ class Varying(NamedTuple):
     reason: str
 
     def explains(self, expected: Any, actual: Any) -> bool:
-        """Whether these are such errors, of the same class."""
+        """Return whether these are such errors, of the same class."""
         if not (is_error(expected) and is_error(actual)):
             return False
         is_known = expected[2] in self.lines and actual[2] == self.own
@@ -122,7 +122,7 @@ Programs = dict[str, Program]
 
 
 def adding_to(programs: Programs) -> Callable[[Program], Program]:
-    """A decorator that adds a program, under its function's name."""
+    """Return a decorator that adds a program, under its function's name."""
 
     def add(function: Program) -> Program:
         programs[function.__name__] = function
@@ -149,7 +149,7 @@ def first_line(text: str) -> str:
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON holds it."""
+    """Return a value as JSON holds it."""
     if isinstance(value, (np.ndarray, np.generic)):
         return plain(value.tolist())
     if isinstance(value, Mapping):
@@ -202,7 +202,7 @@ def summary_line(tf: Any, value: Any) -> list[Any]:
 
 
 def in_thread(record: Record, key: str, action: Callable[[], Any]) -> threading.Thread:
-    """A thread that records the error, or the result, of an action."""
+    """Return a thread that records the error, or the result, of an action."""
     thread = threading.Thread(target=lambda: record.error(key, action))
     thread.start()
     time.sleep(0.3)
@@ -210,7 +210,7 @@ def in_thread(record: Record, key: str, action: Callable[[], Any]) -> threading.
 
 
 def shapes(tensors: Any) -> list[str]:
-    """The static shapes of tensors, as text."""
+    """Return the static shapes of tensors, as text."""
     tensors = tensors if isinstance(tensors, (list, tuple)) else [tensors]
     return [str(tensor.get_shape()).replace("None", "?") for tensor in tensors]
 
@@ -222,7 +222,7 @@ def run_new(tf: Any, fetches: Any) -> Any:
 
 
 def counting(tf: Any) -> tuple[Any, Any]:
-    """A global step, and an operation that counts it."""
+    """Return a global step, and an operation that counts it."""
     step = tf.train.get_or_create_global_step()
     return step, tf.assign_add(step, 1, name="count")
 
@@ -323,7 +323,7 @@ def difference(expected: Any, actual: Any) -> str:
 
 
 def is_error(value: Any) -> bool:
-    """Whether an answer is an error."""
+    """Return whether an answer is an error."""
     return isinstance(value, list) and len(value) == 3 and value[0] == "error"
 
 
@@ -346,7 +346,9 @@ def is_explained(reason: str | Varying | None, expected: Any, actual: Any) -> bo
 def compare(
     expected: dict[str, Any], actual: dict[str, Any], explained: Explained, words: bool
 ) -> int:
-    """Prints a line for each program, and its differences; the number of those not explained."""
+    """Print a line for each program, and its differences, and return the number of those not
+    explained.
+    """
     bad = count = 0
     used: set[str] = set()
     for name, answers in expected.items():
@@ -377,7 +379,7 @@ def compare(
 
 
 def main(programs: Programs, explained: Explained, script: str, about: str) -> int:
-    """The command line of a script of programs."""
+    """Return the command line of a script of programs."""
     parser = argparse.ArgumentParser(description=about.partition("\n")[0])
     add_options(parser)
     parser.add_argument("--only", action="append", default=[], metavar="NAME", choices=programs)

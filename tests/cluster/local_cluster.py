@@ -17,7 +17,7 @@ __all__ = ["PROCESSES", "free_ports", "local_cluster", "over_grpc", "server_proc
 
 
 def free_ports(count: int) -> list[int]:
-    """Numbers of ports of this machine on which nobody listens."""
+    """Return numbers of ports of this machine on which nobody listens."""
     sockets = [socket.socket() for _ in range(count)]
     for listener in sockets:
         listener.bind(("localhost", 0))
@@ -91,7 +91,9 @@ def server_processes(num_cpus: int, **counts: int) -> Iterator[dict[str, list[st
 
 @contextlib.contextmanager
 def over_grpc(server: Any) -> Iterator[str]:
-    """The server's target, which sessions of this process reach by gRPC as those of others do."""
+    """Yield the server's target, which sessions of this process reach by gRPC as those of others
+    do.
+    """
     del grpc_server.SERVERS[server.target]
     try:
         yield server.target

@@ -68,7 +68,7 @@ class Leader:
         return Attempt(member(number).devices[0], f"{session}{number}", Round(step, 0, step))
 
     def attempt(self, number: int, session: str = "s") -> Attempt:
-        """The next step of a session, which fails before it joins."""
+        """Return the next step of a session, which fails before it joins."""
         name = f"{session}{number}"
         self.steps[name] = self.steps.get(name, 0) + 1
         return self.last(number, session)
@@ -275,7 +275,7 @@ def test_a_partner_that_closes_its_session_ends_the_wait() -> None:
     assert "second" not in leader.settled
     leader.groups.close_session("s1", CLOSED)
     assert leader.settled["second"] is CLOSED
-    assert leader.join(0, wait="third") is None  # it has the information, and waits for a new session
+    assert leader.join(0, wait="third") is None  # it waits for a new session
     assert leader.join(1, session="t") is not None
 
 

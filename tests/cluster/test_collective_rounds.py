@@ -23,7 +23,7 @@ class Client:
         self.number, self.session, self.step, self.num_waits = number, 0, 0, 0
         self.key: int | None = None  # the collective that it is in
         self.wait = ""
-        self.kept_back: list[Callable[[], None]] = []  # departures that are yet to be reported to the leader
+        self.kept_back: list[Callable[[], None]] = []  # departures to report
 
     def attempt(self) -> Attempt:
         name = f"{self.number} in {self.session}"
@@ -50,8 +50,7 @@ class Clients:
         return self.draw.random() < self.chances.get(what, 0.0)
 
     def leave(self, client: Client, is_own: bool) -> None:
-        """Fail a step: leave the awaited collective at once, and other collectives a little later.
-        """
+        """Fail a step: leave the awaited collective at once, and other collectives a little later."""
         first, attempt = client.key or 0, client.attempt()
         for key in range(first, len(KEYS)):
             wait = client.wait if key == client.key else ""

@@ -325,7 +325,7 @@ def test_a_server_limits_runs_that_have_no_limit(is_remote: bool) -> None:
 
 
 def _waiting_fetches() -> dict[str, Any]:
-    """An op of each kind that waits, which nothing ends."""
+    """Return an op of each kind that waits, which nothing ends."""
     raw = tf.raw_ops
     queue, full = tf.FIFOQueue(1, tf.float32, []), tf.FIFOQueue(1, tf.float32, [])
     barrier = raw.Barrier(component_types=[tf.float32], shapes=[[]])

@@ -91,7 +91,7 @@ ANSWERS: dict[str, Callable[[Any], bytes]] = {
 
 
 def each_call(peer: Peer) -> Iterator[tuple[str, Callable[[], Any]]]:
-    """All ways in which a client or a server asks another, with each method."""
+    """Yield all ways in which a client or a server asks another, with each method."""
     for name, (kind, _) in METHODS.items():
         message = message_of(kind)
         if name not in ONE_WAY:
@@ -255,7 +255,7 @@ def test_what_a_client_has_sent_is_not_done_again(server: Any) -> None:
 
 
 def count_calls(server: Any) -> list[str]:
-    """The methods that a server answers from now on, as they come."""
+    """Return the methods that a server answers from now on, as they come."""
     names: list[str] = []
     listener = server._listener
     answer = listener._proofs.check

@@ -101,8 +101,7 @@ class Training:
 
 
 def trained(folder: Path, mode: str, killed: str = "", moment: int = 0) -> tuple[Any, Training]:
-    """Return the weights of a training in which a process is killed after a given number of steps.
-    """
+    """Return the weights of a training in which a process is killed after a given number of steps."""
     training = Training(folder, mode)
     try:
         if killed:
@@ -120,7 +119,7 @@ def trained(folder: Path, mode: str, killed: str = "", moment: int = 0) -> tuple
 
 
 def by_one_process() -> tuple[Any, list[float]]:
-    """The weights and the losses of a training with the batches of all workers joined."""
+    """Return the weights and the losses of a training with the batches of all workers joined."""
     with tf.Graph().as_default(), tf.Session() as session:
         weights = tf.get_variable("w", [len(WEIGHTS), 1], initializer=tf.zeros_initializer())
         x = tf.placeholder(tf.float32, [WORKERS * ROWS, len(WEIGHTS)])

@@ -29,7 +29,7 @@ def openssl(folder: Path, *arguments: str) -> None:
 
 
 def new_authority(folder: Path) -> Path:
-    """A folder with the certificate of an authority."""
+    """Return a folder with the certificate of an authority."""
     folder.mkdir()
     new = ("req", "-newkey", "rsa:2048", "-nodes", "-x509", "-days", "2", "-subj", "/CN=ca")
     openssl(folder, *new, "-keyout", "ca.key", "-out", "ca.pem")

@@ -104,7 +104,7 @@ def test_messages_are_bounded(peer: Peer, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def samples(handle: str) -> list[tuple[str, Any]]:
-    """A message of each method, of a session that is there."""
+    """Return a message of each method, of a session that is there."""
     graph = tf.Graph()
     with graph.as_default():
         tf.placeholder(tf.float32, name="x")
@@ -149,7 +149,7 @@ KIND_OF = {"RegisterGraph": "ExtendSession", "ClearContainers": "Containers",
 
 
 def spoilt(content: bytes, draw: random.Random) -> bytes:
-    """The bytes with some changed, left out or put in."""
+    """Return the bytes with some changed, left out or put in."""
     spoilt_bytes = bytearray(content)
     for _ in range(draw.randint(1, 4)):
         index = draw.randrange(len(spoilt_bytes) + 1)
@@ -172,7 +172,7 @@ def in_a_call(peer: Peer, name: str, content: bytes) -> bytes:
 
 
 def in_a_stream(peer: Peer, name: str, content: bytes) -> bytes:
-    """The answer to bytes in a frame of a stream; a stream answers no ONE_WAY method."""
+    """Return the answer to bytes in a frame of a stream, and a stream answers no ONE_WAY method."""
     if name in ONE_WAY:
         return in_a_call(peer, name, content)
     stream = peer._streams.take()

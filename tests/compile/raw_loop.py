@@ -32,7 +32,7 @@ class RawLoop:
         return self.enter(self.outside(value), True)
 
     def outside(self, value: Any) -> tf.Tensor:
-        """A constant where the loop is, which is there if the loop around it goes on."""
+        """Return a constant where the loop is, which is there if the loop around it goes on."""
         with tf.control_dependencies([self.around.pivot] if self.around else []):
             return tf.convert_to_tensor(value)
 
@@ -73,7 +73,7 @@ class RawLoop:
 
 
 def times(count: int, body: Any, start: list[Any], **given: Any) -> list[Any]:
-    """The variables of a tf.while_loop after `count` iterations."""
+    """Return the variables of a tf.while_loop after `count` iterations."""
     last = tf.while_loop(
         lambda i, *_: i < count, lambda i, *held: [i + 1, *body(*held)], [0, *start], **given
     )

@@ -56,7 +56,7 @@ def compiled(
     upto: str = "memory",
     target: Target | None = None,
 ) -> Unit:
-    """The unit after the pass `upto`, for fetched tensors, target operations and fed shapes."""
+    """Return the unit after the pass `upto`, for fetched tensors, target operations and fed shapes."""
     unit = prune(target or make_target(), request(fetches, feeds or {}))
     verify(unit)
     for change in PASSES:
@@ -94,7 +94,7 @@ def run(
 
 
 def node(unit: Unit, name: str) -> Node:
-    """The node called `name`, or the one whose name begins so: passes append to names."""
+    """Return the node called `name`, or the one whose name begins so: passes append to names."""
     result = unit.graph.find(name)
     if result is not None:
         return result
@@ -103,11 +103,11 @@ def node(unit: Unit, name: str) -> Node:
 
 
 def where(unit: Unit, name: str) -> str:
-    """The short name of a node's device."""
+    """Return the short name of a node's device."""
     return node(unit, name).assigned_device.rpartition("device:")[2]
 
 
 def types(unit: Unit) -> list[str]:
-    """The op types in the unit's graph, sorted, without `_Arg` and `_Retval`."""
+    """Return the op types in the unit's graph, sorted, without `_Arg` and `_Retval`."""
     found_nodes = [node.type for node in unit.graph.op_nodes()]
     return sorted(node for node in found_nodes if node not in ("_Arg", "_Retval"))

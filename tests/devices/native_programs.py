@@ -150,7 +150,7 @@ class Made:
     def check(
         self, rtol: float = 2e-6, atol: float = 1e-6, by: Callable[..., None] | None = None
     ) -> None:
-        """Runs it, and compares."""
+        """Run it, and compare."""
         for found, wanted in zip(self.run(by), self.wanted):
             np.testing.assert_allclose(found, wanted, rtol, atol)
 

@@ -17,7 +17,7 @@ BRIEF = "--steps 80 --units 32 --length 16 --sample 70"
 
 @pytest.fixture(scope="module")
 def char_rnn():
-    """The example as a module."""
+    """Yield the example as a module."""
     spec = importlib.util.spec_from_file_location("char_rnn_example", PATH)
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module

@@ -21,7 +21,7 @@ PATH = ROOT / "examples" / "keras_digits.py"
 
 @pytest.fixture(scope="module")
 def example():
-    """The example as a module."""
+    """Yield the example as a module."""
     spec = importlib.util.spec_from_file_location("keras_digits_example", PATH)
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module

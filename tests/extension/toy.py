@@ -116,7 +116,7 @@ class ToySessionFactory:
 
 
 def register() -> None:
-    """Adds all of it."""
+    """Add all of it."""
     DeviceFactory.register("TOY", ToyDeviceFactory(), PRIORITY)
     register_kernel("Add", "TOY", tf.Call(np.add))
     register_kernel("Neg", "TOY", tf.Call(np.negative), types={"T": [tf.float32]})

@@ -26,13 +26,13 @@ MEBIBYTES = 8 if EMULATED else 128
 
 
 def in_use(session: tf.Session) -> int:
-    """Bytes that the session holds of its GPUs."""
+    """Return bytes that the session holds of its GPUs."""
     stats = session.memory_stats()
     return sum(stats[name].bytes_in_use for name in stats if "GPU" in name)
 
 
 def resident() -> int:
-    """Bytes of the host that this process has had at most."""
+    """Return bytes of the host that this process has had at most."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
 
 

@@ -14,7 +14,7 @@ __all__ = ["check", "gradients", "numbers"]
 
 
 def numbers(*shape: int, dtype: Any = np.float32) -> Any:
-    """Numbers of either sign, no two next to each other alike."""
+    """Return numbers of either sign, no two next to each other alike."""
     return np.random.default_rng(sum(shape)).normal(0, 1, shape).astype(dtype)
 
 

@@ -22,7 +22,7 @@ def numbers(shape: Sequence[int], dtype: Any = np.float32, seed: int = 0) -> np.
 
 
 def wanted(q: Any, k: Any, v: Any, scale: float = 1.0, mask: Any = 0.0) -> np.ndarray:
-    """The same in double precision."""
+    """Return the same in double precision."""
     q, k, v = (array.astype(np.float64) for array in (q, k, v))
     scores = q @ k.swapaxes(-1, -2) * scale + mask
     with np.errstate(invalid="ignore"):

@@ -43,7 +43,7 @@ def on_cpu(make: Callable[..., Any], *values: Any) -> Any:
 
 
 def convolved(image: Any, filter: Any, dtype: Any = np.float16, **how: Any) -> None:
-    """Checks a convolution of these sizes, and its gradients by both."""
+    """Check a convolution of these sizes, and its gradients by both."""
 
     def forward(x: Any, w: Any) -> Any:
         function = tf.nn.conv3d if len(image) == 5 else tf.nn.conv2d

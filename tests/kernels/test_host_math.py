@@ -109,7 +109,9 @@ def call(library: ctypes.CDLL, name: str, *inputs: np.ndarray) -> np.ndarray:
 
 
 def every_exponent(dtype: Any, each: int) -> np.ndarray:
-    """Numbers of all exponents, NaN and denormals among them, with random mantissas and signs."""
+    """Return numbers of all exponents, NaN and denormals among them, with random mantissas and
+    signs.
+    """
     random = np.random.default_rng(7)
     info = np.finfo(dtype)
     unsigned = np.uint32 if info.bits == 32 else np.uint64

@@ -40,7 +40,7 @@ class Evaluator:
         self.states: dict[str, Any] = {}
 
     def __call__(self, fetches: Any, feeds: Mapping[Tensor, Any] | None = None) -> Any:
-        """The value of one tensor, or of each in a list or tuple."""
+        """Return the value of one tensor, or of each in a list or tuple."""
         known: dict[Tensor, np.ndarray] = {}
         for tensor, value in (feeds or {}).items():
             known[tensor] = np.asarray(value, tensor.dtype.base_dtype.as_numpy_dtype)
@@ -125,7 +125,7 @@ def _read_only(value: np.ndarray) -> np.ndarray:
 
 
 def evaluate(fetches: Any, feeds: Mapping[Tensor, Any] | None = None) -> Any:
-    """The value of one tensor, or of each in a list, by a fresh `Evaluator`."""
+    """Return the value of one tensor, or of each in a list, by a fresh `Evaluator`."""
     return Evaluator()(fetches, feeds)
 
 
@@ -207,7 +207,7 @@ def check_gradient(
 def _check_once(
     y: Tensor, xs: Sequence[Tensor], arrays: Sequence[np.ndarray], step: float, tolerance: float
 ) -> Tensor | None:
-    """Checks d sum(y * weights) / dx; returns the gradients weighted and summed, or None."""
+    """Check d sum(y * weights) / dx, and return the gradients weighted and summed, or None."""
     random = np.random.default_rng(7)
     base = evaluate(y, dict(zip(xs, arrays, strict=True)))
     weights = random.uniform(0.5, 1.5, base.shape)

@@ -37,7 +37,7 @@ __all__ += ["same_bits"]
 
 
 def args_by_slot(decl: OpDecl, sample: Sample) -> list[ArgDef]:
-    """The argument of each flat input."""
+    """Return the argument of each flat input."""
     result = []
     for arg, value in zip(decl.op_def.inputs, sample.inputs, strict=True):
         result += [arg] * (len(value) if isinstance(value, list) else 1)
@@ -65,7 +65,7 @@ def infer(
 
 
 def kernels(op_type: str, attrs: dict[str, Any]) -> Iterator[tuple[str, Call]]:
-    """(device type, the NumPy `Call`) of each kernel that a host device may run."""
+    """Yield (device type, the NumPy `Call`) of each kernel that a host device may run."""
     for device in ("CPU", "GPU"):
         entry = find_kernel(op_type, device, attrs)
         if entry is not None and not isinstance(entry.kernel, HostOnly):
@@ -166,7 +166,7 @@ class Alone:
 
 
 def same_bits(one: Any, other: Any) -> bool:
-    """Whether two arrays are the same in dtype, shape and bits."""
+    """Return whether two arrays are the same in dtype, shape and bits."""
     a, b = np.asarray(one), np.asarray(other)
     if a.dtype != b.dtype or a.shape != b.shape:
         return False
@@ -174,7 +174,7 @@ def same_bits(one: Any, other: Any) -> bool:
 
 
 def make_graph_older(producer: int) -> None:
-    """Gives the default graph the version of an older producer, as an import does."""
+    """Return the default graph the version of an older producer, as an import does."""
     graph_def = tf.GraphDef()
     graph_def.versions.producer = producer
     tf.import_graph_def(graph_def)

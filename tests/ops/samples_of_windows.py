@@ -1,5 +1,4 @@
-"""Samples of the ops whose windows slide over images, with plain loops over windows as references.
-"""
+"""Samples of the ops whose windows slide over images, with plain loops over windows as references."""
 
 from __future__ import annotations
 
@@ -31,7 +30,7 @@ def back(array: np.ndarray, data_format: str) -> np.ndarray:
 
 
 def sizes_back(sizes: Any, data_format: str) -> list[int]:
-    """The sizes of images as (n, h, w, c)."""
+    """Return the sizes of images as (n, h, w, c)."""
     n, *others = map(int, sizes)
     return [n, *others] if data_format == "NHWC" else [n, *others[1:], others[0]]
 
@@ -68,7 +67,7 @@ class Sliding:
             self.out.append((size + before + after - reach) // stride + 1)
 
     def places(self) -> Iterator[tuple[tuple[int, int], list[tuple[Any, Any]]]]:
-        """(place of the window, [(element of the window, pixel inside the image)])."""
+        """Yield (place of the window, [(element of the window, pixel inside the image)])."""
         for place in itertools.product(*map(range, self.out)):
             inside = []
             for element in itertools.product(*map(range, self.window)):
@@ -172,7 +171,7 @@ def max_pooled(x: Any, ksize: Any, data_format: str = "NHWC", **attrs: Any) -> A
 
 
 def _largest(x: Any, ksize: Any, data_format: str, attrs: Any) -> Iterator[tuple[Any, Any]]:
-    """(index into the windows' places, index of the pixel that is the largest there)."""
+    """Yield (index into the windows' places, index of the pixel that is the largest there)."""
     for (r, c), inside in _sliding(x, ksize, data_format, attrs).places():
         for n, channel in itertools.product(range(len(x)), range(x.shape[3])):
             values = [x[n, i, j, channel] for _, (i, j) in inside]

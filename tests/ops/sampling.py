@@ -165,29 +165,29 @@ class Values:
         return np.asarray(sizes * self._signs(random, shape) if self.signed else sizes)
 
     def _signs(self, random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
-        """Both signs, equally often, in random order."""
+        """Return both signs, equally often, in random order."""
         count = int(np.prod(shape))
         places = random.permutation(count) + random.integers(0, 2)
         return np.where(places.reshape(shape) % 2, 1, -1)
 
 
 def case(*inputs: Any, smooth: bool = True, **attrs: Any) -> Sample:
-    """A sample; inputs are arrays, or lists of arrays for N tensors."""
+    """Return a sample; inputs are arrays, or lists of arrays for N tensors."""
     return Sample(inputs, attrs, smooth)
 
 
 def i32(*values: int) -> np.ndarray:
-    """An int32 vector."""
+    """Return an int32 vector."""
     return np.array(values, np.int32)
 
 
 def i64(*values: int) -> np.ndarray:
-    """An int64 vector."""
+    """Return an int64 vector."""
     return np.array(values, np.int64)
 
 
 def representatives(allowed: Sequence[DType]) -> list[DType]:
-    """One dtype of each kind that is allowed."""
+    """Return one dtype of each kind that is allowed."""
     result = [
         next((dtype for dtype in group if dtype in allowed), None) for group in GROUPS.values()
     ]
@@ -216,7 +216,7 @@ def add(
     exact: bool = False,
     **domain: Any,
 ) -> None:
-    """Adds samples of the forms: all in float64 and float32, the first in each dtype allowed."""
+    """Add samples of the forms: all in float64 and float32, the first in each dtype allowed."""
     if op_type not in DECLARATIONS:
         return  # the walk reports it
     chosen = _data_types(DECLARATIONS[op_type].op_def) if types is None else list(types)
@@ -244,7 +244,7 @@ TWO_SHAPES: list[list[tuple[int, ...]]] = [
 def elementwise(
     op_type: str, reference: Callable[..., Any], one_shape: bool = False, **options: Any
 ) -> None:
-    """Adds samples of an op on elements: usual shapes, and for two inputs broadcast ones.
+    """Add samples of an op on elements: usual shapes, and for two inputs broadcast ones.
 
     `one_shape`: the inputs have all the same shape.
     """

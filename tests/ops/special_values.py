@@ -77,7 +77,7 @@ def ulps_of(op: Elementary) -> int:
 
 @cache
 def elementary_ops() -> list[Elementary]:
-    """Every op with an elementwise expression, in every combination of native dtypes."""
+    """Return every op with an elementwise expression, in every combination of native dtypes."""
     ops: dict[str, Elementary] = {}
     for op_type, entry in sorted(TABLE.items()):
         decl = DECLARATIONS[op_type]
@@ -117,7 +117,9 @@ _LIMITS = (7, 8, 15, 16, 31, 32, 63, 64)
 
 @cache
 def values_of(dtype: DType, few: bool = False) -> Any:
-    """The values of a dtype at which something may go wrong; `few`: those for pairs of operands."""
+    """Return the values of a dtype at which something may go wrong; `few`: those for pairs of
+    operands.
+    """
     if dtype.is_bool:
         return np.array([False, True, True])
     if not dtype.is_integer:
@@ -150,14 +152,14 @@ def _floats(dtype: Any, few: bool) -> Any:
 
 
 def operands(op: Elementary) -> list[Any]:
-    """Values for each input: of one input all, of several the few, each with each."""
+    """Return values for each input: of one input all, of several the few, each with each."""
     pools = [values_of(dtype, len(op.inputs) > 1) for dtype in op.inputs]
     arrays = [array.reshape(-1) for array in np.meshgrid(*pools, indexing="ij")]
     return _without_zero_divisors(op, arrays)
 
 
 def _divides(op: Elementary) -> bool:
-    """Whether it divides integers, which is an error by 0."""
+    """Return whether it divides integers, which is an error by 0."""
     return ("Div" in op.op_type or "Mod" in op.op_type) and op.inputs[-1].is_integer
 
 
@@ -168,7 +170,7 @@ def _without_zero_divisors(op: Elementary, arrays: list[Any]) -> list[Any]:
 
 
 def _inputs(chain: Chain) -> list[Any]:
-    """Values for all inputs of a chain."""
+    """Return values for all inputs of a chain."""
     arrays = operands(chain[0])
     for op in chain[1:]:
         further = [np.resize(values_of(dtype, True), arrays[0].size) for dtype in op.inputs[1:]]
@@ -180,7 +182,7 @@ def _inputs(chain: Chain) -> list[Any]:
 
 
 def by_numpy(op: Elementary, arrays: Sequence[Any]) -> Any:
-    """The op by its kernel for the CPU."""
+    """Return the op by its kernel for the CPU."""
     sample = Sample(tuple(arrays), dict(op.attrs))
     attrs = sample.all_attrs(DECLARATIONS[op.op_type].op_def)
     call = next(call for device, call in kernels(op.op_type, attrs) if device == "CPU")

@@ -79,7 +79,7 @@ def kernel_of(op_type: str, sample: Sample) -> Any:
 
 
 def make(op_type: str, sample: Sample) -> Case | None:
-    """The case of a sample; None of ops without text. NotNativeError with the reason."""
+    """Return the case of a sample; None of ops without text. NotNativeError with the reason."""
     kernel = kernel_of(op_type, sample)
     if not isinstance(kernel, (Elementwise, Reduction)):
         return None
@@ -120,7 +120,7 @@ def texts() -> Iterator[tuple[str, Sample]]:
 
 
 def with_values(op_type: str, sample: Sample) -> Sample | None:
-    """The op on special values of the sample's dtypes, each with each."""
+    """Return the op on special values of the sample's dtypes, each with each."""
     op_def = DECLARATIONS[op_type].op_def
     kinds = [array.dtype for array in sample.flat]
     if op_def.host_inputs or any(dtype.kind not in SPECIAL for dtype in kinds):

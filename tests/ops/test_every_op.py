@@ -161,8 +161,7 @@ def test_op_is_described_and_has_kernels(op_type: str) -> None:
 
 
 def partly_known(sample: Sample) -> Iterator[tuple[list[TensorShape], Callable[[int], Any]]]:
-    """Yield partial information of the inputs: each and all without rank, sizes, a size, or value.
-    """
+    """Yield partial information of the inputs: each and all without rank, sizes, a size, or value."""
     arrays = sample.flat
     whole = [TensorShape.of(array.shape) for array in arrays]
     sizeless = [TensorShape.of((None,) * array.ndim) for array in arrays]
@@ -461,7 +460,9 @@ REFUSES_TWICE = {"Igamma", "Igammac"}
 
 
 def differentiable(op_type: str, sample: Sample) -> list[int]:
-    """The inputs to differentiate by, in double precision; of none where there is nothing to do."""
+    """Return the inputs to differentiate by, in double precision; of none where there is nothing to
+    do.
+    """
     args = args_by_slot(DECLARATIONS[op_type], sample)
     host = {
         DECLARATIONS[op_type].op_def.inputs[index]
@@ -494,7 +495,7 @@ def precise_samples(op_type: str) -> list[Sample]:
 
 
 def whole(grads: list[Any]) -> list[Any]:
-    """The gradients as tensors, where they are IndexedSlices."""
+    """Return the gradients as tensors, where they are IndexedSlices."""
     return [None if grad is None else dense(grad) for grad in grads]
 
 
@@ -542,7 +543,7 @@ Slopes = list[tuple[Any, np.ndarray, str]]
 
 
 def compare_slopes(running: tf.Session, slopes: Slopes, feeds: dict[Any, Any]) -> None:
-    """Computes all gradients as one plan, and compares."""
+    """Compute all gradients as one plan, and compare."""
     fetches = [dx for dx, _, _ in slopes if dx is not None]
     values = iter(running.run(fetches, feeds) if fetches else [])
     for dx, slope, label in slopes:

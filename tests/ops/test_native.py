@@ -139,7 +139,7 @@ def samples() -> Iterator[tuple[str, Sample]]:
 
 @pytest.fixture(scope="module")
 def decompositions() -> list[Native]:
-    """All that can be built, compiled in one go."""
+    """Return all that can be built, compiled in one go."""
     output = []
     for op_type, sample in samples():
         try:

@@ -19,7 +19,7 @@ NO_GPU = host_compiler().reason
 
 @pytest.fixture(params=[0, pytest.param(1, marks=pytest.mark.skipif(bool(NO_GPU), reason=NO_GPU))])
 def session(request: pytest.FixtureRequest) -> Iterator[tf.Session]:
-    """A session without a GPU, or with an emulated one."""
+    """Yield a session without a GPU, or with an emulated one."""
     config = tf.ConfigProto(gpu_options=tf.GPUOptions(emulated_gpus=request.param))
     with tf.Graph().as_default() as graph, tf.Session(graph=graph, config=config) as opened:
         yield opened

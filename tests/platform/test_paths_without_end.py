@@ -42,7 +42,7 @@ def fetch(make: Callable[[], Any]) -> Any:
 
 
 def record_of(reader: Any, path: str) -> Any:
-    """The first record of a reader, whose queue holds the path alone."""
+    """Return the first record of a reader, whose queue holds the path alone."""
 
     def make() -> Any:
         queue = tf.FIFOQueue(1, tf.string)
@@ -55,14 +55,14 @@ def record_of(reader: Any, path: str) -> Any:
 
 
 def link(folder: Path, name: str, path: str) -> Path:
-    """A path of that name in a new folder, which leads to `path`."""
+    """Return a path of that name in a new folder, which leads to `path`."""
     folder.mkdir()
     (folder / name).symlink_to(path)
     return folder / name
 
 
 def bad_data(folder: Path, path: str) -> str:
-    """The prefix of a checkpoint whose data file is a link to `path`."""
+    """Return the prefix of a checkpoint whose data file is a link to `path`."""
     prefix = str(folder / "model")
     with tf.Graph().as_default(), tf.Session() as session:
         session.run(tf.get_variable("v", [300], initializer=tf.ones_initializer()).initializer)

@@ -37,7 +37,7 @@ def _reshaped(chance: random.Random, value: np.ndarray) -> np.ndarray:
 
 
 def _revalued(chance: random.Random, value: np.ndarray) -> np.ndarray:
-    """The array with one element, or all, of an extreme value."""
+    """Return the array with one element, or all, of an extreme value."""
     kind = value.dtype.kind
     if not value.size or kind not in "iuf":
         return _reshaped(chance, value)
@@ -55,7 +55,7 @@ def _revalued(chance: random.Random, value: np.ndarray) -> np.ndarray:
 
 
 def _resized(chance: random.Random, value: np.ndarray) -> np.ndarray:
-    """The array with an axis more or less, or another size of one."""
+    """Return the array with an axis more or less, or another size of one."""
     choice = chance.randrange(4)
     if choice == 0 or value.ndim == 0:
         return value[None]
@@ -105,7 +105,7 @@ def random_run(chance: random.Random) -> tuple[str, Callable[[], tuple[str, Call
 def _spoil(
     chance: random.Random, op_def: OpDef, inputs: list[list[np.ndarray]], makers: dict[str, Any]
 ) -> None:
-    """Changes one or two of the inputs, or gives attrs wild values."""
+    """Change one or two of the inputs, or gives attrs wild values."""
     places = [(part, index) for part in inputs for index in range(len(part))]
     derived = {key for arg in op_def.inputs for key in (arg.number_attr, arg.type_list_attr)}
     names = [

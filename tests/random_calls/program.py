@@ -65,7 +65,9 @@ def is_tensorflows(error: Exception) -> bool:
 
 
 def fault_of(make: Callable[[], tuple[str, Callable[[], Any]]]) -> str:
-    """The arguments and the traceback of a call that does not end as it should; "" for others."""
+    """Return the arguments and the traceback of a call that does not end as it should; "" for
+    others.
+    """
     text = ""
     with tf.Graph().as_default() as graph, tf.Session() as session:
         try:
@@ -82,7 +84,7 @@ def fault_of(make: Callable[[], tuple[str, Callable[[], Any]]]) -> str:
 
 
 def main(seed: int, count: int) -> int:
-    """The number of faults."""
+    """Return the number of faults."""
     chance = random.Random(seed)
     functions = list(public_functions().items())
     faults = 0

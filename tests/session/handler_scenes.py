@@ -77,7 +77,7 @@ class Training:
         return tf.ones([SIZE])
 
     def open(self) -> None:
-        """Opens the session."""
+        """Open the session."""
         self.session = tf.Session()
         self.run = self.session.run
 
@@ -91,7 +91,7 @@ class Training:
             self.run(self.restart)
 
     def check(self) -> None:
-        """Counts a state that is torn."""
+        """Count a state that is torn."""
         self.compare(self.run(self.fetches))
 
     def compare(self, state: Any) -> None:
@@ -101,7 +101,7 @@ class Training:
         self.torn += not (is_whole and self.expected.setdefault(int(number), value) == value)
 
     def finish(self) -> None:
-        """Compares with the numbers of steps that nothing interrupts."""
+        """Compare with the numbers of steps that nothing interrupts."""
         self.run(self.restart)
         for _ in range(max(self.expected, default=0) + 1):
             self.check()
@@ -201,7 +201,7 @@ class Fit:
         self.begin(always=True)
 
     def values(self) -> list[Any]:
-        """All that training changes, the number of steps first."""
+        """Return all that training changes, the number of steps first."""
         return tf.keras.backend.batch_get_value(self.model.optimizer.weights + self.model.weights)
 
     def begin(self, always: bool = False) -> None:
@@ -241,7 +241,7 @@ chance = random.Random(1)
 
 
 def send() -> None:
-    """Sends a signal some time after each time that it is armed."""
+    """Send a signal some time after each time that it is armed."""
     while True:
         armed.wait()
         time.sleep(chance.random() * limit)

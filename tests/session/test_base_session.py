@@ -25,7 +25,7 @@ def session() -> Any:
 
 
 def plans(session: Any) -> int:
-    """How many plans the session has made and kept."""
+    """Return how many plans the session has made and kept."""
     return len(session._backend.plans)
 
 

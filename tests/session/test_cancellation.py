@@ -31,7 +31,7 @@ def graph() -> Iterator[tf.Graph]:
 
 @pytest.fixture
 def blocked() -> Iterator[Callable[[], Any]]:
-    """A function that returns when the test is over."""
+    """Yield a function that returns when the test is over."""
     over = threading.Event()
 
     def wait() -> Any:

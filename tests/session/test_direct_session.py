@@ -72,7 +72,7 @@ def barrier() -> Any:
 
 
 def gpus(*mebibytes: int, **settings: Any) -> tf.ConfigProto:
-    """A config with virtual GPUs of these sizes."""
+    """Return a config with virtual GPUs of these sizes."""
     options = tf.GPUOptions(virtual_gpus=list(mebibytes))
     return tf.ConfigProto(gpu_options=options, **settings)
 
@@ -83,7 +83,7 @@ def in_use(session: Any) -> dict[str, int]:
 
 
 def count_compilations(monkeypatch: Any) -> list[Any]:
-    """A list that gets the key of each plan that is compiled from now on."""
+    """Return a list that gets the key of each plan that is compiled from now on."""
     values: list[Any] = []
     compile_plan = direct.compile_plan
 

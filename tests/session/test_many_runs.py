@@ -136,7 +136,7 @@ def test_threads_on_one_session(first: int, rounds: int, num_threads: int) -> No
 
 
 def step(level: int = tf.OptimizerOptions.DEFAULT) -> Callable[[], Any]:
-    """A small step of training, which stays small. level: how it becomes native code."""
+    """Return a small step of training, which stays small. level: how it becomes native code."""
     x = tf.placeholder(tf.float32, [32])
     w = tf.get_variable("w", [32], initializer=tf.ones_initializer)
     loss = tf.reduce_sum(tf.square(tf.tanh(x * w + 1)))

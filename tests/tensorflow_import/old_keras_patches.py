@@ -18,7 +18,7 @@ import numpy as np
 
 
 def apply() -> None:
-    """Puts all of it back."""
+    """Put all of it back."""
     _python()
     _numpy()
     _h5py()

@@ -40,7 +40,7 @@ def numbers(name: str) -> Program:
 
 
 def blobs(count: int = 96) -> tuple[Any, Any]:
-    """Images whose brightness tells their class."""
+    """Return images whose brightness tells their class."""
     classes = RANDOM.randint(0, 2, count)
     images = 0.3 * RANDOM.randn(count, 8, 8, 1) + classes[:, None, None, None]
     return images.astype(np.float32), classes
@@ -200,7 +200,7 @@ def many_layers(keras: Any) -> None:
 
 
 def improves(model: Any, x: Any, y: Any) -> None:
-    """Trains the model for some steps, after which it is better."""
+    """Train the model for some steps, after which it is better."""
     model.compile("sgd", "mse")
     losses = [float(model.train_on_batch(x, y)) for _ in range(5)]
     assert losses[-1] < losses[0], losses

@@ -44,7 +44,7 @@ CASES |= {
 
 
 def running_sum(layers: Any) -> Any:
-    """A layer of a cell that a program wrote."""
+    """Return a layer of a cell that a program wrote."""
 
     class RunningSum(layers.AbstractRNNCell):  # type: ignore[misc, name-defined]
         """Adds its inputs."""
@@ -52,7 +52,7 @@ def running_sum(layers: Any) -> Any:
         state_size = output_size = 4
 
         def call(self, inputs: Any, states: Any) -> Any:
-            """The sum so far, as output and as state."""
+            """Return the sum so far, as output and as state."""
             total = states[0] + inputs
             return total, [total]
 

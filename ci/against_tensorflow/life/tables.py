@@ -30,14 +30,14 @@ def in_order(pair: Any) -> list[Any]:
 
 
 def write(record: Record, name: str, text: str) -> str:
-    """The path of a new file."""
+    """Return the path of a new file."""
     path = record.folder / name
     path.write_text(text)
     return str(path)
 
 
 def pairs(tf: Any, keys: Any, values: Any, dtype: str = "int64", **options: Any) -> Any:
-    """A table of two lists."""
+    """Return a table of two lists."""
     initializer = tf.lookup.KeyValueTensorInitializer(keys, values, value_dtype=dtype)
     return tf.lookup.StaticHashTable(initializer, **{"default_value": -1, **options})
 

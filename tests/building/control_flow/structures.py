@@ -53,7 +53,7 @@ def _attrs(op: Any) -> list[str]:
 
 
 def expected() -> dict[str, list[str]]:
-    """The lines of each program's graph as TensorFlow makes it."""
+    """Return the lines of each program's graph as TensorFlow makes it."""
     tables: dict[str, list[str]] = {}
     for line in Path(__file__).with_name("structures.txt").read_text("utf-8").splitlines():
         if line.startswith("# "):

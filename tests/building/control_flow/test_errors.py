@@ -253,7 +253,7 @@ def test_it_is_refused(
 
 
 def leaked(name: str = "mul") -> tf.Tensor:
-    """A tensor of the inside of a loop."""
+    """Return a tensor of the inside of a loop."""
     held: list[Any] = []
 
     def body(i: Any) -> Any:

@@ -311,7 +311,7 @@ def test_variables_in_a_loop() -> None:
 
 
 def kept(graph: tf.Graph) -> list[str]:
-    """The tensors of forward loops that backward loops wait for."""
+    """Return the tensors of forward loops that backward loops wait for."""
     waited = {each for op in graph.get_operations() for each in op.control_inputs}
     return [
         op.inputs[1].op.name

@@ -31,7 +31,7 @@ def reshaped(x: Any, rows: int) -> Any:
 
 
 def cut(x: Any, size: int) -> Any:
-    """The first `size` elements: impossible if there are fewer."""
+    """Return the first `size` elements: impossible if there are fewer."""
     if isinstance(x, np.ndarray):
         if x.size < size:
             raise Refused
@@ -93,14 +93,16 @@ def python(program: Any, x: Any, flags: list[bool], counts: list[int]) -> Any:
 
 
 def graph(program: Any, x: Any, flags: Any, counts: Any) -> Any:
-    """The program as a graph."""
+    """Return the program as a graph."""
     kind, number, *parts = program
 
     def part(index: int) -> Any:
         return lambda: graph(parts[index], x, flags, counts)
 
     if callable(kind):
-        return tf.placeholder_with_default(kind(x, number), [None])  # the size is known at run time only
+        return tf.placeholder_with_default(
+            kind(x, number), [None]
+        )  # the size is known at run time only
     if kind == "then":
         return graph(parts[0], graph(number, x, flags, counts), flags, counts)
     if kind == "cond":
@@ -129,7 +131,7 @@ def numeric_gradient(program: Any, x: Any, flags: list[bool], counts: list[int])
 
 
 def check(program: Any, feeds: Any, config: Any = None) -> None:
-    """Runs the program with all feeds in one session."""
+    """Run the program with all feeds in one session."""
     with tf.Graph().as_default():
         x = tf.placeholder(tf.float64, [None])
         flags = [tf.placeholder(tf.bool, []) for _ in range(2)]

@@ -50,7 +50,7 @@ def positive(side: int) -> Any:
 
 
 def moved(array: Any, kernel: Any) -> Any:
-    """A convolution of stride 1 without padding."""
+    """Return a convolution of stride 1 without padding."""
     windows = np.lib.stride_tricks.sliding_window_view(array, kernel.shape[:2], (1, 2))
     return np.einsum("brcikl,klio->brco", windows, kernel)
 

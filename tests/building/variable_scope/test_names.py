@@ -16,12 +16,12 @@ def graph() -> Iterator[tf.Graph]:
 
 
 def variable(name: str) -> str:
-    """The name of a new variable got as `name`."""
+    """Return the name of a new variable got as `name`."""
     return str(tf.get_variable(name, [1], initializer=tf.zeros_initializer()).op.name)
 
 
 def operation() -> str:
-    """The name of a new operation called `c`."""
+    """Return the name of a new operation called `c`."""
     return str(tf.constant(0, name="c").op.name)
 
 

@@ -168,7 +168,7 @@ OPTIMIZERS: dict[str, Callable[[], tf.train.Optimizer]] = {
 
 
 def trained(use_resource: bool, make: Callable[[], tf.train.Optimizer]) -> list[Any]:
-    """The losses of five steps of a small net with an embedding, and all variables then."""
+    """Return the losses of five steps of a small net with an embedding, and all variables then."""
     random = np.random.RandomState(0)
 
     def normal(*shape: int) -> Any:

@@ -33,7 +33,7 @@ def run(fetches: Any, feeds: Any = None, gpus: int = 0) -> Any:
 
 
 def listing(graph: tf.Graph, since: int = 0) -> list[str]:
-    """The ops as TensorFlow would make them: `name = Type(inputs; ^control inputs)`."""
+    """Return the ops as TensorFlow would make them: `name = Type(inputs; ^control inputs)`."""
     lines = []
     for op in graph.get_operations()[since:]:
         inputs = ", ".join(tensor.name.removesuffix(":0") for tensor in op.inputs)

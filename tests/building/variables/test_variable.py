@@ -1,5 +1,4 @@
-"""Variables: their ops, the attributes that they keep, the ops that may change them, their errors.
-"""
+"""Variables: their ops, the attributes that they keep, the ops that may change them, their errors."""
 
 from __future__ import annotations
 
@@ -23,7 +22,7 @@ def graph() -> Iterator[tf.Graph]:
 
 
 def listing(graph: tf.Graph) -> str:
-    """The graph as text: a line `name = Type(inputs; ^control inputs)` for each operation."""
+    """Return the graph as text: a line `name = Type(inputs; ^control inputs)` for each operation."""
     lines = []
     for op in graph.get_operations():
         inputs = ", ".join(tensor.name.removesuffix(":0") for tensor in op.inputs)

@@ -22,7 +22,7 @@ def graph() -> Any:
 
 
 def looped(body: Any, *start: Any, count: int = 3) -> list[Any]:
-    """The variables after the loop; their shapes may change."""
+    """Return the variables after the loop, and their shapes may change."""
     shapes = [tf.TensorShape([])] + [OPEN] * len(start)
     result = tf.while_loop(
         lambda i, *_: i < count, lambda i, *held: [i + 1, *body(*held)], [0, *start], shapes

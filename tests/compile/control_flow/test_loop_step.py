@@ -254,7 +254,7 @@ def test_a_variable_has_one_start_and_one_way_back():
 
 
 def one_or_all(x: tf.Tensor, is_one: tf.Tensor) -> tf.Tensor:
-    """A predicate whose rank is known only at run time: true, or [true]."""
+    """Return a predicate whose rank is known only at run time: true, or [true]."""
     sizes = tf.boolean_mask([1], tf.reshape(is_one, [1]))
     return tf.reshape(x > 0.0, sizes)
 

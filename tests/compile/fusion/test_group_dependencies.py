@@ -26,7 +26,9 @@ OPS = [
 
 
 def depended_on(dependencies: Dependencies, start: Group) -> int:
-    """The bits of the groups on which one depends, found by a walk with groups as single nodes."""
+    """Return the bits of the groups on which one depends, found by a walk with groups as single
+    nodes.
+    """
     bits = 0
     seen: set[Any] = {start}
     stack: list[Any] = [start]

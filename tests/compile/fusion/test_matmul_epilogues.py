@@ -52,7 +52,7 @@ def both(fetches: Any, feeds: Any, error: float = 2e-5) -> list[str]:
 
 
 def _pairs(found: Any, wanted: Any) -> Any:
-    """The arrays of two equal structures of lists."""
+    """Yield the arrays of two equal structures of lists."""
     if isinstance(wanted, list):
         for one, other in zip(found, wanted, strict=True):
             yield from _pairs(one, other)

@@ -62,7 +62,9 @@ def interpret(unit: Unit) -> list[Any]:
 
 
 def draw_program(draw: Any, devices: list[str], open_shape: bool) -> list[tf.Tensor]:
-    """The tensors of a random program; its variables are `a` and `b`, each under two names."""
+    """Return the tensors of a random program, and its variables are `a` and `b`, each under two
+    names.
+    """
     variables = []
     for name in "ab":
         with tf.device(draw(st.sampled_from(devices))):

@@ -67,7 +67,7 @@ def slow_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def free_copies(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Copies take no time, so that whatever is idle is swapped."""
+    """Copy take no time, so that whatever is idle is swapped."""
     monkeypatch.setattr(swap_choice, "copy_seconds", lambda num_bytes: 0.0)
     monkeypatch.setattr(idle_tensors, "SMALL", 1)
 

@@ -29,7 +29,7 @@ def after(fetches, feeds):
 
 
 def plain():
-    """A target that simplifies nothing."""
+    """Return a target that simplifies nothing."""
     options = tf.OptimizerOptions(opt_level=tf.OptimizerOptions.L0)
     config = tf.ConfigProto(graph_options=tf.GraphOptions(optimizer_options=options))
     return make_target()._replace(config=config)

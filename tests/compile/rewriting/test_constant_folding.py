@@ -24,7 +24,7 @@ def folded(fetches, feeds=None):
 
 
 def value(unit, index=0):
-    """The constant that a fetch has become."""
+    """Return the constant that a fetch has become."""
     source = unit.retvals[index].input_edge(0).src
     assert source.type == "Const"
     return source.attrs["value"]

@@ -114,7 +114,7 @@ def waits(unit):
 
 
 def pairs(change=None):
-    """A loop whose body has a tuple of two values of x."""
+    """Return a loop whose body has a tuple of two values of x."""
     x = tf.placeholder(tf.float32, [3], name="x")
 
     def body(i, y):

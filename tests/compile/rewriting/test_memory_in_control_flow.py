@@ -111,7 +111,7 @@ def branching(function: Any, x: Any) -> Any:
 
 
 def inside(x: Any) -> Any:
-    """A loop whose body goes down a gradient."""
+    """Return a loop whose body goes down a gradient."""
 
     def body(i: Any, y: Any) -> Any:
         return i + 1, y - 0.1 * tf.gradients(tf.reduce_sum(wide(y)), y)[0]

@@ -62,7 +62,7 @@ def both(fetch: Any, feeds: Any, **config: Any) -> tuple[str, int]:
 
 
 def num_stacks(fetch: Any, feeds: Any, target: Any = None) -> tuple[int, int]:
-    """How many stacks there are before the pass, and behind it."""
+    """Return how many stacks there are before the pass, and behind it."""
     before, behind = (
         types(compiled([fetch], feeds, upto, target)) for upto in ("restores", "stacks")
     )

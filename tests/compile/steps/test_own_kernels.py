@@ -21,7 +21,7 @@ needs_cxx = pytest.mark.skipif(bool(host_compiler().reason), reason=host_compile
 @pytest.fixture
 def register() -> Iterator[Any]:
     """`register_kernel`, undone by the end of the test."""
-    load_all()  # ops that a test needs first would lose their kernels along with the test's own kernels
+    load_all()  # else ops that load later lose their kernels, too
     kept = {key: list(entries) for key, entries in kernels._KERNELS.items()}
     with tf.Graph().as_default():
         yield tf.register_kernel

@@ -23,7 +23,7 @@ def graph():
 
 
 def array(value: tf.Tensor) -> tf.Tensor:
-    """The handle of a TensorArray that holds this value."""
+    """Return the handle of a TensorArray that holds this value."""
     elements = tf.TensorArray(tf.float64, 1, clear_after_read=False)
     with tf.control_dependencies([elements.write(0, value).flow]):
         return tf.identity(elements.handle)

@@ -81,7 +81,7 @@ def chain(x, count):
 
 
 def counted(monkeypatch, owner, name):
-    """The calls of a function, as a list that grows."""
+    """Return the calls of a function, as a list that grows."""
     calls, function = [], getattr(owner, name)
 
     def counting(*arguments):
@@ -128,7 +128,7 @@ def kinds(session, fetches, feeds):
 
 
 def run_until_native(y, feeds, wanted=", native"):
-    """A session whose runs have come to native code, and the number of its runs."""
+    """Return a session whose runs have come to native code, and the number of its runs."""
     session, ends, count = tf.Session(), monotonic() + 60, 0
     while monotonic() < ends:
         session.run(y, feeds)
@@ -174,8 +174,7 @@ def test_a_check_computes_the_step_once_more(monkeypatch):
 
 
 def slowed(monkeypatch, clock, seconds, times=None):
-    """Make native code of fused steps take `seconds` longer, for the first `times` calls if given.
-    """
+    """Make native code of fused steps take `seconds` longer, for the first `times` calls if given."""
     slow_runs = repeat(seconds) if times is None else repeat(seconds, times)
     native_step = step_tier.native_step
 
@@ -317,7 +316,7 @@ def blas_threads():
 
 
 def noting_blas_threads(monkeypatch):
-    """The threads that the BLAS has in plain steps, as a list that grows."""
+    """Return the threads that the BLAS has in plain steps, as a list that grows."""
     numbers, init = [], StepTier.__init__
 
     def noting(tier, entry, waits):

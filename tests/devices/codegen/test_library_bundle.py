@@ -26,7 +26,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def started(folder: Path, sources: list[str] = SOURCES) -> tuple[Compiler, list[Compilation]]:
-    """A process's compiler, and compilations that it has started together; they are done."""
+    """Return a process's compiler, and compilations that it has started together; they are done."""
     cc = Compiler(compiler().command, folder)
     with cc.together():
         compilations = [cc.start(source, "numbers") for source in sources]

@@ -112,7 +112,7 @@ def test_a_stack(monkeypatch: pytest.MonkeyPatch) -> None:
         if push.refuses():
             break
         pushed = number
-    assert pushed == 1023  # the capacity of a chunk: a power of 2, up to a quarter of the expected elements
+    assert pushed == 1023  # a chunk: a power of 2, up to a quarter of the expected
     assert stack.size() == 1024
     assert copy.tolist() == [1023] * 3
     for number in range(1023, 0, -1):

@@ -54,7 +54,7 @@ def layer_norm(shape: tuple[int, ...]) -> Made:
 
 
 def standardized(shape: tuple[int, ...]) -> Made:
-    """Each number of all of them: two passes over everything."""
+    """Return each number of all of them: two passes over everything."""
     kernel = Made()
     x = kernel.input(random(*shape))
     mean = kernel.reduce(MEAN, x)
@@ -79,7 +79,7 @@ def bias_gradient(shape: tuple[int, ...]) -> Made:
 
 
 def loss(shape: tuple[int, ...]) -> Made:
-    """A number a row, and the mean of these."""
+    """Return a number a row, and the mean of these."""
     kernel = Made()
     x, wanted = kernel.input(random(*shape)), kernel.input(random(*shape, seed=1))
     rows = kernel.reduce(SUM, kernel.apply("x * x", kernel.apply("x - y", x, wanted)), [-1])
@@ -184,8 +184,7 @@ def test_half_precision_is_summed_in_single() -> None:
 
 @pytest.mark.parametrize("shape", [(1_000_003,), (100_000, 7), (7, 100_003)])
 def test_sums_are_at_least_as_accurate_as_numpy_s(shape: tuple[int, ...]) -> None:
-    """Sums over all elements and along each axis, of numbers of one sign, which lose the most bits.
-    """
+    """Sums over all elements and along each axis, of numbers of one sign, which lose the most bits."""
     x = np.random.default_rng(3).uniform(0, 1, shape).astype(np.float32)
     for axes in [None, [0], [-1]] if len(shape) > 1 else [None]:
         fusion = Fusion()

@@ -48,7 +48,7 @@ def random(*shape: int, dtype: Any = np.float32) -> np.ndarray:
 
 
 def repeated(array: np.ndarray, times: int) -> np.ndarray:
-    """The same memory, so often, along a new first axis; it can be written to."""
+    """Return the same memory, so often, along a new first axis; it can be written to."""
     shape, strides = (times, *array.shape), (0, *array.strides)
     return np.lib.stride_tricks.as_strided(array, shape, strides, writeable=True)
 

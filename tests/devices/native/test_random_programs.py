@@ -22,7 +22,7 @@ SPACES = ((3, 17), (70,), (17, 70), (2, 3, 5), (3, 1, 1100), (1, 4), (), (2, 1, 
 
 
 def draw_shape(draw: Any, space: tuple[int, ...]) -> tuple[int, ...]:
-    """One that broadcasts to the space."""
+    """Return one that broadcasts to the space."""
     kept = draw(st.integers(0, len(space)))
     return tuple(size if draw(st.booleans()) else 1 for size in space[kept:])
 

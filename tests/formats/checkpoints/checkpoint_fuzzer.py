@@ -43,7 +43,7 @@ _SLOW = 1.0
 
 
 def mutated(content: bytes, chance: random.Random, other: bytes = b"") -> bytes:
-    """The bytes with some changed, left out, doubled, cut off, or those of another file."""
+    """Return the bytes with some changed, left out, doubled, cut off, or those of another file."""
     data = bytearray(content)
     for _ in range(chance.choice((1, 1, 2, 5))):
         if not data:
@@ -105,7 +105,7 @@ def checkpoints(folder: Path) -> list[dict[str, bytes]]:
 
 
 def another_index(content: bytes, chance: random.Random) -> bytes:
-    """An index with changed entries, keys or header, all checksums right."""
+    """Return an index with changed entries, keys or header, all checksums right."""
     items = read_table(content, "index")
     for _ in range(chance.choice((1, 1, 3))):
         key = chance.choice(list(items))
@@ -122,7 +122,7 @@ def another_index(content: bytes, chance: random.Random) -> bytes:
 
 
 def another_block(content: bytes, chance: random.Random) -> bytes:
-    """An index one of whose blocks has changed bytes, its length and a right checksum."""
+    """Return an index one of whose blocks has changed bytes, its length and a right checksum."""
     end = len(content) - 48
     items = read_table(content, "index")
     blocks, start = [], 0
@@ -303,7 +303,7 @@ KINDS = {"bundles": bundles, "states": states, "records": records, "metas": meta
 
 
 def fuzz(kind: str, count: int, seed: int, folder: Path) -> tuple[Counter[str], list[str]]:
-    """The outcomes of `count` files, and the faults: other errors, and files that take long."""
+    """Return the outcomes of `count` files, and the faults: other errors, and files that take long."""
     chance = random.Random(seed)
     one = KINDS[kind](folder)
     outcomes: Counter[str] = Counter()

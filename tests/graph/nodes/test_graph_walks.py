@@ -53,7 +53,7 @@ def chain(length: int) -> RuntimeGraph:
 
 
 def fan(width: int) -> RuntimeGraph:
-    """One node read by many, all read by one."""
+    """Return one node read by many, all read by one."""
     graph = RuntimeGraph()
     op, one = OpDef("Op"), (float32,)
     first = graph.add_node("first", op, output_types=one)

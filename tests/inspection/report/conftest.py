@@ -26,7 +26,7 @@ OPTIONS = (
 
 @pytest.fixture(scope="session")
 def two_devices() -> StepReport:
-    """The last training step of examples/two_devices.py."""
+    """Return the last training step of examples/two_devices.py."""
     kept = []
 
     def keep(runner, execution):

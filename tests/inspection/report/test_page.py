@@ -143,7 +143,7 @@ def _with_hostile_texts(value: Any) -> Any:
 
 
 def png_size(path: Path) -> tuple[int, int]:
-    """The width and height of a PNG."""
+    """Return the width and height of a PNG."""
     head = path.read_bytes()[:24]
     assert head.startswith(b"\x89PNG\r\n\x1a\n")
     width, height = struct.unpack(">II", head[16:])

@@ -17,7 +17,7 @@ LENGTHS = [2, 5, 0]
 
 
 def numbers(name: str, *shape: int) -> Any:
-    """Numbers in [-0.8, 0.8), always the same for a name."""
+    """Return numbers in [-0.8, 0.8), always the same for a name."""
     generator = np.random.default_rng(zlib.crc32(name.encode()))
     return generator.uniform(-0.8, 0.8, shape).astype(np.float32)
 

@@ -27,7 +27,7 @@ def open_inputs():
 
 
 def lstm(scope="rnn/basic_lstm_cell", units=3):
-    """The reference of an LSTM in this scope, and its zero state."""
+    """Return the reference of an LSTM in this scope, and its zero state."""
     zeros = np.zeros([BATCH, units], np.float32)
     return LSTM(weights(f"{scope}/kernel"), weights(f"{scope}/bias")), (zeros, zeros)
 

@@ -50,7 +50,7 @@ REACHING: dict[str, Callable[[str], Any]] = {
 
 
 def export(folder: Path, main: Callable[[], Any]) -> str:
-    """A SavedModel with a variable and that main op."""
+    """Return a SavedModel with a variable and that main op."""
     with tf.Graph().as_default(), tf.Session() as session:
         w = tf.get_variable("w", [2], initializer=tf.ones_initializer())
         y = tf.identity(w, name="y")
@@ -71,7 +71,7 @@ def load(folder: str, **options: Any) -> None:
 
 
 def hidden(make: Callable[[], Any]) -> Any:
-    """The op as a control input, in a branch, of a branch in a loop."""
+    """Return the op as a control input, in a branch, of a branch in a loop."""
 
     def branch() -> Any:
         made = make()

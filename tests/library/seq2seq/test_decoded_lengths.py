@@ -35,7 +35,7 @@ class Count(tf.nn.rnn_cell.RNNCell):
 
 
 def given(lengths):
-    """A helper whose sequence i ends after lengths[i] steps."""
+    """Return a helper whose sequence i ends after lengths[i] steps."""
     return s2s.CustomHelper(
         lambda: (tf.equal(lengths, 0), tf.zeros([len(lengths), 1])),
         lambda time, outputs, state: tf.cast(outputs[:, 0], tf.int32),

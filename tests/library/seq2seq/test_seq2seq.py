@@ -272,7 +272,7 @@ class Table(tf.nn.rnn_cell.RNNCell):
 
 
 def searched(log_probs, start, end, width, steps, weight=0.0):
-    """The best sequences by plain Python: a beam of (scores, sequences)."""
+    """Return the best sequences by plain Python: a beam of (scores, sequences)."""
     beams = [(0.0, [start])]
     for _ in range(steps):
         candidates = []

@@ -24,7 +24,7 @@ def chunk(kind: bytes, data: bytes) -> bytes:
 
 
 def png(random_bytes: random.Random, color: int, depth: int) -> bytes:
-    """A PNG file whose parts are now and then damaged, with checksums that fit."""
+    """Return a PNG file whose parts are now and then damaged, with checksums that fit."""
     channels = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}.get(color, 1)
     size = -(-5 * depth * channels // 8)
     rows = b"".join(

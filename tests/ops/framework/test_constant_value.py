@@ -18,7 +18,7 @@ def graph():
 
 @pytest.fixture
 def evaluated(monkeypatch):
-    """The types of the ops that are evaluated, one entry each time."""
+    """Return the types of the ops that are evaluated, one entry each time."""
     seen = []
     original = module.evaluate
 

@@ -56,7 +56,7 @@ def file_of(width, height, depth, color, rows, *others, interlaced=0):
 
 
 def filtered(row, above, kind, step):
-    """A row as the standard's five filters tell it, number by number."""
+    """Return a row as the standard's five filters tell it, number by number."""
     result = []
     for offset, value in enumerate(row):
         left = row[offset - step] if offset >= step else 0

@@ -26,8 +26,7 @@ def value(tensor):
 
 def distance(numbers, distribution):
     """Return the largest distance between the numbers' empirical distribution function and the
-    given
-    one.
+    given one.
     """
     ordered = np.sort(numbers)
     wanted = np.array([distribution(value) for value in ordered[::50]])

@@ -30,7 +30,7 @@ def write(folder, name, content):
 
 
 def rest(session, pair):
-    """All that a reader has left: the ends of the keys, and the values."""
+    """Return all that a reader has left: the ends of the keys, and the values."""
     records = []
     while True:
         try:

@@ -86,7 +86,7 @@ def test_the_pattern_for_re_means_the_same(pattern: str, text: str) -> None:
 
 
 def lines_run(machine: Automaton, text: bytes) -> int:
-    """How many lines of Python a search takes."""
+    """Return how many lines of Python a search takes."""
     count = 0
 
     def trace(frame: Any, event: str, argument: Any) -> Any:

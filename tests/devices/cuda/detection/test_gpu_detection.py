@@ -27,7 +27,7 @@ HERE = Path(__file__).parent
 
 @pytest.fixture(scope="session")
 def stub(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The stand-in for the driver."""
+    """Return the stand-in for the driver."""
     path = tmp_path_factory.mktemp("stub") / "libcuda.so.1"
     command = [str(COMPILER), "-shared", "-fPIC", "-o", str(path), str(HERE / "stub_libcuda.c")]
     subprocess.run(command, check=True)

@@ -58,7 +58,7 @@ def random(*shape: int, dtype: Any = np.float64) -> Any:
 
 
 def aligned(values: Any) -> Any:
-    """The same where a bias may begin."""
+    """Return the same where a bias may begin."""
     room = np.zeros(values.size + 16, values.dtype)
     skipped = -room.ctypes.data % 16 // values.itemsize
     placed = room[skipped : skipped + values.size]

@@ -194,7 +194,7 @@ def test_launches_may_be_waited_for_one_by_one(monkeypatch: pytest.MonkeyPatch) 
 
 
 def gathering() -> tuple[Any, Any, Any]:
-    """A gather, the same as a step that nobody fetches, and their indices."""
+    """Return a gather, the same as a step that nobody fetches, and their indices."""
     rows = tf.placeholder(tf.int32, [2])
     table = tf.Variable([[1.0, 2.0], [3.0, 4.0]])
     rows_taken = tf.gather(table, rows, name="taken")

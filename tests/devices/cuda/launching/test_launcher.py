@@ -44,7 +44,7 @@ def without_epilogues() -> Iterator[CudaDevice]:
 
 
 def moved(device: CudaDevice, views: Callable[..., Any], *arrays: np.ndarray) -> np.ndarray:
-    """The last array after the moves between views of the arrays."""
+    """Return the last array after the moves between views of the arrays."""
     places = [on_gpu(device, array) for array in arrays]
     device.kernels.moves(ViewCopies(lambda _, *given: views(*given)), None, places)()
     return device.read(places[-1])

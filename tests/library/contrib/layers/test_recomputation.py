@@ -28,7 +28,7 @@ def session_with(mode: int = 0) -> tf.Session:
 
 
 def block(x: Any) -> Any:
-    """A layer that needs several values for its gradient, one of them random."""
+    """Return a layer that needs several values for its gradient, one of them random."""
     y = tf.layers.dense(x, WIDTH, tf.tanh, name="dense")
     for _ in range(4):
         y = tf.sin(y) * tf.sigmoid(y) + tf.cos(y)

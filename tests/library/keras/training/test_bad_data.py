@@ -26,7 +26,7 @@ def linear(size=1, loss="mse", **arguments):
 
 
 def two(**arguments):
-    """A model of two inputs and two outputs, of different sizes."""
+    """Return a model of two inputs and two outputs, of different sizes."""
     inputs = [keras.Input((3,), name="a"), keras.Input((2,), name="b")]
     sizes = {"o1": 1, "o2": 2}
     outputs = [

@@ -28,7 +28,7 @@ def checkpoint(session):
 
 @pytest.fixture
 def hours(monkeypatch):
-    """Sets the time, in hours."""
+    """Set the time, in hours."""
     clock = [1000.0]
     stub = SimpleNamespace(time=lambda: clock[0] * 3600)
     monkeypatch.setattr(checkpoint_manager, "time", stub)
