@@ -77,7 +77,9 @@ def halves_s(model: Model, net: Net, size: int, num_bytes: int) -> float:
 
 
 def all_reduce_s(model: Model, net: Net, size: int, num_bytes: int, buckets: int = 1) -> float:
-    """Return the time of all reductions of a step, `buckets` of the same size, one after the other."""
+    """Return the time of all reductions of a step, `buckets` of the same size, one after the
+    other.
+    """
     each = num_bytes // buckets
     way = halves_s if each <= max(SMALL_BYTES, size * PART_BYTES) else ring_s
     meeting = size * (model.meet_s + size * MEMBER_BYTES * model.byte_s)

@@ -90,7 +90,9 @@ def by(module: str, function: str, *arguments: Any) -> Callable[[], Any]:
 
 
 def row(name: str, *arguments: Any, without: str = "", hand: bool = False) -> dict[str, Any]:
-    """Return the columns of a row: function `name` of each module, except for those in `without`."""
+    """Return the columns of a row: function `name` of each module, except for those in
+    `without`.
+    """
     functions = {
         "gpugraph": by("cpu_graph", name, own, *arguments),
         "gpugraph, NumPy": by("cpu_graph", name, own, *arguments),

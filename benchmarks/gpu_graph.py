@@ -161,7 +161,9 @@ def resnet(work: Resnet) -> Work:
 
 
 def conv(x: Any, kernel: Any, stride: int) -> Any:
-    """Return a convolution padded alike on both sides, as in programs ported from other libraries."""
+    """Return a convolution padded alike on both sides, as in programs ported from other
+    libraries.
+    """
     around = kernel.shape.as_list()[0] // 2
     if around and stride > 1:
         x = tf.pad(x, [[0, 0], [around, around], [around, around], [0, 0]])

@@ -55,7 +55,9 @@ def columns_of(rows: Rows) -> list[str]:
 
 
 def times(rows: Rows) -> str:
-    """Return the times, and the ratio of the best peer's time to gpugraph's: above 1 it is ahead."""
+    """Return the times, and the ratio of the best peer's time to gpugraph's: above 1 it is
+    ahead.
+    """
     columns = columns_of(rows)
     lines = [["time of a step", *columns, "best peer / gpugraph"]]
     ratios = []

@@ -28,7 +28,9 @@ class Work(NamedTuple):
 
 
 def measure(work: Work, seconds: float) -> dict[str, float]:
-    """Return microseconds of a step among many, and those of its host part when the queue is empty."""
+    """Return microseconds of a step among many, and those of its host part when the queue is
+    empty.
+    """
     count = 1
     while _batch(work, count) < min(BATCH_SECONDS, seconds / 4) and count < 10_000:
         count *= 2

@@ -37,7 +37,9 @@ def write_graph(path: str, nodes: int) -> None:
 
 
 def measure(path: str) -> dict[str, float]:
-    """Return seconds of parsing with importing, and of exporting, by the library of this process."""
+    """Return seconds of parsing with importing, and of exporting, by the library of this
+    process.
+    """
     if os.environ["GRAPH_FILES_SIDE"] == "tensorflow":
         tf: Any = importlib.import_module("tensorflow.compat.v1")
         tf.disable_v2_behavior()

@@ -100,7 +100,9 @@ def graph_step(tf: Any, network: Network) -> tuple[Any, Callable[[], Any]]:
 
 
 def own_peak(network: Network, live_bytes: Any) -> Record:
-    """Return gpugraph's peak: its allocator provides the arena, and buffers sized during the run."""
+    """Return gpugraph's peak: its allocator provides the arena, and buffers sized during the
+    run.
+    """
     session, step = graph_step(own(), network)
     allocators = [device.allocator for device in session._backend.devices]
     before = requested(allocators)

@@ -126,7 +126,9 @@ def parts(session: Any, fetches: Any, feeds: Any, runs: int) -> list[Part]:
 
 
 def amounts(step: Any, shapes: dict[tuple[str, int], list[int]]) -> tuple[int, int]:
-    """Return the floating-point operations of products, and the bytes that a step reads and writes."""
+    """Return the floating-point operations of products, and the bytes that a step reads and
+    writes.
+    """
     kind, inputs = re.match(r".*? = (\w+)\((.*?)\)", step.timeline_label).groups()  # type: ignore[union-attr]
     reads = [shape_of(name, shapes) for name in inputs.split(", ") if name[:1] not in ("", "^")]
     writes = [shapes[step.node_name, output.slot] for output in step.output]

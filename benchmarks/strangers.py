@@ -220,7 +220,9 @@ KINDS = {
 
 
 def disturb(address: str, kind: Kind, until: float, count: int = _CONNECTIONS) -> int:
-    """Keep `count` connections of a kind open until a time; return how many the server has ended."""
+    """Keep `count` connections of a kind open until a time; return how many the server has
+    ended.
+    """
     connections: list[socket.socket] = []
     num_ended = number = 0
     while time.monotonic() < until:

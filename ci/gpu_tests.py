@@ -34,7 +34,9 @@ Record = dict[str, Any]
 
 
 def marked(folder: Path) -> list[str]:
-    """Return the files that have tests marked `gpu`: others need not be imported, by each process."""
+    """Return the files that have tests marked `gpu`: others need not be imported, by each
+    process.
+    """
     return [
         str(path)
         for path in sorted(folder.rglob("test_*.py"))

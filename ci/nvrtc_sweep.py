@@ -90,7 +90,9 @@ _TYPES = {"half": "float16", "float": "float32", "double": "float64"}
 
 
 def variants(text: str) -> list[dict[str, str]]:
-    """Return the combinations of macros that a source's comments list; one without macros if none."""
+    """Return the combinations of macros that a source's comments list; one without macros if
+    none.
+    """
     combinations = []
     for line in _VARIANTS.findall(text):
         pairs = [word.partition("=")[::2] for word in line.split()]

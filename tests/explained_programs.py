@@ -183,7 +183,9 @@ def wrong_notes(after: Explanation, settled: Sequence[CodeRecord]) -> list[str]:
 
 
 def wrong_labels(session: Any, fetches: Any, feeds: Any) -> list[str]:
-    """Return the steps of a traced run whose labels report native where NumPy ran, or the reverse."""
+    """Return the steps of a traced run whose labels report native where NumPy ran, or the
+    reverse.
+    """
     options, metadata = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE), tf.RunMetadata()
     before = session.explain(fetches, feeds)
     CALLED.clear()

@@ -415,7 +415,9 @@ def floor_faults(root: Path) -> list[str]:
 
 
 def forbidden_parts(importer: list[str], imported: list[str]) -> tuple[str, str] | None:
-    """Return the two parts of one folder that the table keeps apart; None if the import is allowed."""
+    """Return the two parts of one folder that the table keeps apart; None if the import is
+    allowed.
+    """
     depth = 0
     while depth < min(len(importer), len(imported)) and importer[depth] == imported[depth]:
         depth += 1

@@ -316,7 +316,9 @@ def plain(value: Any) -> list[Any]:
 
 
 def described(tf: Any, path: str) -> dict[str, Any]:
-    """Return the contents of a checkpoint, as the library reads it, without the graph of objects."""
+    """Return the contents of a checkpoint, as the library reads it, without the graph of
+    objects.
+    """
     reader = tf.train.load_checkpoint(path)
     shapes, dtypes = reader.get_variable_to_shape_map(), reader.get_variable_to_dtype_map()
     contents = {}

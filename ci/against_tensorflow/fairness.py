@@ -117,7 +117,9 @@ _SLOPES = dict.fromkeys([*_NORMS, "SoftmaxCrossEntropyWithLogits"], 1)
 
 
 def compared(tf: Any, op_type: str, outputs: list[Any]) -> tuple[list[Any], int]:
-    """Return the compared outputs of an op, and how many of them, from the first, have gradients."""
+    """Return the compared outputs of an op, and how many of them, from the first, have
+    gradients.
+    """
     if op_type in _UNIQUE:
         outputs = _UNIQUE[op_type](tf, outputs)
     return outputs, _SLOPES.get(op_type, len(outputs))
@@ -133,5 +135,7 @@ def _pixels(tf: Any, values: list[Any]) -> list[Any]:
 
 
 def readable(tf: Any, op_type: str, values: list[Any]) -> list[Any]:
-    """Return the values; of images the pixels, which each library's zlib compresses in its own way."""
+    """Return the values; of images the pixels, which each library's zlib compresses in its own
+    way.
+    """
     return _pixels(tf, values) if op_type == "ImageSummary" else values

@@ -58,7 +58,9 @@ class Network(NamedTuple):
 
 
 def application(module: str, name: str) -> Callable[..., Any]:
-    """Return the function that builds a network of keras-applications in a TensorFlow's `tf.keras`."""
+    """Return the function that builds a network of keras-applications in a TensorFlow's
+    `tf.keras`.
+    """
 
     def build(tf: Any, **sizes: Any) -> Any:
         keras = tf.keras
@@ -143,7 +145,9 @@ def outputs(tf: Any, model: Any, shapes: list[tuple[int, ...]]) -> list[np.ndarr
 
 
 def train(tf: Any, network: Network) -> list[float]:
-    """Return the losses of three steps in float64, and the mean size of each variable after them."""
+    """Return the losses of three steps in float64, and the mean size of each variable after
+    them.
+    """
     tf.keras.backend.set_floatx("float64")
     model = network.build(tf, **network.small)
     give_weights(model)

@@ -150,7 +150,9 @@ TYPE_NAMES = {
 
 
 def bytes_differ(ours: Any, theirs: Any, seed: int) -> bool:
-    """Return whether a random message changes on its way through the other side's class, and back."""
+    """Return whether a random message changes on its way through the other side's class, and
+    back.
+    """
     first = RandomMessages(seed).fill(ours()).SerializeToString(deterministic=True)
     through = theirs.FromString(first).SerializeToString(deterministic=True)
     return (

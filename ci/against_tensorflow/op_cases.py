@@ -134,7 +134,9 @@ def blank(error: str) -> Answer:
 
 
 def answer(tf: Any, make: Any, case: Case, session: Any) -> Answer:
-    """Return one side's answer to a case; `make(tf, case, inputs, attrs)` makes the op's outputs."""
+    """Return one side's answer to a case; `make(tf, case, inputs, attrs)` makes the op's
+    outputs.
+    """
     result = blank("")
     try:
         with warnings.catch_warnings():

@@ -152,7 +152,9 @@ def differences(ours: Definition, theirs: Definition) -> Iterator[tuple[str, str
 def dtype_differences(
     op_type: str, ours: Definition, theirs: Definition, later: Later
 ) -> Iterator[tuple[str, str]]:
-    """Return dtypes that ours lacks although kernels compute them, and dtypes that only ours has."""
+    """Return dtypes that ours lacks although kernels compute them, and dtypes that only ours
+    has.
+    """
     kernels = later.kernels.get(op_type, {})
     newer = later.definitions.get(op_type)
     for attr in ours.dtypes.keys() & theirs.dtypes.keys():

@@ -26,7 +26,9 @@ NUMBER = r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?"
 
 
 def losses(command: list[str]) -> list[float]:
-    """Return the losses that a program prints, in order; ends this script where the program fails."""
+    """Return the losses that a program prints, in order; ends this script where the program
+    fails.
+    """
     environment = {**side_environment(), "TF_USE_LEGACY_KERAS": "1", "TF_CPP_MIN_LOG_LEVEL": "3"}
     done = subprocess.run(
         command, capture_output=True, text=True, env=environment, cwd=PROGRAMS, check=False

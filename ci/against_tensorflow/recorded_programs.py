@@ -59,7 +59,9 @@ class Record:
             self(key, ["error", self.class_of(error), self._hidden(first_line(line))])
 
     def class_of(self, error: Exception) -> str:
-        """Return the name of an error's class, as programs catch it: Python's own, or of tf.errors."""
+        """Return the name of an error's class, as programs catch it: Python's own, or of
+        tf.errors.
+        """
         errors = vars(self.tf.errors).values()
         known = (c for c in type(error).__mro__ if c.__module__ == "builtins" or c in errors)
         return next(known).__name__

@@ -75,7 +75,9 @@ def library(side: str) -> Any:
 
 
 def example(name: str) -> Any:
-    """Return the program of that name in examples/, as a module with the last result of `library`."""
+    """Return the program of that name in examples/, as a module with the last result of
+    `library`.
+    """
     spec = importlib.util.spec_from_file_location(name, ROOT / "examples" / f"{name}.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -406,7 +406,9 @@ LEFT = {
 
 
 def takes_any(function: ast.FunctionDef) -> bool:
-    """Return whether a function ends errors of all classes, or changes them, those of handlers too."""
+    """Return whether a function ends errors of all classes, or changes them, those of handlers
+    too.
+    """
     if any("uninterrupted" in ast.unparse(each) for each in function.decorator_list):
         return False
     for node in ast.walk(function):

@@ -50,7 +50,9 @@ class Clients:
         return self.draw.random() < self.chances.get(what, 0.0)
 
     def leave(self, client: Client, is_own: bool) -> None:
-        """Fail a step: leave the awaited collective at once, and other collectives a little later."""
+        """Fail a step: leave the awaited collective at once, and other collectives a little
+        later.
+        """
         first, attempt = client.key or 0, client.attempt()
         for key in range(first, len(KEYS)):
             wait = client.wait if key == client.key else ""

@@ -240,7 +240,9 @@ def test_training_of_replicas_is_training_on_all_examples(servers: Servers) -> N
 
 
 def test_a_gradient_is_reduced_while_others_are_computed(servers: Servers, target: str) -> None:
-    """The backward pass of a worker goes on only once its peer has the mean of the first gradients."""
+    """The backward pass of a worker goes on only once its peer has the mean of the first
+    gradients.
+    """
     is_reduced, order = threading.Event(), []
 
     @tf.custom_gradient

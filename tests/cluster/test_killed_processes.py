@@ -101,7 +101,9 @@ class Training:
 
 
 def trained(folder: Path, mode: str, killed: str = "", moment: int = 0) -> tuple[Any, Training]:
-    """Return the weights of a training in which a process is killed after a given number of steps."""
+    """Return the weights of a training in which a process is killed after a given number of
+    steps.
+    """
     training = Training(folder, mode)
     try:
         if killed:

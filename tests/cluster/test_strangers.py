@@ -1,4 +1,6 @@
-"""Clients without the key: nothing that they send is read, and they keep nobody else from a server."""
+"""Clients without the key: nothing that they send is read, and they keep nobody else from a
+server.
+"""
 
 from __future__ import annotations
 

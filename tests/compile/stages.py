@@ -56,7 +56,9 @@ def compiled(
     upto: str = "memory",
     target: Target | None = None,
 ) -> Unit:
-    """Return the unit after the pass `upto`, for fetched tensors, target operations and fed shapes."""
+    """Return the unit after the pass `upto`, for fetched tensors, target operations and fed
+    shapes.
+    """
     unit = prune(target or make_target(), request(fetches, feeds or {}))
     verify(unit)
     for change in PASSES:

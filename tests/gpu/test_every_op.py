@@ -25,7 +25,9 @@ WITHOUT_ORDER = {"Svd", "Qr", "SelfAdjointEigV2"}
 
 
 def on_gpu(op_type: str) -> list[Sample]:
-    """Return the samples that may be placed on a GPU; on emulated ones the first that has elements."""
+    """Return the samples that may be placed on a GPU; on emulated ones the first that has
+    elements.
+    """
     samples = [sample for sample in TABLE[op_type].samples if not gpu_refusal(op_type, sample)]
     if not EMULATED:
         return samples

@@ -20,7 +20,9 @@ Build = Callable[[], Sequence[Any]]
 
 
 def runs(build: Build, device: str, count: int = 1, sizes: Sequence[int] = ()) -> list[Any]:
-    """Return the results of `count` runs of fresh ops on a device; sizes: fed to the first tensor."""
+    """Return the results of `count` runs of fresh ops on a device; sizes: fed to the first
+    tensor.
+    """
     with tf.Graph().as_default():
         with tf.device(device):
             fetches = build()

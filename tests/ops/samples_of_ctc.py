@@ -28,7 +28,9 @@ def labels_of_path(path: Any, blank: int) -> tuple[int, ...]:
 
 
 def paths(chances: Any, labels: tuple[int, ...]) -> tuple[float, Any]:
-    """Return the probability of all paths with these labels, and how often each class is on them."""
+    """Return the probability of all paths with these labels, and how often each class is on
+    them.
+    """
     steps, classes = chances.shape
     total, shares = 0.0, np.zeros(chances.shape)
     for path in itertools.product(range(classes), repeat=steps):

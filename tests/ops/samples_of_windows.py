@@ -1,4 +1,6 @@
-"""Samples of the ops whose windows slide over images, with plain loops over windows as references."""
+"""Samples of the ops whose windows slide over images, with plain loops over windows as
+references.
+"""
 
 from __future__ import annotations
 

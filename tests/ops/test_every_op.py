@@ -161,7 +161,9 @@ def test_op_is_described_and_has_kernels(op_type: str) -> None:
 
 
 def partly_known(sample: Sample) -> Iterator[tuple[list[TensorShape], Callable[[int], Any]]]:
-    """Yield partial information of the inputs: each and all without rank, sizes, a size, or value."""
+    """Yield partial information of the inputs: each and all without rank, sizes, a size, or
+    value.
+    """
     arrays = sample.flat
     whole = [TensorShape.of(array.shape) for array in arrays]
     sizeless = [TensorShape.of((None,) * array.ndim) for array in arrays]

@@ -41,7 +41,9 @@ _LEFT_OUT = {*GLOBAL.split(), *INTERNAL.split()}
 
 
 def faces() -> Iterator[tuple[str, Any]]:
-    """Yield each public module whose functions are called, and its path, and the root's is empty."""
+    """Yield each public module whose functions are called, and its path, and the root's is
+    empty.
+    """
     yield "", tf
     for path, module in TENSORFLOW_MODULES.items():
         if not any(path == other or path.startswith(f"{other}.") for other in OTHER_FACES):
@@ -95,7 +97,9 @@ def _called(function: Any, arguments: dict[str, Any]) -> Any:
 
 
 def _arguments(chance: random.Random, function: Any) -> dict[str, Maker]:
-    """Return makers of the required arguments and of some optional ones; none, one or two are wild."""
+    """Return makers of the required arguments and of some optional ones; none, one or two are
+    wild.
+    """
     kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     parameters: list[inspect.Parameter] = []
     with contextlib.suppress(TypeError, ValueError):  # a class that has no signature

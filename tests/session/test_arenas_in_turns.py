@@ -21,7 +21,9 @@ SIZES = range(2, 10)
 
 
 def sums(sizes: Any = SIZES, device: str = "/gpu:0") -> tuple[Any, list[Any]]:
-    """Return a number, and a fetch for each size in MiB, whose arena is of about twice that size."""
+    """Return a number, and a fetch for each size in MiB, whose arena is of about twice that
+    size.
+    """
     number = tf.placeholder(tf.float32, [])
     with tf.device(device):
         waves = [tf.fill([size * MIB // 4], number) for size in sizes]

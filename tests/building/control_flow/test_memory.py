@@ -1,4 +1,6 @@
-"""The memory that a loop keeps for its gradient grows with its iterations, and is freed afterwards."""
+"""The memory that a loop keeps for its gradient grows with its iterations, and is freed
+afterwards.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Variables: their ops, the attributes that they keep, the ops that may change them, their errors."""
+"""Variables: their ops, the attributes that they keep, the ops that may change them, their
+errors.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ def graph() -> Iterator[tf.Graph]:
 
 
 def listing(graph: tf.Graph) -> str:
-    """Return the graph as text: a line `name = Type(inputs; ^control inputs)` for each operation."""
+    """Return the graph as text: a line `name = Type(inputs; ^control inputs)` for each
+    operation.
+    """
     lines = []
     for op in graph.get_operations():
         inputs = ", ".join(tensor.name.removesuffix(":0") for tensor in op.inputs)

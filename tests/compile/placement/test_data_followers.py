@@ -20,7 +20,9 @@ def graph() -> Any:
 
 
 def placed(fetches: list[Any], feeds: Any = None, soft: bool = False) -> Any:
-    """Return a function from a node's name to the short name of its device, of two GPUs and a CPU."""
+    """Return a function from a node's name to the short name of its device, of two GPUs and a
+    CPU.
+    """
     unit = compiled(fetches, feeds, upto="place", target=make_target(gpus=2, soft=soft))
     return lambda name: where(unit, name)
 

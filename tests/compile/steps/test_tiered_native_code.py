@@ -174,7 +174,9 @@ def test_a_check_computes_the_step_once_more(monkeypatch):
 
 
 def slowed(monkeypatch, clock, seconds, times=None):
-    """Make native code of fused steps take `seconds` longer, for the first `times` calls if given."""
+    """Make native code of fused steps take `seconds` longer, for the first `times` calls if
+    given.
+    """
     slow_runs = repeat(seconds) if times is None else repeat(seconds, times)
     native_step = step_tier.native_step
 

@@ -1,4 +1,6 @@
-"""Compilers that hang, write without end, or leave processes behind; the state after an interrupt."""
+"""Compilers that hang, write without end, or leave processes behind; the state after an
+interrupt.
+"""
 
 from __future__ import annotations
 

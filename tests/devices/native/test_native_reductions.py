@@ -184,7 +184,9 @@ def test_half_precision_is_summed_in_single() -> None:
 
 @pytest.mark.parametrize("shape", [(1_000_003,), (100_000, 7), (7, 100_003)])
 def test_sums_are_at_least_as_accurate_as_numpy_s(shape: tuple[int, ...]) -> None:
-    """Sums over all elements and along each axis, of numbers of one sign, which lose the most bits."""
+    """Sums over all elements and along each axis, of numbers of one sign, which lose the most
+    bits.
+    """
     x = np.random.default_rng(3).uniform(0, 1, shape).astype(np.float32)
     for axes in [None, [0], [-1]] if len(shape) > 1 else [None]:
         fusion = Fusion()

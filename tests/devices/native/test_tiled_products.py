@@ -146,7 +146,9 @@ def test_batches_by_threads(count: int, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_threads_join_job_after_job(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Threads that look for the next job, threads that sleep by then, and more threads than cores."""
+    """Threads that look for the next job, threads that sleep by then, and more threads than
+    cores.
+    """
     a, b = random(33, 64), random(64, 500, seed=1)
     products = []
     for threads in "1", "2", "4":

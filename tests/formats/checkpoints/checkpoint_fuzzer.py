@@ -303,7 +303,9 @@ KINDS = {"bundles": bundles, "states": states, "records": records, "metas": meta
 
 
 def fuzz(kind: str, count: int, seed: int, folder: Path) -> tuple[Counter[str], list[str]]:
-    """Return the outcomes of `count` files, and the faults: other errors, and files that take long."""
+    """Return the outcomes of `count` files, and the faults: other errors, and files that take
+    long.
+    """
     chance = random.Random(seed)
     one = KINDS[kind](folder)
     outcomes: Counter[str] = Counter()

@@ -205,7 +205,9 @@ def test_a_stateless_function_of_nothing_is_called_once_a_session() -> None:
 
 
 def message_and_answer(*inputs: Any, to: Any = tf.int64) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return the message that a function of these inputs posts before it returns, and its result."""
+    """Return the message that a function of these inputs posts before it returns, and its
+    result.
+    """
     box: queue.Queue[Any] = queue.Queue()
 
     def post(*arguments: Any) -> Any:

@@ -1,4 +1,6 @@
-"""Functions of tensors, given a SparseTensor: which keep it sparse, and the errors of the others."""
+"""Functions of tensors, given a SparseTensor: which keep it sparse, and the errors of the
+others.
+"""
 
 from __future__ import annotations
 

@@ -114,7 +114,9 @@ def test_gpus_sum_segments_too(device: str) -> None:
 @pytest.mark.parametrize("count", [0, None])
 @pytest.mark.parametrize("kind", ["sum", "max", "min", "mean"])
 def test_gradients_of_no_segments(kind: str, count: int | None):
-    """Elements of no segment get a zero gradient, whether the number of segments is static or not."""
+    """Elements of no segment get a zero gradient, whether the number of segments is static or
+    not.
+    """
     number = tf.placeholder_with_default(0, []) if count is None else count
     data = tf.constant([[1.0, 2.0], [3.0, 4.0]])
     result = getattr(tf, f"unsorted_segment_{kind}")(data, [-1, -1], number)

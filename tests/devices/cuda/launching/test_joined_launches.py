@@ -39,7 +39,9 @@ def bound(device: CudaDevice, fused: Fused, arrays: Sequence[Array], inputs: int
 
 
 def both_ways(device: CudaDevice, steps: Sequence[Enqueued], results: Sequence[Array]) -> int:
-    """Check that the results are the same bits alone and joined, and return the number of launches."""
+    """Check that the results are the same bits alone and joined, and return the number of
+    launches.
+    """
     before = [device.read(array) for array in results]
     for step in steps:
         step()

@@ -59,7 +59,9 @@ def transformer_encoder(
     hidden: int = 2048,
     dropout: float = 0.1,
 ) -> Any:
-    """Return the encoder of Vaswani et al. 2017, without the embedding; layers are normalized last."""
+    """Return the encoder of Vaswani et al. 2017, without the embedding; layers are normalized
+    last.
+    """
     layers = tf.keras.layers
 
     def add(x: Any, change: Any) -> Any:

@@ -1,4 +1,6 @@
-"""The common parts of all optimizers: which variables, in which order, on which device, and misuse."""
+"""The common parts of all optimizers: which variables, in which order, on which device, and
+misuse.
+"""
 
 from __future__ import annotations
 

@@ -65,7 +65,9 @@ def kill_one(folder: Path, kind: str, wait: float, size: int) -> int:
 
 
 def check(folder: Path, said: int, size: int) -> int:
-    """Return the step of the latest checkpoint, which restores and has one step in all variables."""
+    """Return the step of the latest checkpoint, which restores and has one step in all
+    variables.
+    """
     path = tf.train.latest_checkpoint(str(folder))
     with tf.Graph().as_default(), tf.Session() as sess:
         parts = variables(size)
