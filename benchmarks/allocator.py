@@ -2,9 +2,9 @@
 
     python benchmarks/allocator.py
 
-Live chunks have sizes from 256 bytes to 64 KiB, by chance, and every second one of them was freed
+Live chunks have random sizes from 256 bytes to 64 KiB, and every second one of them was freed
 again, so that there are as many holes. Then chunks of such sizes are allocated and freed at once.
-Times are of the processor, the least of some rounds, in microseconds for both calls.
+Times are processor times, the minimum of some rounds, in microseconds for both calls.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ PAIRS, ROUNDS = 500, 60
 
 
 def filled(live: int) -> BFCAllocator:
-    """An allocator with so many live chunks, and as many holes."""
+    """Return an allocator with `live` live chunks, and as many holes."""
     sizes = random.Random(live)
     allocator = BFCAllocator(FakeSubAllocator(), 1 << 40, "benchmark", allow_growth=True)
     addresses = [allocator.allocate_raw(sizes.randint(1, 1 << 16)) for _ in range(2 * live)]

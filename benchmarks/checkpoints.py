@@ -32,7 +32,7 @@ ELEMENTS = 50_000_000  # 200 MB of float32
 
 
 class Model:
-    """So many variables, their session and their saver."""
+    """A number of variables, their session and their saver."""
 
     def __init__(self, tf: Any, count: int, prefix: str) -> None:
         self.prefix, self.step, self.path = prefix, 0, ""
@@ -48,14 +48,14 @@ class Model:
             self.session.run([value.op for value in values])
 
     def save(self) -> None:
-        """Saves, and removes the checkpoint before."""
+        """Save, and remove the checkpoint before."""
         self.step += 1
         self.path = self.saver.save(
             self.session, self.prefix, global_step=self.step, write_meta_graph=False
         )
 
     def restore(self) -> None:
-        """Restores what was saved last."""
+        """Restore the last checkpoint."""
         self.saver.restore(self.session, self.path)
 
 
@@ -64,7 +64,7 @@ class Importer:
 
     def __init__(self, tf: Any, path: str) -> None:
         self.tf, self.content = tf, Path(path).read_bytes()
-        tf.GraphDef()  # what is imported when the first message is made
+        tf.GraphDef()  # imports of the first message
 
     def load(self) -> None:
         """Parses the bytes and imports them into a new graph."""
@@ -118,7 +118,7 @@ class Side:
         return float(self.process.stdout.readline())
 
     def end(self) -> None:
-        """Ends the process."""
+        """End the process."""
         assert self.process.stdin is not None
         self.process.stdin.close()
         self.process.wait()
@@ -139,7 +139,7 @@ def show(label: str, times: dict[str, list[float]]) -> None:
 
 
 def measure(sides: dict[str, Side], item: str, kinds: list[str], rounds: int) -> None:
-    """Lets the libraries take turns at some work; prints the times."""
+    """Run some work of the libraries alternately, and print the times."""
     times: dict[str, dict[str, list[float]]] = {
         kind: {name: [] for name in sides} for kind in kinds
     }
@@ -158,7 +158,7 @@ def measure(sides: dict[str, Side], item: str, kinds: list[str], rounds: int) ->
 
 
 def main() -> None:
-    """Starts both libraries and measures."""
+    """Start both libraries and measure."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--folder", help="where checkpoints are written, on the disk in question")

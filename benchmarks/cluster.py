@@ -1,14 +1,14 @@
-"""Steps on servers in processes of their own: gpugraph beside TensorFlow's v1 API, over loopback.
+"""Steps on servers in separate processes: gpugraph beside TensorFlow's v1 API, over loopback.
 
     PEERS="tensorflow=/path/to/python" python benchmarks/cluster.py [--rows ROW ...] [--check]
 
 Each measurement starts a cluster of two tasks, `/job:w/task:0` and `/job:w/task:1`, each in a
-process of its own, and a session on the first. A server computes in one thread: one within an
-operation and one between operations, so that two chains that do not need each other go one after
+separate process, and a session on the first. A server computes in one thread: one within an
+operation and one between operations, so that two independent chains go one after
 the other. That is measured, too: a server that uses more than one processor in the rows that
 compute ends the row. A row is a function of the library that gives a step of such a session
 (`ROWS`). How well two processes share work is the ratio of the two rows that compute. See
-benchmarks/peers.py for how peers are found and what is measured.
+benchmarks/peers.py for the search for peers and the measurements.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ MODULES = {"gpugraph": "gpugraph", "tensorflow": "tensorflow.compat.v1"}
 TASKS = ("/job:w/task:0", "/job:w/task:1")
 MEGABYTE, SIZE, PRODUCTS = 1_000_000, 512, 8
 MOST_PROCESSORS = 1.15
-"""Seconds of processor time of one server in a second: of its thread, and of what gRPC's do."""
+"""Seconds of processor time of one server in a second: of its thread, and of gRPC's."""
 
 COUNTED_STEPS = 12
 TINY = 8
@@ -58,7 +58,7 @@ def own() -> Any:
 
 
 def start_cluster(column: str) -> tuple[str, list[int]]:
-    """Starts the two servers; the target of the first, and the ids of their processes."""
+    """Start the two servers, and return the target of the first, and the ids of their processes."""
     listeners = [socket.socket() for _ in TASKS]
     for listener in listeners:
         listener.bind(("localhost", 0))
@@ -83,7 +83,7 @@ def start_cluster(column: str) -> tuple[str, list[int]]:
 
 
 def processor_seconds(pid: int) -> float:
-    """What a process's threads have computed so far, but not its children."""
+    """Return the processor time of a process's threads so far, without its children."""
     fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -101,7 +101,7 @@ def check_threads(step: Step, servers: Sequence[int]) -> None:
         raise RuntimeError(f"The servers use {used} processors, not one each")
 
 
-# -- rows: what is built with a library, and run on the first server
+# -- rows: fetches built with a library, and run on the first server
 
 
 def empty_step(tf: Any) -> Any:
@@ -117,7 +117,7 @@ def step_of_another_task(tf: Any) -> Any:
 
 
 def crossing_step(tf: Any) -> Any:
-    """A tensor that goes to the other process and back, twice."""
+    """Return a tensor that goes to the other process and back, twice."""
     x = tf.Variable(np.ones(16, np.float32))
     for index in (1, 0, 1, 0):
         with tf.device(TASKS[index]):
@@ -126,13 +126,13 @@ def crossing_step(tf: Any) -> Any:
 
 
 def large_fetch(tf: Any, size: int) -> Any:
-    """A tensor of so many bytes that the client gets."""
+    """Return a tensor of `size` bytes that the client gets."""
     with tf.device(TASKS[0]):
         return tf.Variable(np.ones(size // 4, np.float32)) + 1.0
 
 
 def large_edge(tf: Any, size: int) -> Any:
-    """A tensor of so many bytes that goes from one process to the other."""
+    """Return a tensor of `size` bytes that goes from one process to the other."""
     with tf.device(TASKS[1]):
         x = tf.Variable(np.ones(size // 4, np.float32)) + 1.0
     with tf.device(TASKS[0]):
@@ -161,7 +161,7 @@ ROWS: dict[str, Callable[[Any, int], Any]] = {
     "products, on one process": lambda tf, scale: computing_step(tf, SIZE // scale, 1),
     "products, on two processes": lambda tf, scale: computing_step(tf, SIZE // scale, 2),
 }
-"""What builds each row's fetch, of a library and a number that sizes are divided by."""
+"""The builder of each row's fetch, from a library and a number that sizes are divided by."""
 
 COMPUTING = tuple(build for row, build in ROWS.items() if row.startswith("products"))
 
@@ -169,7 +169,7 @@ COMPUTING = tuple(build for row, build in ROWS.items() if row.startswith("produc
 def step_on_servers(
     library: Callable[[], Any], column: str, build: Callable[[Any, int], Any], scale: int
 ) -> Step:
-    """A step of a session on a new cluster."""
+    """Return a step of a session on a new cluster."""
     tf = library()
     target, servers = start_cluster(column)
     graph = tf.Graph()
@@ -186,7 +186,7 @@ def step_on_servers(
 
 
 def rows(scale: int = 1) -> Rows:
-    """All rows; `scale` divides sizes."""
+    """Return all rows; `scale` divides sizes."""
     return {
         name: {
             "gpugraph": partial(step_on_servers, own, "gpugraph", build, scale),

@@ -26,7 +26,7 @@ PIECE_BYTES, SMALL_BYTES, PART_BYTES = 4 << 20, 256 << 10, 64 << 10
 """As in `gpugraph/cluster/collectives/collective_exchange.py`."""
 
 MEMBER_BYTES = 150
-"""What the leader says of a member to each of the others."""
+"""Size of the leader's message about a member to each of the others."""
 
 
 class Model(NamedTuple):
@@ -77,7 +77,9 @@ def halves_s(model: Model, net: Net, size: int, num_bytes: int) -> float:
 
 
 def all_reduce_s(model: Model, net: Net, size: int, num_bytes: int, buckets: int = 1) -> float:
-    """Of all reductions of a step, so many of the same size, one after the other."""
+    """Return the time of all reductions of a step, `buckets` of the same size, one after the
+    other.
+    """
     each = num_bytes // buckets
     way = halves_s if each <= max(SMALL_BYTES, size * PART_BYTES) else ring_s
     meeting = size * (model.meet_s + size * MEMBER_BYTES * model.byte_s)
@@ -91,13 +93,13 @@ def servers_s(model: Model, net: Net, workers: int, servers: int, num_bytes: int
 
 
 def shared(model: Model, processes: int, processors: int) -> Model:
-    """The model of processes that share a machine's processors."""
+    """Return the model of processes that share a machine's processors."""
     factor = slowed(model.busy, processes, processors)
     return Model(*(seconds * factor for seconds in model[:4]), model.busy)
 
 
 def slowed(busy: float, processes: int, processors: int) -> float:
-    """How much longer a step takes where processes share processors."""
+    """Return how much longer a step takes where processes share processors."""
     return 1 + busy * (max(1.0, processes / processors) - 1)
 
 
@@ -105,7 +107,8 @@ def slowed(busy: float, processes: int, processors: int) -> float:
 
 
 def least_s(row: str, name: str, size: int, rounds: int) -> tuple[float, float]:
-    """The least time of a step of a row with so many processes, and what a process computes in it.
+    """Return the minimum time of a step of a row with `size` processes, and a process's computing
+    time.
 
     Other programs run here, too.
     """
@@ -114,7 +117,7 @@ def least_s(row: str, name: str, size: int, rounds: int) -> tuple[float, float]:
 
 
 def fit(rounds: int) -> tuple[Model, dict[tuple[str, int], float]]:
-    """The model of this machine, and what was measured, by row and number of processes."""
+    """Return the model of this machine, and the measurements, by row and number of processes."""
     least = {
         (row, size): least_s(row, name, size, rounds)
         for size in (2, 3, 4)
@@ -127,7 +130,7 @@ def fit(rounds: int) -> tuple[Model, dict[tuple[str, int], float]]:
     two, four = (measured["small", n] / slowed(busy, n, processors) for n in (2, 4))
     # of small ones, two processes: step + 2 meet + 2 messages; four: step + 4 meet + 4 messages
     pair = max(1e-4, (four - two) / 2)
-    if two < 2 * pair:  # no step costs less than nothing: the least relative error of both
+    if two < 2 * pair:  # no step has a negative cost: the minimum relative error of both
         pair = (2 / two + 4 / four) / ((2 / two) ** 2 + (4 / four) ** 2)
     model = Model(max(0.0, two - 2 * pair), pair / 2, pair / 2, 0.0, busy)
     target = measured["sum", 2] / slowed(busy, 2, processors)
@@ -142,7 +145,7 @@ def fit(rounds: int) -> tuple[Model, dict[tuple[str, int], float]]:
 
 
 def check(model: Model, measured: dict[tuple[str, int], float]) -> None:
-    """Prints what the model says beside what was measured."""
+    """Print the model's predictions beside the measurements."""
     print(model)
     bytes_of = {"small": 4000, "sum": 100_000_000}
     for (row, size), seconds in measured.items():
@@ -159,7 +162,7 @@ def check(model: Model, measured: dict[tuple[str, int], float]) -> None:
 
 
 def tables(model: Model, net: Net, compute_s: float, num_bytes: int) -> None:
-    """Prints steps of 8 to 1,024 workers; what the leader does of it, where messages of a step
+    """Print steps of 8 to 1,024 workers and the leader's share of them, where messages of a step
     are in one bucket, in 13 or in 100."""
     print(f"{num_bytes / 1e6:g} MB of gradients, {compute_s * 1e3:g} ms of computing, {net}")
     print(

@@ -2,8 +2,8 @@
 
     python benchmarks/collectives.py [--tensorflow PYTHON] [--rows ROW ...] [--rounds N]
 
-A row is a step of a few processes, each of which is a task with a server and a session of its own.
-All processes of a row are there at once and take turns: the libraries, and gpugraph with and
+A row is a step of a few processes, each of which is a task with its own server and session.
+All processes of a row exist at once and run alternately: the libraries, and gpugraph with and
 without shared memory (as between machines), buckets, overlap. Printed are medians and minima of
 the slowest member's steps, in milliseconds. PYTHON has TensorFlow; without it gpugraph runs alone.
 
@@ -34,7 +34,7 @@ STEPS = 5
 
 
 class Variant(NamedTuple):
-    """What runs a row: a library, and how."""
+    """The library and settings that run a row."""
 
     library: str
     way: str = ""
@@ -60,7 +60,7 @@ ROWS: dict[str, tuple[int, Sequence[Variant]]] = {
 
 
 def library(name: str) -> tuple[Any, Any]:
-    """A library and its module of collectives."""
+    """Return a library and its module of collectives."""
     if name == "gpugraph":
         ops = importlib.import_module("gpugraph.ops.collectives.collective_ops")
         return importlib.import_module("gpugraph"), ops
@@ -71,7 +71,7 @@ def library(name: str) -> tuple[Any, Any]:
 
 
 def sums(tf: Any, ops: Any, task: int, size: int, sizes: Sequence[int]) -> Any:
-    """The op that sums variables of these sizes over all tasks."""
+    """Return the op that sums variables of these sizes over all tasks."""
     results = []
     for number, count in enumerate(sizes):
         start = tf.zeros([count]) + float(task + 1)
@@ -82,7 +82,7 @@ def sums(tf: Any, ops: Any, task: int, size: int, sizes: Sequence[int]) -> Any:
 
 
 def training(tf: Any, ops: Any, task: int, size: int, way: str) -> Any:
-    """A step of a small network on data of its own."""
+    """Return a step of a small network on the task's data."""
     with tf.variable_scope(f"task{task}"):
         hidden = tf.get_variable("x", initializer=tf.random_normal([256, 448], seed=task))
         for number in range(5):
@@ -112,7 +112,7 @@ def build(row: str, variant: Variant, task: int, size: int) -> tuple[Any, Any, A
 
 
 def member(row: str, variant: Variant, task: int, ports: Sequence[str]) -> None:
-    """Runs a member of a row: one turn for each line that comes."""
+    """Run a member of a row: one turn for each line that comes."""
     if variant.way == "grpc":
         segments = importlib.import_module("gpugraph.cluster.shared_segments")
         segments.is_possible = lambda: False
@@ -160,8 +160,8 @@ def free_ports(count: int) -> list[str]:
 class Members:
     """The processes of a variant.
 
-    times: of each step, that of the slowest member. processor_s: of each turn, what a member's
-    threads compute in a step.
+    times: of each step, that of the slowest member. processor_s: for each round, the processor time
+    of a member's threads per step.
     """
 
     def __init__(self, python: str, row: str, variant: Variant, size: int) -> None:
@@ -181,7 +181,7 @@ class Members:
         self.processor_s: list[float] = []
 
     def lines(self) -> list[str]:
-        """What each member says next."""
+        """Return the next line of each member's output."""
         texts = []
         for process in self.processes:
             assert process.stdout is not None
@@ -210,7 +210,7 @@ class Members:
 def measure(
     row: str, pythons: dict[str, str], rounds: int, size: int = 0, only: str = ""
 ) -> dict[str, Members]:
-    """What has run the steps of each variant of a row, or of one."""
+    """Run the steps of each variant of a row, or of one, and return the members."""
     count, variants = ROWS[row]
     variants = [
         variant

@@ -3,7 +3,7 @@
     python benchmarks/control_flow.py [--rows ROW ...] [--rounds N] [--json FILE] [--check]
 
 All peers do the same computation with the same numbers; --check compares results. See
-benchmarks/peers.py for how peers are found and what is measured.
+benchmarks/peers.py for the search for peers and the measurements.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@
 
 All peers do the same work with the same numbers (--check compares results), each by its usual
 means: inputs of a step are NumPy arrays, and its result exists when the step ends. gpugraph and
-TensorFlow run the same program by `Session.run`; weights are variables. JAX: one jitted function a
-step, nothing donated. torch: eager (fused optimizers), and the forward pass and loss by
+TensorFlow run the same program by `Session.run`; weights are variables. JAX: one jitted function
+per step, nothing donated. torch: eager (fused optimizers), and the forward pass and loss by
 torch.compile. onnxruntime: inference only. NumPy: by hand, in some rows. The 10 million elements
 are neither fed nor fetched: gpugraph and TensorFlow assign a variable to another, the others keep
 them in arrays.
@@ -14,10 +14,10 @@ them in arrays.
 NumPy" runs without native kernels. In the rows of a first run nothing is compiled yet: caches are
 empty, and "gpugraph, waiting" waits for its kernels. All columns of these rows leave out the import
 and a first small program. In those of VGG19 a whole program is timed, the import of gpugraph or
-TensorFlow included, with an empty cache of compiled code and with what the same program has left
-there.
+TensorFlow included, with an empty cache of compiled code and with the cache that the same program
+has filled.
 
-See benchmarks/peers.py for how peers are found and what is measured.
+See benchmarks/peers.py for the search for peers and the measurements.
 """
 
 from __future__ import annotations
@@ -85,12 +85,14 @@ def own() -> Any:
 
 
 def by(module: str, function: str, *arguments: Any) -> Callable[[], Any]:
-    """A function of a module that only its package's users can import."""
+    """Return a function of a module that only its package's users can import."""
     return lambda: getattr(importlib.import_module(module), function)(*arguments)
 
 
 def row(name: str, *arguments: Any, without: str = "", hand: bool = False) -> dict[str, Any]:
-    """The columns of a row: function `name` of each module, but for those named in `without`."""
+    """Return the columns of a row: function `name` of each module, except for those in
+    `without`.
+    """
     functions = {
         "gpugraph": by("cpu_graph", name, own, *arguments),
         "gpugraph, NumPy": by("cpu_graph", name, own, *arguments),
@@ -128,7 +130,7 @@ def first_runs(work: Mixed, whole: bool) -> dict[str, Any]:
 
 
 def program(name: str, work: Any, *further: str) -> dict[str, Any]:
-    """A program for TensorFlow 1; `further` columns are gpugraph's too."""
+    """Return a program for TensorFlow 1; `further` columns are gpugraph's too."""
     functions = {column: by("cpu_programs", name, own, work) for column in ("gpugraph", *further)}
     return {**functions, "tensorflow": by("cpu_programs", name, tensorflow, work)}
 
@@ -138,7 +140,7 @@ COLD, WARM = "VGG19, whole process, cold cache", "VGG19, whole process, warm cac
 
 
 def rows(sizes: Sizes) -> Rows:
-    """All rows, for work of these sizes."""
+    """Return all rows, for work of these sizes."""
     loop = {
         "gpugraph": partial(scalar_loop, own),
         "gpugraph, NumPy": partial(scalar_loop, own),

@@ -158,7 +158,7 @@ def built(tf: Any, work: Mixed) -> tuple[Any, Any]:
 def first_run(library: Library, work: Mixed, whole: bool) -> Once:
     """The first `Session.run` of a graph; also its construction, if `whole`."""
     tf = library()
-    with tf.Graph().as_default(), tf.Session() as session:  # what any first use would load
+    with tf.Graph().as_default(), tf.Session() as session:  # loads that any first use causes
         session.run(built(tf, Mixed(10))[1], {"Placeholder:0": Mixed(10).x()})
     start = time.perf_counter()
     x, y = built(tf, work)

@@ -188,7 +188,7 @@ def first_run(work: Mixed, whole: bool) -> Once:
 def building(work: Mixed) -> Work:
     x = work.x()
 
-    def step() -> None:  # of a new function each time, for what was traced is kept
+    def step() -> None:  # of a new function each time, since traces are cached
         jax.make_jaxpr(lambda x: work.of(x, OPS))(x)
 
     return Work(step, per=work.length)

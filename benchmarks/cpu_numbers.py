@@ -15,7 +15,7 @@ def random(seed: int, *shape: int, scale: float = 0.1) -> Any:
 
 
 def dense(seed: int, inputs: int, outputs: int) -> tuple[Any, Any]:
-    """A kernel that keeps the magnitude of its input, and a bias."""
+    """Return a kernel that keeps the magnitude of its input, and a bias."""
     return random(seed, inputs, outputs, scale=(1 / inputs) ** 0.5), random(seed + 1, outputs)
 
 
@@ -115,7 +115,9 @@ class Transformer(NamedTuple):
         return self.width // self.heads
 
     def weights(self) -> list[dict[str, Any]]:
-        """By block; gain and offset of a normalization, kernel and bias of a layer."""
+        """Return the weights by block; gain and offset of a normalization, kernel and bias of a
+        layer.
+        """
         return [self.block(100 * index) for index in range(self.blocks)]
 
     def block(self, seed: int) -> dict[str, Any]:
@@ -191,7 +193,7 @@ class GraphAttention(NamedTuple):
         return mask
 
     def kernels(self) -> list[Any]:
-        """One for each side of an edge: 1, width, 1."""
+        """Return one for each side of an edge: 1, width, 1."""
         return [random(seed, 1, self.width, 1, scale=1) for seed in (1, 2)]
 
     def bias(self) -> Any:
@@ -218,7 +220,7 @@ class Embedding(NamedTuple):
 
 
 class Normal(NamedTuple):
-    """So many normal random numbers."""
+    """A number of normal random numbers."""
 
     size: int = 10_000_000
 

@@ -29,7 +29,7 @@ def expression(work: Expression) -> Work:
 
 
 def expression_into(x: Any, out: Any) -> Step:
-    """The expression with as few temporaries as possible."""
+    """Return the expression with as few temporaries as possible."""
     one, other = np.empty_like(x), np.empty_like(x)
 
     def step() -> None:

@@ -145,7 +145,7 @@ OPS = SimpleNamespace(
 
 
 def first_run(work: Mixed) -> Once:
-    """Opens a session on an existing model and runs it."""
+    """Open a session on an existing model and run it."""
     x = work.x()
     text = text_of(lambda x: work.of(x, OPS), x.shape, x.shape)
     opened(text_of(lambda x: Mixed(10).of(x, OPS), x.shape, x.shape)).run(None, {"x": x})

@@ -32,7 +32,7 @@ def text_cnn(library: Library, work: TextCnn) -> Step:
 
 
 def pooled_windows(tf: Any, x: Any, kernel: Any, bias: Any) -> Any:
-    """The largest response of each filter to the windows of a text."""
+    """Return the largest response of each filter to the windows of a text."""
     ones = [1, 1, 1, 1]
     y = tf.nn.conv2d(x, tf.Variable(kernel), strides=ones, padding="VALID")
     y = tf.nn.relu(tf.nn.bias_add(y, tf.Variable(bias)))
@@ -44,8 +44,8 @@ def pooled_windows(tf: Any, x: Any, kernel: Any, bias: Any) -> Any:
 
 
 def graph_attention(library: Library, work: GraphAttention) -> Step:
-    """P. Velickovic et al., "Graph attention networks", 2018: a head between all nodes, those that
-    no edge joins masked out, and its gradient. One seed gives all libraries the same dropout."""
+    """P. Velickovic et al., "Graph attention networks", 2018: a head between all nodes, with pairs
+    without an edge masked out, and its gradient. One seed gives all libraries the same dropout."""
     tf = library()
     nodes = tf.Variable(work.nodes()[None])
     mask = tf.Variable(work.mask()[None], trainable=False)

@@ -49,7 +49,7 @@ def trained(
 
 
 def optimizer_of(weights: Any, work: Any) -> Any:
-    """The fused optimizer of the weights, which get gradients."""
+    """Return the fused optimizer of the weights, which get gradients."""
     parameters = list(flat(weights))
     for tensor in parameters:
         tensor.requires_grad_()
@@ -61,7 +61,9 @@ def optimizer_of(weights: Any, work: Any) -> Any:
 
 
 def tensors(weights: Any) -> Any:
-    """The weights as tensors: kernels of layers as outputs by inputs, filters with depth first."""
+    """Return the weights as tensors: kernels of layers as outputs by inputs, filters with depth
+    first.
+    """
     if isinstance(weights, dict):
         return {name: tensors(value) for name, value in weights.items()}
     if isinstance(weights, (list, tuple)):

@@ -4,12 +4,12 @@
                              [--table FILE] [--emulated]
 
 All columns do the same work with the same numbers in the same dtypes, without TF32, each by its
-usual means; the results of their first steps are compared. The data is on the GPU: only the rows
-that say so feed or fetch, and steps are enqueued one after another and waited for together.
+usual means; the results of their first steps are compared. The data is on the GPU: only rows named
+so feed or fetch, and steps are enqueued one after another and waited for together.
 gpugraph runs a TensorFlow 1 program by `Session.run`; "not captured" is without CUDA graphs. In a
 row of "one op" a number goes to the GPU and its result comes back.
 
-See benchmarks/gpu_peers.py for how it is measured. With --emulated the work is tiny, gpugraph's GPU
+See benchmarks/gpu_peers.py for the measurements. With --emulated the work is tiny, gpugraph's GPU
 is emulated on the host and the others run on the CPU: a trial of the programs, without valid times.
 """
 
@@ -56,7 +56,7 @@ TINY = Sizes(
 
 
 def by(module: str, function: str, *arguments: Any) -> Callable[[], Any]:
-    """A function of a module that only its package's users can import."""
+    """Return a function of a module that only its package's users can import."""
     return lambda: getattr(importlib.import_module(module), function)(*arguments)
 
 
@@ -79,7 +79,7 @@ BY_HAND = "cupy numpy"
 
 
 def rows(sizes: Sizes) -> Mapping[str, Row]:
-    """All rows. Those that take longest to prepare are last: they are left out if time is up."""
+    """Return all rows. The slowest to prepare are last: they are left out if time is up."""
     small, large, blocks = sizes.small, sizes.large, sizes.transformer
     chain = sizes.expression.size * 8
     table = {

@@ -21,13 +21,13 @@ def sees_gpu(package: str) -> bool:
 
 
 def forget(package: str) -> None:
-    """Frees the memory of earlier rows."""
+    """Free the memory of earlier rows."""
     if package == "cupy":
         library(package)[0].get_default_memory_pool().free_all_blocks()
 
 
 def library(package: str) -> tuple[Any, Callable[[], None], Callable[[Any], Any]]:
-    """The module, what waits for the GPU, and what makes NumPy arrays."""
+    """Return the module, a function that waits for the GPU, and one that makes NumPy arrays."""
     xp: Any = importlib.import_module(package)
     if xp is np:
         return np, lambda: None, np.asarray

@@ -53,14 +53,14 @@ class Program:
             raise RuntimeError(f"on the host it would take too long: {', '.join(remarks())}")
 
     def resident(self, array: Any, dtype: str = "", trainable: bool = False) -> Any:
-        """A variable with this value, in this dtype."""
+        """Return a variable with this value, in this dtype."""
         start = tf.placeholder(array.dtype, array.shape)
         self.initial[start] = array
         value = tf.cast(start, dtype) if dtype else start
         return tf.Variable(value, trainable=trainable)
 
     def weights(self, values: Any) -> Any:
-        """The weights as variables that are trained."""
+        """Return the weights as variables that are trained."""
         if isinstance(values, dict):
             return {name: self.weights(value) for name, value in values.items()}
         if isinstance(values, (list, tuple)):
@@ -110,7 +110,7 @@ def remarks() -> list[str]:
 
 
 def forget() -> None:
-    """Frees the memory of earlier rows."""
+    """Free the memory of earlier rows."""
     HOSTED.clear()
     PLAN_LISTENERS.clear()
     while OPEN:
@@ -161,7 +161,9 @@ def resnet(work: Resnet) -> Work:
 
 
 def conv(x: Any, kernel: Any, stride: int) -> Any:
-    """A convolution padded alike on both sides, as in programs ported from other libraries."""
+    """Return a convolution padded alike on both sides, as in programs ported from other
+    libraries.
+    """
     around = kernel.shape.as_list()[0] // 2
     if around and stride > 1:
         x = tf.pad(x, [[0, 0], [around, around], [around, around], [0, 0]])

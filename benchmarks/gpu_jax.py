@@ -27,7 +27,7 @@ def sees_gpu() -> bool:
 
 
 def forget() -> None:
-    """Frees the memory of earlier rows."""
+    """Free the memory of earlier rows."""
     jax.clear_caches()
 
 

@@ -1,8 +1,8 @@
-"""What figures of a GPU depend on: the GPU, its driver, the packages, and the commit.
+"""The conditions of figures of a GPU: the GPU, its driver, the packages, and the commit.
 
     python benchmarks/gpu_machine.py [--emulated]
 
-prints it; the exit status is 2, with the reason on stderr, where there is no GPU.
+prints them; the exit status is 2, with the reason on stderr, where there is no GPU.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def _cublaslt() -> str:
 
 
 def _commit() -> str:
-    """The commit, where this is a checkout, and the digest of gpugraph's files."""
+    """Return the commit, where this is a checkout, and the digest of gpugraph's files."""
     command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--abbrev=12"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -106,7 +106,7 @@ def _commit() -> str:
 
 
 def sources() -> str:
-    """The digest of gpugraph's files: copies of one commit have the same."""
+    """Return the digest of gpugraph's files: copies of one commit have the same."""
     digest = hashlib.sha256()
     files = [*ROOT.glob("gpugraph/**/*.py"), *ROOT.glob("kernels/**/*.*")]
     for path in sorted(files, key=lambda path: path.relative_to(ROOT).as_posix()):

@@ -74,7 +74,7 @@ class Resnet(NamedTuple):
     rate: float = 1e-3
 
     def places(self) -> Iterator[tuple[str, int, int, int, int]]:
-        """Each convolution: name, window, input depth, output depth, stride."""
+        """Yield each convolution: name, window, input depth, output depth, stride."""
         yield "stem", 7, 3, self.width, 2
         depth = self.width
         for stage, count in enumerate(self.blocks):
@@ -103,8 +103,9 @@ class Resnet(NamedTuple):
         return arrays
 
     def of(self, x: Any, weights: Any, ops: Any) -> Any:
-        """The logits. `ops`: conv(x, filter, stride), norm(x, gain, offset), relu, pool, mean and
-        dense(x, kernel, bias)."""
+        """Return the logits. `ops`: conv(x, filter, stride), norm(x, gain, offset), relu, pool,
+        mean
+        and dense(x, kernel, bias)."""
         strides = {name: stride for name, _, _, _, stride in self.places()}
 
         def layer(x: Any, name: str) -> Any:

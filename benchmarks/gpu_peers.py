@@ -1,12 +1,12 @@
-"""Measures the rows of gpu.py: one process a column, taking turns on each row.
+"""Measures the rows of gpu.py: one process per column, alternately on each row.
 
 A column's process lives from row to row, so that it imports and starts CUDA once. All columns
 prepare a row at the same time (compilation is not measured); then each measures it for a while
-alone, in turns, round after round. The median over the rounds is reported. A column that fails or
-takes too long is left out of the row, with the reason. Its process is started again for the next
-row (a process can't use a GPU after a CUDA error), with half the time if it took too long. When the
-time is up, the remaining rows are left out, which the report says. The record is written after each
-row.
+alone, one after the other, round after round. The median over the rounds is reported. A column that
+fails or takes too long is left out of the row, with the reason. Its process is started again for
+the next row (a process can't use a GPU after a CUDA error), with half the time if it took too long.
+When the time is up, the remaining rows are left out, and the report lists them. The record is
+written after each row.
 
     PEERS="torch=/path/to/python jax=/path/to/python" python benchmarks/gpu.py --emulated
 
@@ -45,8 +45,10 @@ OWN = "gpugraph"
 
 
 class Row(NamedTuple):
-    """columns: what prepares the work in each. amount: operations or bytes of a step, in `unit`.
-    tolerance: the largest difference from gpugraph's results, relative to the largest of them."""
+    """columns: the function that prepares the work in each. amount: operations or bytes of a step,
+    in
+    `unit`. tolerance: the largest difference from gpugraph's results, relative to the largest of
+    them."""
 
     columns: Mapping[str, Callable[[], Work]]
     amount: int = 0
@@ -71,7 +73,7 @@ EMULATED = {
     "GPUGRAPH_NATIVE": "0",
 }
 START_SECONDS, PREPARE_SECONDS, MEASURE_SECONDS = 90.0, 120.0, 30.0
-"""How long a process may take for each before it is given up."""
+"""Time limits of a process for each of these."""
 
 STEPS = 3
 """Steps whose results are compared."""
@@ -93,7 +95,7 @@ class LateError(LeftOutError):
 def serve(rows: Mapping[str, Row], column: str, seconds: float, emulated: bool) -> None:
     """Answers requests, each of them a line of JSON, until there are no more."""
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what packages print is not an answer
+    os.dup2(2, 1)  # output of packages is not an answer
     held: list[Work] = []
     answer_to: dict[str, Callable[[str], Record]] = {
         "start": lambda _: started(column, emulated),
@@ -117,7 +119,7 @@ def started(column: str, emulated: bool) -> Record:
 
 
 def asked_of(column: str, function: str) -> Any:
-    """What a column's module says for its package."""
+    """Return the result of a function of a column's module for its package."""
     package = COLUMNS[column].package
     if package in MODULES:
         return getattr(importlib.import_module(MODULES[package]), function)()
@@ -125,7 +127,7 @@ def asked_of(column: str, function: str) -> Any:
 
 
 def prepared(prepare: Callable[[], Work], column: str, held: list[Work]) -> Record:
-    """Keeps the work in `held`, and returns the results of its first steps."""
+    """Keep the work in `held`, and return the results of its first steps."""
     held.clear()
     asked_of(column, "forget")
     start = time.perf_counter()
@@ -181,7 +183,9 @@ class Peer:
             self.process.stdin.flush()
 
     def answer(self, seconds: float) -> Record:
-        """The answer; LeftOutError, with the reason, if there is none within so many seconds."""
+        """Return the answer; raise LeftOutError, with the reason, if there is none within
+        `seconds`.
+        """
         left = self.asked + seconds - time.monotonic()
         try:
             line = self.answers.get(timeout=max(left, 0.01))
@@ -208,7 +212,7 @@ class Peer:
         self.process.wait()
         self.listener.join()
         for file in (self.process.stdin, self.process.stdout, self.errors):
-            with suppress(OSError):  # what was not sent yet
+            with suppress(OSError):  # the unsent rest
                 file.close()
 
 
@@ -231,11 +235,11 @@ class Comparison:
         }
 
     def left(self, most: float) -> float:
-        """Seconds until the time limit, `most` at most."""
+        """Return seconds until the time limit, `most` at most."""
         return min(most, self.ends - time.monotonic())
 
     def start(self, columns: Sequence[str]) -> None:
-        """Starts the processes of columns without one; one that can't start is not tried again."""
+        """Start the processes of columns without one; one that can't start is not tried again."""
         fresh = [name for name in columns if name not in self.peers and name in self.pythons]
         for column in fresh:
             python = self.pythons[column]
@@ -251,7 +255,7 @@ class Comparison:
                 del self.pythons[column]
 
     def row(self, name: str, rounds: int) -> dict[str, Record]:
-        """The records of a row by column."""
+        """Return the records of a row by column."""
         self.start([peer for peer in self.rows[name].columns if peer in COLUMNS])
         asked = [column for column in self.rows[name].columns if column in self.peers]
         for column in asked:
@@ -290,7 +294,7 @@ class Comparison:
 
 
 def pythons(emulated: bool) -> dict[str, str]:
-    """The Python of each installed package; NumPy is a peer in trials only."""
+    """Return the Python of each installed package; NumPy is a peer in trials only."""
     paths = {
         column.package: sys.executable
         for column in COLUMNS.values()
@@ -306,7 +310,7 @@ def pythons(emulated: bool) -> dict[str, str]:
 
 
 def middle(record: Record) -> Record:
-    """The medians of repeated measurements."""
+    """Return the medians of repeated measurements."""
     return {
         key: statistics.median(value) if key in ("us", "host_us") and value else value
         for key, value in record.items()
@@ -321,7 +325,7 @@ def compare(
     seconds: float,
     tell: Callable[[Record], object] = lambda record: None,
 ) -> Record:
-    """The record of the rows, as data. tell: called with the record after each row."""
+    """Return the record of the rows, as data. tell: called with the record after each row."""
     done = Comparison(rows, script, settings, time.monotonic() + seconds)
     results: dict[str, Record] = {}
     record: Record = {"rows": results, "left_out": done.left_out, "versions": done.versions}
@@ -340,7 +344,9 @@ def compare(
 
 
 def judged(row: Row, records: Mapping[str, Record]) -> dict[str, Record]:
-    """Records without results: how far these are from gpugraph's, and whether that is too far."""
+    """Return records without results, with their distance from gpugraph's and whether it is too
+    large.
+    """
     expected = records.get(OWN, {}).get("results")
     judged = {}
     for column, record in records.items():

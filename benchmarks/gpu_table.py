@@ -1,4 +1,4 @@
-"""The tables of gpu.py, as Markdown: times, rates, host times, agreement, what is left out."""
+"""The tables of gpu.py, as Markdown: times, rates, host times, agreement, omissions."""
 
 from __future__ import annotations
 
@@ -55,7 +55,9 @@ def columns_of(rows: Rows) -> list[str]:
 
 
 def times(rows: Rows) -> str:
-    """The times, and the ratio of the best peer's time to gpugraph's: above 1 it is ahead."""
+    """Return the times, and the ratio of the best peer's time to gpugraph's: above 1 it is
+    ahead.
+    """
     columns = columns_of(rows)
     lines = [["time of a step", *columns, "best peer / gpugraph"]]
     ratios = []
@@ -70,7 +72,9 @@ def times(rows: Rows) -> str:
 
 
 def ahead(times_us: Mapping[str, float]) -> tuple[str, float]:
-    """The best peer, and its time divided by gpugraph's; "" and 0 where one of them is missing."""
+    """Return the best peer, and its time divided by gpugraph's; "" and 0 where one of them is
+    missing.
+    """
     others = [column for column in times_us if not column.startswith(OWN)]
     if not others or OWN not in times_us:
         return "", 0.0

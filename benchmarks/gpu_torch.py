@@ -35,7 +35,7 @@ def sees_gpu() -> bool:
 
 
 def forget() -> None:
-    """Frees the memory of earlier rows."""
+    """Free the memory of earlier rows."""
     torch.compiler.reset()
     gc.collect()
     if CUDA:

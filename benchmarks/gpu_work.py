@@ -13,7 +13,7 @@ EPSILON = 1e-5
 """Of normalizations."""
 
 BATCH_SECONDS = 0.02
-"""Steps are told in batches that take at least this long, and waited for at their end."""
+"""Minimum time of a batch of steps, which are enqueued together and waited for at their end."""
 
 Step = Callable[[], Any]
 
@@ -28,7 +28,9 @@ class Work(NamedTuple):
 
 
 def measure(work: Work, seconds: float) -> dict[str, float]:
-    """Microseconds of a step among many, and those of its host part when the queue is empty."""
+    """Return microseconds of a step among many, and those of its host part when the queue is
+    empty.
+    """
     count = 1
     while _batch(work, count) < min(BATCH_SECONDS, seconds / 4) and count < 10_000:
         count *= 2

@@ -3,8 +3,8 @@
     python benchmarks/graph_files.py [--tensorflow PYTHON] [--nodes 20000] [--rounds 7]
 
 The graph is layers of a net: constants, matrix products, additions, Relus, with a chain through all
-of them. Each library, in a process of its own, imports the same bytes, and writes the graph as a
-GraphDef again. The two take turns; of each the best round counts, beside the median.
+of them. Each library, in a separate process, imports the same bytes, and writes the graph as a
+GraphDef again. The two alternate; of each the best round counts, beside the median.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def write_graph(path: str, nodes: int) -> None:
-    """Writes a GraphDef of about so many nodes."""
+    """Write a GraphDef of about `nodes` nodes."""
     tf = importlib.import_module("gpugraph")
     with tf.Graph().as_default() as graph:
         x = tf.placeholder(tf.float32, [None, 4], name="x")
@@ -37,14 +37,16 @@ def write_graph(path: str, nodes: int) -> None:
 
 
 def measure(path: str) -> dict[str, float]:
-    """Seconds of parsing with importing, and of exporting, by the library of this process."""
+    """Return seconds of parsing with importing, and of exporting, by the library of this
+    process.
+    """
     if os.environ["GRAPH_FILES_SIDE"] == "tensorflow":
         tf: Any = importlib.import_module("tensorflow.compat.v1")
         tf.disable_v2_behavior()
     else:
         tf = importlib.import_module("gpugraph")
     content = Path(path).read_bytes()
-    tf.GraphDef()  # what is imported when the first message is made
+    tf.GraphDef()  # imports of the first message
     with tf.Graph().as_default() as graph:
         start = time.perf_counter()
         graph_def = tf.GraphDef.FromString(content)
@@ -56,7 +58,7 @@ def measure(path: str) -> dict[str, float]:
 
 
 def run_side(python: str, side: str, path: str) -> dict[str, float]:
-    """One round of one library in a new process."""
+    """Return one round of one library in a new process."""
     environment = {
         **os.environ, "GRAPH_FILES_SIDE": side, "PYTHONPATH": str(ROOT),
         "TF_CPP_MIN_LOG_LEVEL": "3",

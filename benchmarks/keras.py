@@ -38,7 +38,7 @@ def library(side: str) -> Any:
 
 
 def build(tf: Any, name: str) -> tuple[Any, Any, list[Any]]:
-    """The model, its inputs and its targets."""
+    """Return the model, its inputs and its targets."""
     np, layers = importlib.import_module("numpy"), tf.keras.layers
     random = np.random.RandomState(0)
     count = MODELS[name] * BATCH
@@ -62,7 +62,7 @@ def build(tf: Any, name: str) -> tuple[Any, Any, list[Any]]:
 
 
 def by_fit(tf: Any, name: str) -> Callable[[], None]:
-    """One epoch by `fit`."""
+    """Return one epoch by `fit`."""
     model, x, targets = build(tf, name)
     model.compile("sgd", "sparse_categorical_crossentropy", metrics=["accuracy"])
 
@@ -100,7 +100,7 @@ def by_hand(tf: Any, name: str) -> Callable[[], None]:
 
 
 def measure(side: str, rounds: int) -> dict[str, dict[str, float]]:
-    """Microseconds per batch of each model, by way."""
+    """Return microseconds per batch of each model, by way."""
     tf = library(side)
     table: dict[str, dict[str, float]] = {}
     for name, batches in MODELS.items():
@@ -118,7 +118,7 @@ def measure(side: str, rounds: int) -> dict[str, dict[str, float]]:
 
 
 def main() -> None:
-    """Measures each side in a process of its own and prints the table."""
+    """Measure each side in a separate process and print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tensorflow", default=os.environ.get("TENSORFLOW_PYTHON"))
     parser.add_argument("--rounds", type=int, default=40)

@@ -2,9 +2,9 @@
 
     python benchmarks/large_graph.py [SIZE ...]
 
-Each size is measured in a process of its own, on a chain and on a wide graph of additions of
+Each size is measured in a separate process, on a chain and on a wide graph of additions of
 scalars: CPU time of this process, and memory; per operation too, where level columns mean linear
-growth. The memory is that of the graph, and the most until the runs are over.
+growth. The memory is that of the graph, and the peak until the runs are over.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SIZES = (1_000, 10_000, 100_000)
 
 
 def build(kind: str, size: int) -> tuple[tf.Tensor, tf.Tensor]:
-    """A placeholder, and a tensor computed from it by `size` additions."""
+    """Return a placeholder, and a tensor computed from it by `size` additions."""
     x = tf.placeholder(tf.float32, [])
     if kind == "chain":
         total = x
@@ -39,15 +39,17 @@ def build(kind: str, size: int) -> tuple[tf.Tensor, tf.Tensor]:
 
 
 def memory_in_use() -> int:
-    """Bytes of this process that are in memory."""
+    """Return bytes of this process that are in memory."""
     lines = Path("/proc/self/status").read_text("ascii").splitlines()
     return next(int(line.split()[1]) << 10 for line in lines if line.startswith("VmRSS"))
 
 
 def measure(kind: str, size: int) -> dict[str, float]:
-    """Seconds of building, of the first run, and of the median next run; bytes, as said above."""
+    """Return seconds of building, of the first run, and of the median next run; bytes, as said
+    above.
+    """
     clock = time.process_time
-    with tf.Graph().as_default(), tf.Session() as session:  # what any first use would load
+    with tf.Graph().as_default(), tf.Session() as session:  # loads that any first use causes
         session.run(build(kind, 8)[1], {"Placeholder:0": 1.0})
     before = memory_in_use()
     with tf.Graph().as_default(), tf.Session() as session:

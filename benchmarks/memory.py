@@ -1,17 +1,17 @@
-"""The memory of a training step: planned, the least there is, and what TensorFlow and JAX take.
+"""The memory of a training step: planned, the lower bound, and that of TensorFlow and JAX.
 
     PEERS="tensorflow=/path/to/python jax=/path/to/python" python benchmarks/memory.py [ROW ...]
 
 Of each network of memory_networks.py a table shows, in MiB and without variables:
 
-    bound     the most bytes that live at a time in the order of the plan
+    bound     the maximum of bytes that live at a time in the order of the plan
     planned   the arena, and how many times the bound that is
     BFC       the same buffers by the BFC allocator, one after the other
-    gpugraph, TensorFlow, JAX   the peak of a step that was run, above what lived before it
+    gpugraph, TensorFlow, JAX   the peak of a step that was run, above the memory before it
 
-A peak counts what the process has from malloc (`live_bytes.c`, preloaded) and, of gpugraph, what
-its allocator gives out. TensorFlow runs without oneDNN, whose allocator keeps what is freed. JAX's
-weights are donated, and its step is compiled; `temp` is what its compiler says of it.
+A peak counts the process's memory from malloc (`live_bytes.c`, preloaded) and, of gpugraph, the
+blocks of its allocator. TensorFlow runs without oneDNN, whose allocator keeps freed memory. JAX's
+weights are donated, and its step is compiled; `temp` is its compiler's figure.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def own() -> Any:
 
 
 def planned(network: Network) -> Record:
-    """Bytes of the plan of a training step: bound, arena, and BFC's."""
+    """Return bytes of the plan of a training step: bound, arena, and BFC's."""
     tf, memory = own(), importlib.import_module("gpugraph.memory")
     with tf.Graph().as_default():
         fetches, batch = training(tf, network)
@@ -70,7 +70,8 @@ def planned(network: Network) -> Record:
 
 
 def peak(step: Callable[[], Any], live_bytes: Any, allocators: Sequence[Any] = ()) -> int:
-    """The bytes at the peak of a step above its start: from malloc, and in cells of allocators.
+    """Return the bytes at the peak of a step above its start: from malloc, and in cells of
+    allocators.
 
     The middle of some runs.
     """
@@ -78,7 +79,7 @@ def peak(step: Callable[[], Any], live_bytes: Any, allocators: Sequence[Any] = (
         step()
     peaks = []
     for _ in range(ROUNDS):
-        time.sleep(0.1)  # what the step before has left to free
+        time.sleep(0.1)  # the step before may have memory to free
         for allocator in allocators:
             allocator.clear_stats()
         live_bytes.live_bytes_restart()
@@ -90,7 +91,7 @@ def peak(step: Callable[[], Any], live_bytes: Any, allocators: Sequence[Any] = (
 
 
 def graph_step(tf: Any, network: Network) -> tuple[Any, Callable[[], Any]]:
-    """A session whose variables have values, and a training step in it."""
+    """Return a session whose variables have values, and a training step in it."""
     fetches, batch = training(tf, network)
     session = tf.Session()
     session.run(tf.global_variables_initializer())
@@ -99,7 +100,9 @@ def graph_step(tf: Any, network: Network) -> tuple[Any, Callable[[], Any]]:
 
 
 def own_peak(network: Network, live_bytes: Any) -> Record:
-    """gpugraph's: its allocator gives out the arena, and what is sized during the run."""
+    """Return gpugraph's peak: its allocator provides the arena, and buffers sized during the
+    run.
+    """
     session, step = graph_step(own(), network)
     allocators = [device.allocator for device in session._backend.devices]
     before = requested(allocators)
@@ -108,9 +111,9 @@ def own_peak(network: Network, live_bytes: Any) -> Record:
 
 
 def requested(allocators: Sequence[Any]) -> int:
-    """The bytes that were asked for and are in use: of a plan its arena and its kernels' scratch.
+    """Return the requested bytes in use: of a plan its arena and its kernels' scratch.
 
-    What BFC hands out is more, up to twice as much, and never touched.
+    BFC allocates more, up to twice as much, and the rest is never touched.
     """
     live = [entry for allocator in allocators for entry in allocator.live_allocations()]
     return sum(entry.requested for entry in live)
@@ -142,7 +145,7 @@ SIDES = {"gpugraph": own_peak, "tensorflow": tensorflow_peak, "jax": jax_peak}
 
 
 def measured(side: str, python: str, name: str, library: str) -> Record:
-    """A peak in a new process; nothing where that fails."""
+    """Return a peak in a new process; nothing where that fails."""
     command = [python, __file__, "--side", side, name]
     environment = {**os.environ, **SETTINGS[side], "LD_PRELOAD": library}
     environment["PYTHONPATH"] = str(HERE.parent)
@@ -154,7 +157,7 @@ def measured(side: str, python: str, name: str, library: str) -> Record:
 
 
 def main() -> None:
-    """Prints the table, or measures one side."""
+    """Print the table, or measures one side."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("rows", nargs="*", help="networks; all of them")
     parser.add_argument("--side", choices=SIDES, help=argparse.SUPPRESS)
@@ -184,7 +187,7 @@ def main() -> None:
 
 
 def row(name: str, plan: Record, sides: dict[str, Record]) -> str:
-    """A network's line of the table."""
+    """Return a network's line of the table."""
     peaks = [sides.get(side, {}).get("peak") for side in SIDES]
     columns = [plan["bound"], plan["arena"], None, plan["BFC"], *peaks]
     columns.append(sides.get("jax", {}).get("temp"))

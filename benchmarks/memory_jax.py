@@ -1,4 +1,4 @@
-"""The networks of memory.py in JAX: the operations, and what a compiled training step holds."""
+"""The networks of memory.py in JAX: the operations, and the memory of a compiled training step."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class JaxOps:
         self.reshape, self.transpose, self.zeros = jnp.reshape, jnp.transpose, jnp.zeros
 
     def weight(self, shape: list[int]) -> Any:
-        """A parameter."""
+        """Return a parameter."""
         if self._next is not None:
             return next(self._next)
         deviation = (2.0 / np.prod(shape[:-1] or [1])) ** 0.5
@@ -32,7 +32,7 @@ class JaxOps:
         return self.weights[-1]
 
     def conv(self, x: Any, depth: int, size: int = 3, stride: int = 1) -> Any:
-        """A convolution with new weights."""
+        """Return a convolution with new weights."""
         kernel = self.weight([size, size, x.shape[3], depth])
         layout = ("NHWC", "HWIO", "NHWC")
         return jax.lax.conv_general_dilated(
@@ -40,12 +40,12 @@ class JaxOps:
         )
 
     def pool(self, x: Any) -> Any:
-        """The largest of each square of 2 x 2."""
+        """Return the largest of each square of 2 x 2."""
         square = (1, 2, 2, 1)
         return jax.lax.reduce_window(x, -jnp.inf, jax.lax.max, square, square, "SAME")
 
     def enlarge(self, x: Any) -> Any:
-        """Each element as a square of 2 x 2."""
+        """Return each element as a square of 2 x 2."""
         return x.repeat(2, 1).repeat(2, 2)
 
     def normalized(self, x: Any, axes: list[int]) -> Any:
@@ -56,11 +56,11 @@ class JaxOps:
         return (x - mean) * jax.lax.rsqrt(variance + 1e-5) * gain + offset
 
     def mean(self, x: Any, axes: list[int] | None = None) -> Any:
-        """The mean over axes."""
+        """Return the mean over axes."""
         return x.mean(None if axes is None else tuple(axes))
 
     def cross_entropy(self, logits: Any, labels: Any) -> Any:
-        """The mean loss of classes."""
+        """Return the mean loss of classes."""
         logs = jax.nn.log_softmax(logits)
         return -jnp.take_along_axis(logs, labels[:, None], 1).mean()
 
@@ -70,7 +70,7 @@ class JaxOps:
 
 
 def training(network: Network) -> tuple[Any, list[Any], list[Any]]:
-    """The compiled step `weights, loss = step(weights, *batch)`, weights, and a batch."""
+    """Return the compiled step `weights, loss = step(weights, *batch)`, weights, and a batch."""
     batch = network.arrays()
     first = JaxOps()
     network.loss(first, *map(jnp.asarray, batch))

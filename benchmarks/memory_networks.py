@@ -22,7 +22,7 @@ class Network(NamedTuple):
     batch: tuple[tuple[tuple[int, ...], str], ...]
 
     def arrays(self) -> list[Any]:
-        """A batch: normal numbers, and zeros for classes."""
+        """Return a batch: normal numbers, and zeros for classes."""
         random = np.random.RandomState(0)
         return [
             random.normal(size=shape).astype(dtype) if dtype == FLOAT else np.zeros(shape, dtype)
@@ -40,21 +40,21 @@ class GraphOps:
         self.reshape, self.transpose, self.split = tf.reshape, tf.transpose, tf.split
 
     def weight(self, shape: list[int]) -> Any:
-        """A variable."""
+        """Return a variable."""
         deviation = (2.0 / np.prod(shape[:-1] or [1])) ** 0.5
         return self.tf.Variable(self.tf.random_normal(shape, stddev=deviation, seed=1))
 
     def conv(self, x: Any, depth: int, size: int = 3, stride: int = 1) -> Any:
-        """A convolution with new weights."""
+        """Return a convolution with new weights."""
         kernel = self.weight([size, size, int(x.shape[3]), depth])
         return self.tf.nn.conv2d(x, kernel, strides=[1, stride, stride, 1], padding="SAME")
 
     def pool(self, x: Any) -> Any:
-        """The largest of each square of 2 x 2."""
+        """Return the largest of each square of 2 x 2."""
         return self.tf.nn.max_pool(x, [1, 2, 2, 1], [1, 2, 2, 1], "SAME")
 
     def enlarge(self, x: Any) -> Any:
-        """Each element as a square of 2 x 2."""
+        """Return each element as a square of 2 x 2."""
         height, width = int(x.shape[1]), int(x.shape[2])
         return self.tf.image.resize_nearest_neighbor(x, [2 * height, 2 * width])
 
@@ -66,11 +66,11 @@ class GraphOps:
         return (x - mean) * self.tf.rsqrt(variance + 1e-5) * gain + offset
 
     def mean(self, x: Any, axes: list[int] | None = None) -> Any:
-        """The mean over axes."""
+        """Return the mean over axes."""
         return self.tf.reduce_mean(x, axes)
 
     def cross_entropy(self, logits: Any, labels: Any) -> Any:
-        """The mean loss of classes."""
+        """Return the mean loss of classes."""
         losses = self.tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
         return self.tf.reduce_mean(losses)
 
@@ -90,7 +90,7 @@ class GraphOps:
 
 
 def training(tf: Any, network: Network) -> tuple[list[Any], list[Any]]:
-    """The fetches of a step, loss first, and the placeholders of a batch."""
+    """Return the fetches of a step, loss first, and the placeholders of a batch."""
     batch = [tf.placeholder(dtype, shape) for shape, dtype in network.batch]
     loss = network.loss(GraphOps(tf), *batch)
     return [loss, tf.train.GradientDescentOptimizer(RATE).minimize(loss)], batch
@@ -101,7 +101,7 @@ def dense(ops: Any, x: Any, width: int) -> Any:
 
 
 def digits(ops: Any, x: Any, labels: Any) -> Any:
-    """The net of examples/digits.py."""
+    """Return the net of examples/digits.py."""
     return ops.cross_entropy(dense(ops, ops.relu(dense(ops, x, 128)), 10), labels)
 
 
@@ -154,7 +154,7 @@ def transformer(ops: Any, x: Any, target: Any) -> Any:
 
 
 def cell(ops: Any, width: int, inputs: int) -> Callable[[Any, Any], Any]:
-    """A gated unit (K. Cho et al., 2014, without the reset gate)."""
+    """Return a gated unit (K. Cho et al., 2014, without the reset gate)."""
     kernel, bias = ops.weight([inputs + width, 2 * width]), ops.weight([2 * width])
 
     def step(state: Any, x: Any) -> Any:

@@ -1,13 +1,13 @@
-"""What hooks add to a step: gpugraph beside TensorFlow's v1 API.
+"""The cost that hooks add to a step: gpugraph beside TensorFlow's v1 API.
 
     python benchmarks/monitored_step.py [--rows ROW ...] [--rounds N] [--json FILE] [--check]
 
-A step counts the global step, and does nothing else, so that what is around it shows. A row is
-`Session.run` alone, or a MonitoredSession or MonitoredTrainingSession with hooks: those that it has
-by default (checkpoints every 600 seconds, summaries every 100 steps, the rate every 100 steps), or
-a part of them. The time of a row less that of "Session.run" is what the hooks add. The time is that
-of one step, the mean of 100, so that it has its share of the summaries. See benchmarks/peers.py for
-how peers are found and what is measured.
+A step counts the global step, and does nothing else, so that the time around it shows. A row is
+`Session.run` alone, or a MonitoredSession or MonitoredTrainingSession with hooks: the default ones
+(checkpoints every 600 seconds, summaries every 100 steps, the rate every 100 steps), or
+a part of them. The time of a row less that of "Session.run" is the cost of the hooks. The time is
+that of one step, the mean of 100, so that it has its share of the summaries. See
+benchmarks/peers.py for the search for peers and the measurements.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any
 from peers import Rows, Work, main, tensorflow
 
 STEPS = 100
-"""So many steps are between two summaries, and in one measurement."""
+"""The number of steps between two summaries, and in one measurement."""
 
 
 def own() -> Any:
@@ -55,7 +55,7 @@ SESSIONS = {
 
 
 def steps(library: Callable[[], Any], create: Callable[[Any, str], Any]) -> Work:
-    """A hundred steps of a session with what there is around it."""
+    """Return work of a hundred steps of a session, with its hooks."""
     tf = library()
     folder = tempfile.mkdtemp()
     step = tf.train.get_or_create_global_step()
@@ -71,7 +71,7 @@ def steps(library: Callable[[], Any], create: Callable[[Any, str], Any]) -> Work
 
 
 def rows() -> Rows:
-    """All rows."""
+    """Return all rows."""
     return {
         name: {
             "gpugraph": partial(steps, own, create),

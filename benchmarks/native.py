@@ -2,8 +2,8 @@
 
     python benchmarks/native.py [--elements N] [--rounds N]
 
-Each figure is the least of all rounds, which are interleaved. Then: what a call costs, and
-from which size on a second thread helps.
+Each figure is the minimum of all rounds, which are interleaved. Then: the cost of a call, and
+the size from which on a second thread helps.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from gpugraph.devices.native import (
 
 
 def fused(size: int) -> Fused:
-    """The expression as one program."""
+    """Return the expression as one program."""
     fusion = Fusion()
     x = fusion.input(float32, (size,))
 
@@ -60,7 +60,7 @@ def bound(function: Function, x: Any, out: Any, threads: int) -> Callable[[], An
 
 
 def least(runs: Sequence[Callable[[], Any]], rounds: int, repeat: int = 1) -> list[float]:
-    """The least seconds that a call of each takes."""
+    """Return the minimum of seconds that a call of each takes."""
     least_s = [float("inf")] * len(runs)
     for _ in range(rounds):
         for index, run in enumerate(runs):

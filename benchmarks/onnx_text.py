@@ -23,7 +23,7 @@ WHOLE, FIXED, BYTES = 0, 5, 2
 
 
 def whole(number: int) -> bytes:
-    """A whole number as a varint."""
+    """Return a whole number as a varint."""
     number &= (1 << 64) - 1
     encoded = bytearray()
     while number > 127:
@@ -77,7 +77,7 @@ class Model:
         return name
 
     def constant(self, value: Any) -> str:
-        """An array of float32 or int64, or a number."""
+        """Return an array of float32 or int64, or a number."""
         array = np.asarray(value, getattr(value, "dtype", np.float32))
         name = self._name()
         sizes = b"".join(field(1, size) for size in array.shape)
@@ -87,7 +87,7 @@ class Model:
         return name
 
     def op(self, kind: str, *inputs: str, outputs: int = 1, **attributes: Any) -> Any:
-        """The name of its output; a list of them where there are several."""
+        """Return the name of its output, and a list of them where there are several."""
         names = [self._name() for _ in range(outputs)]
         parts = [field(1, item) for item in inputs] + [field(2, item) for item in names]
         parts += [field(4, kind), field(3, names[0])]
@@ -96,7 +96,7 @@ class Model:
         return names[0] if outputs == 1 else names
 
     def bytes(self, result: str, shape: Sequence[int]) -> bytes:
-        """The model with one float32 result."""
+        """Return the model with one float32 result."""
         graph = b"".join(self._parts) + field(2, "graph") + field(12, value_info(result, shape))
         operators = field(1, "") + field(2, OPERATORS)
         return field(1, IR) + field(7, graph) + field(8, operators)

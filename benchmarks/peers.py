@@ -2,7 +2,7 @@
 
 A row is a name and, for each column, a function that prepares the work. It returns a callable that
 does the work once (`Step`), or `Work`, or the time that it took itself (`Once`). Each measurement
-is a process of its own; columns take turns, round after round. The report has the median over the
+is a separate process; columns alternate, round after round. The report has the median over the
 rounds of each round's median, after a warm-up: gpugraph's lasts until the kernels are compiled in
 the background. Each process also reports how long it took to prepare, how long the first step took
 (caches may have compiled code of earlier rounds), and its largest resident size.
@@ -36,7 +36,7 @@ import numpy as np
 from peers_table import show
 
 STARTED = time.perf_counter()
-"""When this process began, but for the start of Python and NumPy, which is the same for all."""
+"""When this process began, without the start of Python and NumPy, which is the same for all."""
 
 Step = Callable[[], Any]
 Record = dict[str, float]
@@ -45,7 +45,7 @@ Record = dict[str, float]
 class Work(NamedTuple):
     """A step; `result` returns its results if the step itself returns none.
 
-    per: what the time is divided by, for a step that repeats its work.
+    per: the divisor of the time, for a step that repeats its work.
     """
 
     step: Step
@@ -83,7 +83,7 @@ COLUMNS = {
 }
 DISTRIBUTIONS = {"tensorflow": "tensorflow-cpu"}
 CACHES = ("XDG_CACHE_HOME", "TORCHINDUCTOR_CACHE_DIR")
-"""Where gpugraph and torch keep what they compiled."""
+"""Where gpugraph and torch keep compiled code."""
 
 SECONDS, WARM_SECONDS, COMPILE_SECONDS = 1.0, 0.3, 60.0
 
@@ -92,8 +92,8 @@ PROCESS_SECONDS = 300
 TOLERANCE = 5e-4
 """How far the results of a peer may be from gpugraph's, relative to the largest of them.
 
-The most is between Adam of TensorFlow and of torch, which adds epsilon to another quotient: 2e-4 in
-the loss after two steps.
+The maximum is between Adam of TensorFlow and of torch, which adds epsilon to another quotient: 2e-4
+in the loss after two steps.
 """
 
 
@@ -113,7 +113,7 @@ def tensorflow() -> Any:
 
 
 def one(prepare: Callable[[], Step | Work | Once], column: str, keep: Path | None) -> Record:
-    """One measurement, or the results in a file; importing the package is not timed."""
+    """Return one measurement, or the results in a file; importing the package is not timed."""
     package = COLUMNS[column].package
     tensorflow() if package == "tensorflow" else importlib.import_module(package)
     start = time.perf_counter()
@@ -149,7 +149,7 @@ def timed(step: Step) -> float:
 
 
 def warm_up(step: Step, native: bool) -> None:
-    """Runs steps for a while, and again until the background has nothing left to compile."""
+    """Run steps for a while, and again until the background has nothing left to compile."""
     for _ in range(3 if native else 1):
         ends = time.perf_counter() + WARM_SECONDS
         step()
@@ -160,7 +160,7 @@ def warm_up(step: Step, native: bool) -> None:
 
 
 def wait_for_kernels() -> None:
-    """Waits until no thread has anything to compile."""
+    """Wait until no thread has anything to compile."""
     compiler = importlib.import_module("gpugraph.devices.codegen.c_compiler").compiler()
     ends = time.perf_counter() + COMPILE_SECONDS
     while compiler.status().unfinished and time.perf_counter() < ends:
@@ -168,7 +168,7 @@ def wait_for_kernels() -> None:
 
 
 def measure(step: Step) -> float:
-    """The median time of a step, in microseconds."""
+    """Return the median time of a step, in microseconds."""
     times: list[float] = []
     ends = time.perf_counter() + SECONDS
     while len(times) < 5 or (time.perf_counter() < ends and len(times) < 10_000):
@@ -177,7 +177,7 @@ def measure(step: Step) -> float:
 
 
 def results_of(prepared: Step | Work | Once) -> list[Any]:
-    """The results of the first three steps; those of a training step change as it learns."""
+    """Return the results of the first three steps; those of a training step change as it learns."""
     if isinstance(prepared, Once):
         return [np.asarray(leaf) for leaf in leaves(prepared.result)]
     work = prepared if isinstance(prepared, Work) else Work(prepared)
@@ -190,7 +190,7 @@ def results_of(prepared: Step | Work | Once) -> list[Any]:
 
 
 def leaves(result: Any) -> Iterator[Any]:
-    """The values in nested lists and tuples, without None (the result of an operation)."""
+    """Yield the values in nested lists and tuples, without None (the result of an operation)."""
     if isinstance(result, (list, tuple)):
         for item in result:
             yield from leaves(item)
@@ -202,7 +202,7 @@ def leaves(result: Any) -> Iterator[Any]:
 
 
 def pythons() -> dict[str, str]:
-    """The Python of each installed package."""
+    """Return the Python of each installed package."""
     paths = {
         column.package: sys.executable
         for column in COLUMNS.values()
@@ -217,7 +217,7 @@ def pythons() -> dict[str, str]:
 def in_process(
     script: str, row: str, column: str, *arguments: str, cache: str = "", like: str = ""
 ) -> Record | None:
-    """One measurement; None, and the reason on stderr, where it fails.
+    """Return one measurement; None, and the reason on stderr, where it fails.
 
     cache: the folder of compiled code, if it is not the user's. like: the column whose settings are
     used instead of its own.
@@ -264,8 +264,8 @@ def compare(
 
 
 def with_cache(script: str, row: str, column: str, cache: str) -> Record | None:
-    """One measurement with an empty cache of compiled code ("cold"), or one that a process before
-    has filled with the same work ("warm"), or the user's ("")."""
+    """Return one measurement with an empty cache of compiled code ("cold"), or one that a process
+    before has filled with the same work ("warm"), or the user's ("")."""
     if not cache:
         return in_process(script, row, column)
     with tempfile.TemporaryDirectory() as folder:
@@ -276,10 +276,10 @@ def with_cache(script: str, row: str, column: str, cache: str) -> Record | None:
 
 
 def touch_memory() -> None:
-    """Lets a process write to more memory than a measured one uses.
+    """Make a process write to more memory than a measured one uses.
 
     A virtual machine gives free memory back to its host after a while, and pages that the host has
-    to find again are slow: whole processes would be timed by who was the first one.
+    to find again are slow: the process that happens to be first would be timed too slow as a whole.
     """
     code = f"import numpy; numpy.ones({TOUCHED_BYTES}, numpy.uint8)"
     subprocess.run([sys.executable, "-c", code], check=False)
@@ -290,7 +290,8 @@ def middle(records: Sequence[Record]) -> Record:
 
 
 def check(rows: Rows, script: str, names: Sequence[str]) -> bool:
-    """Prints the differences of the peers' results from gpugraph's; returns whether all are small.
+    """Print the differences of the peers' results from gpugraph's, and return whether all are
+    small.
 
     gpugraph waits for its kernels: otherwise the first steps would run without them.
     """
@@ -319,7 +320,7 @@ def check(rows: Rows, script: str, names: Sequence[str]) -> bool:
 
 
 def difference(arrays: Sequence[Any], wanted: Sequence[Any]) -> float:
-    """The largest difference, relative to the largest element of its result."""
+    """Return the largest difference, relative to the largest element of its result."""
     if [array.shape for array in arrays] != [array.shape for array in wanted]:
         return float("inf")
     return max(
@@ -364,7 +365,7 @@ def main(rows: Rows, script: str, caches: Mapping[str, str] | None = None) -> No
 
 
 def machine() -> dict[str, Any]:
-    """What the figures depend on."""
+    """Return the conditions that the figures depend on."""
     described = subprocess.run(
         ["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=False
     )
@@ -378,7 +379,7 @@ def machine() -> dict[str, Any]:
 
 
 def version(python: str, package: str) -> str:
-    """The package's version; gpugraph may be run from its folder."""
+    """Return the package's version; gpugraph may be run from its folder."""
     name = DISTRIBUTIONS.get(package, package)
     code = f"import importlib.metadata as m; print(m.version({name!r}))"
     done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False)

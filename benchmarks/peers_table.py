@@ -10,11 +10,11 @@ __all__ = ["show"]
 Records = Mapping[str, Mapping[str, Mapping[str, float]]]
 OWN = "gpugraph"
 NOT_A_PACKAGE = "numpy"
-"""By hand is what somebody wrote for one program: the second ratio leaves it out."""
+"""NumPy code was written by hand for one program: the second ratio leaves it out."""
 
 
 def show(results: Records) -> None:
-    """Prints the times with ratios, then what else was measured of each process.
+    """Print the times with ratios, then the other measurements of each process.
 
     A ratio is the best peer's time divided by gpugraph's: above 1 gpugraph is ahead.
     """
@@ -63,7 +63,7 @@ def add_ratios(lines: list[list[str]], times: Sequence[Mapping[str, float]]) -> 
 
 
 def best(times: Mapping[str, float], by_hand: bool) -> str:
-    """The fastest peer; empty where there is none. NumPy by hand counts if `by_hand`."""
+    """Return the fastest peer; empty where there is none. NumPy by hand counts if `by_hand`."""
     peers = [
         column
         for column in times
@@ -92,7 +92,7 @@ def duration(microseconds: float) -> str:
 
 
 def print_lines(lines: Sequence[Sequence[str]]) -> None:
-    """Prints lines as Markdown with aligned columns."""
+    """Print lines as Markdown with aligned columns."""
     widths = [max(map(len, column)) for column in zip(*lines)]
     for index, line in enumerate(lines):
         cells = [cell.rjust(width) for cell, width in zip(line[1:], widths[1:])]

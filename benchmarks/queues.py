@@ -3,9 +3,9 @@
     python benchmarks/queues.py [--rows ROW ...] [--rounds N] [--json FILE] [--check]
 
 Four threads put the elements into a FIFOQueue of 50, four others take them out; each element is a
-run of the session of its own, or a run puts and takes a hundred. The time is that of one element,
+separate run of the session, or a run puts and takes a hundred. The time is that of one element,
 from the start of the threads until the last one has ended; --check looks whether each element came
-once. See benchmarks/peers.py for how peers are found and what is measured.
+once. See benchmarks/peers.py for the search for peers and the measurements.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ def own() -> Any:
 
 
 def passed(library: Callable[[], Any], count: int, at_once: int) -> Once:
-    """The seconds for one element of `count` that pass, `at_once` in a run; the elements."""
+    """Return the seconds for one element of `count` that pass, `at_once` in a run, and the
+    elements.
+    """
     tf = library()
     with tf.Graph().as_default(), tf.Session() as session:
         queue = tf.FIFOQueue(max(CAPACITY, 2 * at_once), tf.int64, shapes=[[]])
@@ -77,7 +79,7 @@ def consume(
 def pass_all(
     produce_part: Callable[[int], None], consume_part: Callable[[int], None], close: Any
 ) -> None:
-    """Runs producers and consumers to their end."""
+    """Run producers and consumers to their end."""
     producers, consumers = (
         [threading.Thread(target=part, args=[number]) for number in range(THREADS)]
         for part in (produce_part, consume_part)
@@ -92,7 +94,7 @@ def pass_all(
 
 
 def rows(elements: int) -> Rows:
-    """All rows, for so many elements."""
+    """Return all rows, for the given number of elements."""
     return {
         name: {
             "gpugraph": partial(passed, own, elements, at_once),

@@ -2,12 +2,11 @@
 
     python benchmarks/side_by_side.py [--size N] [--rounds N]
 
-NumPy's BLAS and native code are limited to one thread, in a process of their own. The products are
+NumPy's BLAS and native code are limited to one thread, in a separate process. The products are
 on two CPU devices of one session, on one device, and on one device by
-`inter_op_parallelism_threads=1`. Runs of all take turns; of each the fastest counts, as other work
-on the machine only makes runs slower. With a
-processor for each, the ratio is little above 1; plain threads around `numpy.matmul` are measured
-too, as what the machine allows.
+`inter_op_parallelism_threads=1`. Runs of all alternate; of each the fastest counts, as other work
+on the machine only makes runs slower. With a processor for each, the ratio is little above 1; plain
+threads around `numpy.matmul` are measured too, as the limit of the machine.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ LIMITS = dict.fromkeys(NAMES, "1")
 
 
 def programs(size: int) -> dict[str, Callable[[], Any]]:
-    """What is measured, by its name; the first is one product."""
+    """Return the measured functions, by name; the first is one product."""
     tf, np = importlib.import_module("gpugraph"), importlib.import_module("numpy")
     matrix = np.random.RandomState(0).rand(size, size).astype(np.float32)
 
@@ -62,7 +61,7 @@ def programs(size: int) -> dict[str, Callable[[], Any]]:
 
 
 def measure(size: int, rounds: int) -> None:
-    """Prints the fastest time of each, and its ratio to one product."""
+    """Print the fastest time of each, and its ratio to one product."""
     runs = programs(size)
     best = dict.fromkeys(runs, float("inf"))
     for _ in range(rounds):
@@ -76,7 +75,7 @@ def measure(size: int, rounds: int) -> None:
 
 
 def main() -> None:
-    """Measures in a process whose BLAS has one thread."""
+    """Measure in a process whose BLAS has one thread."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--size", type=int, default=2048)
     parser.add_argument("--rounds", type=int, default=10)

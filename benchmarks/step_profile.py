@@ -3,10 +3,10 @@
     python benchmarks/step_profile.py [--runs N]
 
 Each part of the step is timed by a full trace (`RunMetadata`), which adds about 0.1 us to each; the
-rest of `Session.run` is that of feeds, fetches and the call itself. Least times, in microseconds,
+rest of `Session.run` is that of feeds, fetches and the call itself. Minimum times, in microseconds,
 of one core (GPUGRAPH_THREADS=1).
 
-Beside each stands the least that the machine takes: products at the rate of one of 1,024 x 1,024 x
+Beside each stands the machine's minimum: products at the rate of one of 1,024 x 1,024 x
 1,024, which is measured, and for all else a copy of as many bytes as it reads and writes.
 """
 
@@ -33,7 +33,7 @@ Fetches = tuple[list[Any], dict[Any, Any]]
 
 
 class Part(NamedTuple):
-    """A step of a run: its time, and the least there is for it."""
+    """A step of a run: its time, and the lower bound of it."""
 
     label: str
     time_us: float
@@ -75,7 +75,7 @@ def block() -> Fetches:
 
 
 def least_us(call: Any, runs: int) -> float:
-    """The least time of a call."""
+    """Return the minimum time of a call."""
     times = []
     for _ in range(runs):
         start = time.perf_counter()
@@ -85,7 +85,7 @@ def least_us(call: Any, runs: int) -> float:
 
 
 def peak_gigaflops() -> float:
-    """What a large product reaches."""
+    """Return the rate of a large product."""
     with tf.Graph().as_default(), tf.Session() as session:
         x = tf.Variable(tf.ones([PEAK_SIZE, PEAK_SIZE]))
         product = tf.matmul(x, x).op
@@ -94,14 +94,16 @@ def peak_gigaflops() -> float:
 
 
 def copy_us(moved_bytes: int) -> float:
-    """The time of a copy that reads and writes so many bytes in all."""
+    """Return the time of a copy that reads and writes `moved_bytes` in all."""
     source = np.zeros(max(moved_bytes // 8, 1), np.float32)
     target = np.empty_like(source)
     return least_us(lambda: np.copyto(target, source), 50)
 
 
 def parts(session: Any, fetches: Any, feeds: Any, runs: int) -> list[Part]:
-    """The steps of a run, each with its least time, but for those that only pass a tensor on."""
+    """Return the steps of a run, each with its minimum time, except for those that pass a tensor
+    on.
+    """
     options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
     times_us: dict[str, float] = {}
     for _ in range(runs):
@@ -124,7 +126,9 @@ def parts(session: Any, fetches: Any, feeds: Any, runs: int) -> list[Part]:
 
 
 def amounts(step: Any, shapes: dict[tuple[str, int], list[int]]) -> tuple[int, int]:
-    """The floating-point operations of products, and the bytes that a step reads and writes."""
+    """Return the floating-point operations of products, and the bytes that a step reads and
+    writes.
+    """
     kind, inputs = re.match(r".*? = (\w+)\((.*?)\)", step.timeline_label).groups()  # type: ignore[union-attr]
     reads = [shape_of(name, shapes) for name in inputs.split(", ") if name[:1] not in ("", "^")]
     writes = [shapes[step.node_name, output.slot] for output in step.output]
@@ -137,7 +141,7 @@ def amounts(step: Any, shapes: dict[tuple[str, int], list[int]]) -> tuple[int, i
 
 
 def shape_of(name: str, shapes: dict[tuple[str, int], list[int]]) -> list[int]:
-    """The shape of what a step reads; none where the client's graph has no such tensor."""
+    """Return the shape of a step's input; none where the client's graph has no such tensor."""
     name, _, slot = re.sub(r"^_arg_(.*)_\d+_\d+$", r"\1", name).partition(":")
     if (name, int(slot or 0)) in shapes:
         return shapes[name, int(slot or 0)]
@@ -149,7 +153,7 @@ def shape_of(name: str, shapes: dict[tuple[str, int], list[int]]) -> list[int]:
 
 
 def profile(name: str, build: Any, runs: int, gigaflops: float) -> None:
-    """Prints the profile of a network."""
+    """Print the profile of a network."""
     with tf.Graph().as_default(), tf.Session() as session:
         fetches, feeds = build()
         session.run(tf.global_variables_initializer())

@@ -1,15 +1,15 @@
-"""A stranger's worst minute: how clients with the key fare while one without it does his worst.
+"""A stranger's worst minute: how clients with the key fare while one without it attacks.
 
     python benchmarks/strangers.py [--seconds 60] [--kinds KIND ...] [--source 127.0.0.1]
 
-A server of one task has a process of its own, and so has the stranger. A client with the key runs
+A server of one task has a separate process, and so has the stranger. A client with the key runs
 empty steps, and makes a new session now and then; first undisturbed, then while the stranger goes
-through all of `KINDS` at the same time, each in a thread of its own. Printed are the client's times
+through all of `KINDS` at the same time, each in a separate thread. Printed are the client's times
 and the server's memory, files and threads of both phases. The exit status is 1 where the client's
 median step takes more than twice as long as undisturbed, or the server takes more than
 `MOST_BYTES` more.
 
-The stranger speaks HTTP/2 by himself, as gRPC's client would keep him from most of this.
+The stranger implements HTTP/2 itself, as gRPC's client would keep it from most of this.
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ SOURCE = os.environ.get("STRANGER_SOURCE", "127.0.0.2")
 
 
 def frame(kind: int, flags: int, stream: int, content: bytes = b"") -> bytes:
-    """A frame of HTTP/2."""
+    """Return a frame of HTTP/2."""
     return struct.pack(">I", len(content))[1:] + struct.pack(">BBI", kind, flags, stream) + content
 
 
 def headers(path: str, **shown: str) -> bytes:
-    """The metadata of a call."""
+    """Return the metadata of a call."""
     fields = {
         ":method": "POST",
         ":scheme": "http",
@@ -78,7 +78,7 @@ def headers(path: str, **shown: str) -> bytes:
 
 
 def connected(address: str, *frames: bytes) -> socket.socket:
-    """A connection to the server by which so much was sent after the greeting of HTTP/2.
+    """Return a connection to the server, after sending the greeting of HTTP/2 and `frames`.
 
     It comes from `SOURCE`, by default another address than the client has.
     """
@@ -91,9 +91,9 @@ def connected(address: str, *frames: bytes) -> socket.socket:
 
 
 def is_open(connection: socket.socket) -> bool:
-    """Whether the server has not ended it, else it is closed here as well.
+    """Return whether the server has not ended the connection, else close it here as well.
 
-    What the server has sent is read, and its settings are confirmed.
+    Data from the server is read, and its settings are confirmed.
     """
     connection.settimeout(0)
     try:
@@ -110,7 +110,7 @@ def is_open(connection: socket.socket) -> bool:
 
 
 def call(stream: int, method: str, flags: int = END_HEADERS, **shown: str) -> bytes:
-    """The frame that begins a call."""
+    """Return the frame that begins a call."""
     return frame(HEADERS, flags, stream, headers(f"/{SERVICE}/{method}", **shown))
 
 
@@ -131,24 +131,24 @@ class Kind(NamedTuple):
 
 
 def silent(address: str) -> socket.socket:
-    """A connection that says nothing."""
+    """Return a connection that sends nothing."""
     return connected(address)
 
 
 def half_greeting(address: str) -> socket.socket:
-    """A connection that begins to greet, and sends a byte at times."""
+    """Return a connection that begins to greet, and sends a byte at times."""
     connection = connected(address)
     connection.sendall(_PREFACE[:5])
     return connection
 
 
 def idle(address: str) -> socket.socket:
-    """A connection that makes no call."""
+    """Return a connection that makes no call."""
     return connected(address, frame(PING, 0, 0, bytes(8)))
 
 
 def half_headers(address: str) -> socket.socket:
-    """A call whose metadata never end."""
+    """Return a call whose metadata never end."""
     return connected(address, call(1, "Exchange", 0, **SHOWN))
 
 
@@ -163,7 +163,7 @@ def wrong_calls(address: str) -> socket.socket:
 
 
 def huge_body(address: str) -> socket.socket:
-    """Calls whose first message is said to be of 256 MiB."""
+    """Return a connection with calls whose first message declares a size of 256 MiB."""
     head = b"\0" + struct.pack(">I", (256 << 20) - 1)
     return connected(
         address,
@@ -180,7 +180,7 @@ def more_body(connection: socket.socket, number: int) -> None:
 
 
 def noise(address: str) -> socket.socket:
-    """A connection that sends anything."""
+    """Return a connection that sends anything."""
     connection = connected(address)
     connection.sendall(_PREFACE[: random.randrange(24)] + os.urandom(2000))
     return connection
@@ -220,7 +220,9 @@ KINDS = {
 
 
 def disturb(address: str, kind: Kind, until: float, count: int = _CONNECTIONS) -> int:
-    """Keeps so many connections of a kind open until a time; how many the server has ended."""
+    """Keep `count` connections of a kind open until a time; return how many the server has
+    ended.
+    """
     connections: list[socket.socket] = []
     num_ended = number = 0
     while time.monotonic() < until:
@@ -244,7 +246,7 @@ def disturb(address: str, kind: Kind, until: float, count: int = _CONNECTIONS) -
 
 
 def be_strange(address: str, seconds: float, kinds: Sequence[str]) -> None:
-    """Does all of these at the same time, in this process."""
+    """Do all of these at the same time, in this process."""
     until = time.monotonic() + seconds
     threads = [
         threading.Thread(target=disturb, args=(address, KINDS[name], until)) for name in kinds
@@ -260,7 +262,7 @@ def be_strange(address: str, seconds: float, kinds: Sequence[str]) -> None:
 
 @contextlib.contextmanager
 def server_process() -> Iterator[tuple[str, int]]:
-    """A server with the key in a process of its own: its address, and the process."""
+    """Start a server with the key in a separate process, and yield its address and process id."""
     with socket.socket() as listener:
         listener.bind(("localhost", 0))
         address = f"localhost:{listener.getsockname()[1]}"
@@ -278,12 +280,12 @@ def server_process() -> Iterator[tuple[str, int]]:
 
 
 def resident_bytes(pid: int | str = "self") -> int:
-    """The memory of a process."""
+    """Return the memory of a process."""
     return int(Path(f"/proc/{pid}/statm").read_text("ascii").split()[1]) * os.sysconf("SC_PAGESIZE")
 
 
 def processor_seconds(pid: int) -> float:
-    """What the threads of a process have computed so far."""
+    """Return the processor time of a process's threads so far."""
     fields = Path(f"/proc/{pid}/stat").read_text("ascii").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -299,7 +301,7 @@ class Phase(NamedTuple):
 
 
 def measure(address: str, pid: int, seconds: float) -> Phase:
-    """Runs steps of a session for so long, and beside it makes a new session at times."""
+    """Run steps of a session for so long, and beside it makes a new session at times."""
     with tf.Graph().as_default() as graph:
         nothing = tf.no_op()
     steps: list[float] = []
@@ -337,7 +339,7 @@ def measure(address: str, pid: int, seconds: float) -> Phase:
 
 
 def summary(phase: Phase) -> str:
-    """A line for a person."""
+    """Return a line for a person."""
 
     def times(values: list[float]) -> str:
         ordered = sorted(values)
@@ -356,7 +358,7 @@ def summary(phase: Phase) -> str:
 
 
 def worst_minute(seconds: float, kinds: Sequence[str]) -> tuple[Phase, Phase]:
-    """The phases without and with the stranger; GPUGRAPH_CLUSTER_KEY is KEY."""
+    """Return the phases without and with the stranger; GPUGRAPH_CLUSTER_KEY is KEY."""
     with server_process() as (address, pid):
         measure(address, pid, 1.0)
         usual = measure(address, pid, max(seconds / 4, 1.0))
@@ -376,7 +378,7 @@ def worst_minute(seconds: float, kinds: Sequence[str]) -> tuple[Phase, Phase]:
 
 
 def main() -> int:
-    """Prints both phases."""
+    """Print both phases."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--kinds", type=json.loads, default=list(KINDS), help="a JSON list")

@@ -54,21 +54,21 @@ class _Recorded(HostModule):
 
 
 def evenly(items: Sequence[Any], most: int) -> Sequence[Any]:
-    """So many of them, evenly picked; all if there are no more, or `most` is 0."""
+    """Return `most` of the items, evenly picked; all if there are no more, or `most` is 0."""
     if not 0 < most < len(items):
         return items
     return [items[turn * len(items) // most] for turn in range(most)]
 
 
 def sample_texts(op_types: Sequence[str] = (), most: int = 0) -> Iterator[tuple[str, str]]:
-    """Each source once, named by its first sample.
+    """Yield each source once, named by its first sample.
 
     op_types: by default all.
     most: if given, one source of each of so many ops, evenly picked, or some more; of each in
       turn another sample. All samples of all ops take a minute.
     """
     with _recording() as texts:
-        # Not every op has a source of its own.
+        # Several ops may share a source.
         for turn, op_type in enumerate(evenly(op_types or ALL_OPS, 3 * most)):
             samples = list(enumerate(TABLE[op_type].samples))
             start, count = turn % len(samples) if most else 0, len(texts)

@@ -44,7 +44,7 @@ def _record(**record: Any) -> None:
 
 
 def pytest_collectreport(report: pytest.CollectReport) -> None:
-    """Records a file that can't be imported."""
+    """Record a file that can't be imported."""
     if report.failed:
         _record(test=report.nodeid, outcome="failed", said=report.longreprtext[-300:])
 
@@ -61,7 +61,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 
 def _reason(report: pytest.TestReport) -> str:
-    """The error's message, or the end of the report."""
+    """Return the error's message, or the end of the report."""
     if isinstance(report.longrepr, tuple):
         return str(report.longrepr[-1])
     crash = getattr(report.longrepr, "reprcrash", None)

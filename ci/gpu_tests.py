@@ -34,7 +34,9 @@ Record = dict[str, Any]
 
 
 def marked(folder: Path) -> list[str]:
-    """The files that have tests marked `gpu`: others need not be imported, by each process."""
+    """Return the files that have tests marked `gpu`: others need not be imported, by each
+    process.
+    """
     return [
         str(path)
         for path in sorted(folder.rglob("test_*.py"))
@@ -43,14 +45,16 @@ def marked(folder: Path) -> list[str]:
 
 
 def command(files: Sequence[str], alone: bool) -> list[str]:
-    """No plugins but those that are needed: others may warn, and warnings are errors."""
+    """Return pytest's command with the required plugins only: others may warn, and warnings are
+    errors.
+    """
     plugins = ["ci.gpu_report", "no:cacheprovider"]
     plugins += ["_hypothesis_pytestplugin"] if find_spec("_hypothesis_pytestplugin") else []
     spread: list[str] = []
     if not alone and find_spec("xdist"):
         workers = max(1, min(MOST_WORKERS, len(os.sched_getaffinity(0)) // 2))
         plugins.append("xdist.plugin")
-        # What is spread over processes is CUDA's compiler, mostly; each of them starts CUDA, too.
+        # Mainly CUDA's compiler is spread over processes; each of them starts CUDA, too.
         spread = ["-n", str(workers), "--dist", "worksteal"]
     told = [word for plugin in plugins for word in ("-p", plugin)]
     how = ["-v", "--tb=short", "-o", "faulthandler_timeout=0", "-m", "gpu"]
@@ -89,7 +93,9 @@ def run(files: Sequence[str], report: Path, log: Path, options: argparse.Namespa
             finally:
                 if process.poll() is None:
                     os.killpg(process.pid, signal.SIGKILL)  # with the processes of its workers
-                    with contextlib.suppress(subprocess.TimeoutExpired):  # a driver may not let go
+                    with contextlib.suppress(
+                        subprocess.TimeoutExpired
+                    ):  # a driver may not release the process
                         process.wait(10)
         before, left = left, unfinished(report)
         if left == before and status in (0, 1, 5):  # 5: none were left to be run
@@ -105,7 +111,7 @@ def _last_line(log: Path) -> str:
 
 
 def records(path: Path) -> list[Record]:
-    """The records of ci/gpu_report.py, without a line that was cut off with its process."""
+    """Return the records of ci/gpu_report.py, without a line that was cut off with its process."""
     lines = []
     for line in path.read_text("utf-8").splitlines() if path.exists() else ():
         with contextlib.suppress(ValueError):
@@ -114,7 +120,7 @@ def records(path: Path) -> list[Record]:
 
 
 def unfinished(report: Path) -> set[str]:
-    """The tests that ended their process."""
+    """Return the tests that ended their process."""
     lines = records(report)
     return {record["test"] for record in lines} - {
         record["test"] for record in lines if record["outcome"] != "begun"
@@ -122,7 +128,7 @@ def unfinished(report: Path) -> set[str]:
 
 
 def outcomes(report: Path) -> dict[str, Record]:
-    """The record of each test, of several outcomes the worst."""
+    """Return the record of each test, of several outcomes the worst."""
     by_test: dict[str, Record] = {}
     for record in records(report):
         known = by_test.get(record["test"])
@@ -136,7 +142,7 @@ def outcomes(report: Path) -> dict[str, Record]:
 
 
 def _where(folder: Path, test: str) -> str:
-    """The frames of a test that was ended for its time, or the empty string."""
+    """Return the frames of a test that was ended for its time, or the empty string."""
     for path in sorted(folder.glob("*.late")):
         _, begun, after = f"\n{path.read_text('utf-8', 'replace')}".rpartition(f"\n-- {test}\n")
         for thread in f"\n{after}".partition("\n-- ")[0].split("\n\n") if begun else ():
@@ -149,7 +155,7 @@ def _where(folder: Path, test: str) -> str:
 
 
 def is_bad(record: Record) -> bool:
-    """Whether a test failed, or was skipped for lack of a GPU where there has to be one."""
+    """Return whether a test failed, or was skipped for lack of a GPU where there has to be one."""
     without = "no CUDA GPU" in record["said"] and os.environ.get("GPUGRAPH_GPU") == "1"
     return record["outcome"] in ("failed", "begun") or without
 

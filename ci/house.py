@@ -43,7 +43,7 @@ BOUNDS = {
     **{"folders": 0, "names": 0, "vague": 0.2, "documented": 100.0, "repeated": 2.4},
     **{"clauses": 0.1, "fragments": 0.5, "dialect": 0.6},
 }
-"""The most of each count, but for what is documented: the least."""
+"""The maximum of each count, except for `documented`: the minimum."""
 
 _TOKEN = re.compile(
     r"[rbfu]*(\"\"\".*?\"\"\"|\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*')|\d[\w.]*|[A-Za-z_]\w*|\S"
@@ -76,7 +76,7 @@ class File(NamedTuple):
 
 
 def read_files(folder: Path) -> list[File]:
-    """All modules below a folder."""
+    """Return all modules below a folder."""
     files = []
     for path in sorted(folder.rglob("*.py")):
         source = path.read_text("utf-8")
@@ -122,7 +122,7 @@ def _bound_names(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 
 def undocumented(files: list[File]) -> tuple[int, list[str]]:
-    """How many public definitions there are, and those without a docstring."""
+    """Return how many public definitions there are, and those without a docstring."""
     definitions = [(file, *item) for file in files for item in _definitions(file.tree.body, "")]
     missing = [
         f"{file.path}:{node.lineno}: {name}"
@@ -133,7 +133,7 @@ def undocumented(files: list[File]) -> tuple[int, list[str]]:
 
 
 def _assigns_docstring(node: ast.FunctionDef | ast.ClassDef) -> bool:
-    """Whether a class takes over a docstring: `__doc__ = Base.__doc__`."""
+    """Return whether a class takes over a docstring: `__doc__ = Base.__doc__`."""
     return any(
         isinstance(statement, ast.Assign)
         and isinstance(statement.targets[0], ast.Name)
@@ -190,7 +190,7 @@ def _significant(file: File) -> Iterator[tuple[int, str]]:
 
 
 def _shape(line: str) -> str:
-    """A line with names, strings and numbers left out."""
+    """Return a line with names, strings and numbers left out."""
     words = []
     for match in _TOKEN.finditer(line):
         word = match.group()
@@ -251,7 +251,7 @@ def _is_imperative(word: str) -> bool:
 
 
 def count_all(files: list[File]) -> tuple[dict[str, float], dict[str, list[str]]]:
-    """Each count, and what it is made of."""
+    """Return each count, and its items."""
     definitions, missing = undocumented(files)
     lines = sum(len(file.lines) for file in files)
     words = sum(len(_WORD.findall(text)) for file in files for _, text in prose(file))

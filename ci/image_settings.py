@@ -31,7 +31,10 @@ KEPT = (
 
 
 def pip_settings(listed: str) -> dict[str, str]:
-    """What `pip config list` printed, by name. Its last lines are the environment's, which win."""
+    """Return the settings that `pip config list` printed, by name.
+
+    Its last lines are the environment's, which win.
+    """
     found = {}
     for line in listed.splitlines():
         name, _, value = line.partition("=")
@@ -56,7 +59,7 @@ def is_local(value: str) -> bool:
 
 
 def certificates(settings: Mapping[str, str], environment: Mapping[str, str]) -> bytes:
-    """The first bundle that is named, or nothing."""
+    """Return the first bundle that is named, or nothing."""
     named = (settings.get("cert"), environment.get("PIP_CERT"), environment.get("SSL_CERT_FILE"))
     for path in named:
         if path and os.path.isfile(path):
@@ -65,7 +68,7 @@ def certificates(settings: Mapping[str, str], environment: Mapping[str, str]) ->
 
 
 def apt_conf(dumped: str, sources: bool) -> str:
-    """How to fetch, of what `apt-config dump` printed: proxies, retries, what is checked."""
+    """Return the download settings of `apt-config dump`: proxies, retries, checks."""
     wanted = re.compile(
         r'Acquire::(https?::|Retries|Check-)[^"]*"[^"/][^"]*";|Acquire::https?::Proxy'
     )
@@ -87,7 +90,7 @@ def apt_sources(targets: Iterable[str], suite: str) -> str:
 
 
 def said_by(*command: str) -> str:
-    """What a command prints; nothing where it is absent or fails."""
+    """Return a command's output; nothing where it is absent or fails."""
     if shutil.which(command[0]) is None:
         return ""
     done = subprocess.run(command, capture_output=True, text=True, check=False)

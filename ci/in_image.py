@@ -1,6 +1,6 @@
-"""What ci/image asks of an image, from inside: python ci/in_image.py CHECK.
+"""The checks of ci/image that run inside of an image: python ci/in_image.py CHECK.
 
-facts     who it runs as, and what is installed where
+facts     its user, and the places of installed files
 kernels   native code is compiled once, kept in the volume, and loaded by the next process
 nvrtc     without a GPU: CuPy is there, and its NVRTC compiles texts with CUDA's headers
 """

@@ -42,7 +42,7 @@ from tests.formats.checkpoints import checkpoint_fuzzer  # noqa: E402
 from tests.formats.checkpoints.checkpoint_fuzzer import mutated  # noqa: E402
 
 One = Callable[[random.Random], str]
-"""Makes a file and reads it: what became of it. Refusals are raised."""
+"""Makes a file, reads it, and returns the outcome. Refusals are raised."""
 
 SECONDS = 30
 """So long may a file take, of which some share the processor."""
@@ -80,7 +80,7 @@ def models() -> list[Any]:
 
 
 def hdf5_bytes(folder: Path) -> One:
-    """Bytes of files of models and of weights."""
+    """Return bytes of files of models and of weights."""
     paths = [folder / f"seed{number}.h5" for number in range(4)]
     made = models()
     for path, model in zip(paths, made, strict=False):
@@ -105,7 +105,7 @@ def hdf5_bytes(folder: Path) -> One:
 
 
 def fresh(one: One) -> One:
-    """Each file with a graph of its own."""
+    """Return a function that reads each file with a separate graph."""
 
     def run(chance: random.Random) -> str:
         tf.keras.backend.clear_session()
@@ -158,7 +158,7 @@ def changed_text(text: str | bytes, chance: random.Random) -> str:
 
 
 def changed(value: Any, chance: random.Random) -> Any:
-    """A structure with one place changed."""
+    """Return a structure with one place changed."""
     value = copy.deepcopy(value)
     places = [(None, None), *inner_places(value)]
     owner, key = chance.choice(places)
@@ -184,7 +184,7 @@ def other_key_is_there(owner: Any, key: Any) -> bool:
 
 
 def inner_places(value: Any) -> list[tuple[Any, Any]]:
-    """Each place in a structure: what holds it, and its key."""
+    """Return each place in a structure: its container, and its key."""
     if not isinstance(value, (dict, list)):
         return []
     keys: Any = value if isinstance(value, dict) else range(len(value))
@@ -195,7 +195,7 @@ def inner_places(value: Any) -> list[tuple[Any, Any]]:
 
 
 def odd(chance: random.Random) -> Any:
-    """A value where another is expected."""
+    """Return a value where another is expected."""
     plain = (None, True, False, 0, 1, -1, 1 << 40, 2.5, -0.0, 1e308, "", "x", "Dense", "float32")
     nested = ([], {}, [[]], [None], {"class_name": "Dense"}, {"class_name": "Lambda", "config": {}})
     return copy.deepcopy(chance.choice((*plain, *nested, ["a", 0, 0], float("nan"))))
@@ -289,7 +289,7 @@ def arrays(folder: Path) -> One:
 
 
 class Format(NamedTuple):
-    """Files of one kind: what makes and reads them, how many of all, and how they are refused."""
+    """Files of one kind: their maker and reader, their share, and their errors."""
 
     make: Callable[[Path], One]
     weight: int
@@ -316,7 +316,7 @@ FORMATS = {
 
 
 def read_files(name: str, seed: int, numbers: range) -> None:
-    """Makes and reads files; prints the number of each before, and what became of it after."""
+    """Make and read files; print the number of each before, and its outcome after."""
     kind = FORMATS[name]
     tf.logging.set_verbosity("FATAL")
     with tempfile.TemporaryDirectory() as folder:
@@ -350,13 +350,13 @@ class Watched:
         self.faults: list[str] = []
 
     def run(self) -> None:
-        """Has all files read; what ends a process is a fault of the file that it has."""
+        """Have all files read; the end of a process is a fault of the file that it reads."""
         first = 0
         while first < self.count:
             first = self._run_from(first) + 1
 
     def _run_from(self, first: int) -> int:
-        """Reads files from a number on; the last number."""
+        """Read files from a number on, and return the last number."""
         command = [sys.executable, __file__, "--read", self.name, "--seed", str(self.seed)]
         command += ["--first", str(first), "--count", str(self.count)]
         with subprocess.Popen(
@@ -396,7 +396,7 @@ class Watched:
 
 
 def table(all_watched: list[Watched]) -> list[str]:
-    """A line for each format and outcome."""
+    """Return a line for each format and outcome."""
     lines = []
     for watched in all_watched:
         total = sum(watched.outcomes.values())

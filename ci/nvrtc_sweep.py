@@ -90,7 +90,9 @@ _TYPES = {"half": "float16", "float": "float32", "double": "float64"}
 
 
 def variants(text: str) -> list[dict[str, str]]:
-    """The combinations of macros that a source's comments list; one without macros if none."""
+    """Return the combinations of macros that a source's comments list; one without macros if
+    none.
+    """
     combinations = []
     for line in _VARIANTS.findall(text):
         pairs = [word.partition("=")[::2] for word in line.split()]
@@ -101,13 +103,13 @@ def variants(text: str) -> list[dict[str, str]]:
 
 
 def definitions(macros: dict[str, str]) -> str:
-    """The lines in front of a source that define these macros."""
+    """Return the lines in front of a source that define these macros."""
     types = {name: dtype for name, value in macros.items() if (dtype := _dtype(value))}
     return type_macros(types, {name: value for name, value in macros.items() if name not in types})
 
 
 def needed(text: str) -> int:
-    """The least compute capability, times 10, of GPUs that a source is for."""
+    """Return the minimum compute capability, times 10, of GPUs that a source is for."""
     try:
         return max(map(int, _NEEDS.findall(with_includes(text))), default=0)
     except KeyError:  # a missing include, which is an error of the compilation
@@ -122,7 +124,7 @@ def _dtype(value: str) -> DType | None:
 
 
 def kernel_texts(folder: Path = ROOT / "kernels") -> Iterator[Text]:
-    """Every variant of every file."""
+    """Yield every variant of every file."""
     for path in sorted(folder.rglob("*.cu")):
         text = path.read_text("utf-8")
         for macros in variants(text):
@@ -135,11 +137,11 @@ CORPORA: dict[str, Callable[[int], Iterable[tuple[str, str]]]] = {
     "samples": lambda most: sample_texts(most=most),
     "joined": lambda most: joined_texts(),
 }
-"""Functions that yield names and sources: all, or a part with at least so many, if that is less."""
+"""Functions that yield names and sources: all, or a part with at least the given number."""
 
 
 def all_texts(corpora: Sequence[str], only: str, most: int) -> list[Text]:
-    """The sources of these corpora with `only` in their names, at most so many of each."""
+    """Return the sources of these corpora with `only` in their names, at most `most` of each."""
     selected = []
     for corpus in corpora:
         wanted = 0 if only else most
@@ -157,7 +159,7 @@ _SHARED = re.compile(r"(\d+) bytes smem")
 
 
 def resources(text: str, arch: str, log: str) -> tuple[Resources, ...]:
-    """The resources of each kernel of a source, from the log of `--ptxas-options=-v`."""
+    """Return the resources of each kernel of a source, from the log of `--ptxas-options=-v`."""
     kernels = []
     parts = _ENTRY.split(log)
     for kernel, lines in zip(parts[1::2], parts[2::2]):
@@ -170,7 +172,7 @@ def resources(text: str, arch: str, log: str) -> tuple[Resources, ...]:
 
 
 def compile_text(nvrtc: Nvrtc, text: Text, arch: str) -> Outcome:
-    """One compilation."""
+    """Return one compilation."""
     try:
         cubin = nvrtc.compile(text.text, text.name, arch)
     except DriverError as error:
@@ -184,7 +186,9 @@ def compile_text(nvrtc: Nvrtc, text: Text, arch: str) -> Outcome:
 def sweep(
     nvrtc: Nvrtc, texts: Sequence[Text], archs: Sequence[str], rotate: int = 0
 ) -> list[Outcome]:
-    """Every source for every architecture, or for `rotate` of them in turn, on all processors."""
+    """Return every source for every architecture, or for `rotate` of them in turn, on all
+    processors.
+    """
     pairs = []
     for index, text in enumerate(texts):
         least = needed(text.text)
@@ -200,7 +204,7 @@ def sweep(
 
 
 def report(outcomes: Sequence[Outcome], most_spills: int) -> list[str]:
-    """Prints the table; returns the faults."""
+    """Print the table, and return the faults."""
     kernels = [kernel for outcome in outcomes for kernel in outcome.kernels]
     print(f"{'registers':>9} {'spills':>7} {'stack':>6} {'shared':>7}  kernel")
     for it in sorted(kernels, key=lambda kernel: (-kernel.spills, -kernel.registers))[:12]:

@@ -2,8 +2,8 @@
 
     python ci/op_index.py [--check]
 
-Every module of `gpugraph/ops` is imported; what enters the registries while its own lines run is
-its. With --check nothing is written: it fails where the index is another.
+Every module of `gpugraph/ops` is imported; entries that its own lines make in the registries are
+its. With --check nothing is written: it fails where the index differs.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ START, END = 'INDEX = """\n', '"""\n'
 
 
 class Watch:
-    """Notes for each module what it enters into the registries, without what it imports."""
+    """Records each module's entries in the registries, without those of its imports."""
 
     def __init__(self) -> None:
         self.entries: dict[str, list[str]] = {}
@@ -42,7 +42,7 @@ class Watch:
         return new
 
     def exec_module(self, loader: Any, module: Any) -> None:
-        """Runs a module; of what is entered meanwhile, the modules that it imports took theirs."""
+        """Run a module; entries made meanwhile by its imports are already theirs."""
         importer, self.current = getattr(self, "current", ""), module.__name__
         self._take(importer)
         self._run(loader, module)
@@ -55,7 +55,7 @@ class Watch:
 
 
 def index() -> dict[str, list[str]]:
-    """The names that each module enters, by its path below `gpugraph.ops`."""
+    """Return the names that each module enters, by its path below `gpugraph.ops`."""
     watch = Watch()
     SourceFileLoader.exec_module = lambda loader, module: watch.exec_module(loader, module)  # type: ignore[method-assign]
     ops = importlib.import_module("gpugraph.ops")
@@ -69,7 +69,7 @@ def index() -> dict[str, list[str]]:
 
 
 def text(entries: dict[str, list[str]]) -> str:
-    """The index as the lines of its file: a module, then what it declares."""
+    """Return the index as the lines of its file: a module, then its declarations."""
     lines = []
     for module, names in entries.items():
         wrapped = textwrap.wrap(" ".join([module, *names]), 98, subsequent_indent="    ")
@@ -78,7 +78,7 @@ def text(entries: dict[str, list[str]]) -> str:
 
 
 def main() -> None:
-    """Writes the index, or compares."""
+    """Write the index, or compares."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()

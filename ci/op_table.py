@@ -53,7 +53,7 @@ MISSING: dict[str, str] = {}
 
 
 class Row(NamedTuple):
-    """What one op type has."""
+    """The properties of one op type."""
 
     op_type: str
     cpu: str
@@ -65,14 +65,14 @@ class Row(NamedTuple):
 
 
 def reference() -> list[tuple[str, int]]:
-    """(op type, how many of the 25 programs use it), most used first."""
+    """Return (op type, how many of the 25 programs use it), most used first."""
     lines = (ROOT / "ci" / "reference_ops.txt").read_text("utf-8").splitlines()
     pairs = [line.split() for line in lines if not line.startswith("#")]
     return [(name, int(count)) for count, name in pairs]
 
 
 def row(op_type: str) -> Row:
-    """What is declared of an op type, of its first sample where it has some."""
+    """Return the declaration's properties of an op type, by its first sample where it has some."""
     decl = DECLARATIONS[op_type]
     samples = TABLE[op_type].samples if op_type in TABLE else []
     attrs = samples[0].all_attrs(decl.op_def) if samples else {}
@@ -118,7 +118,9 @@ def _kind(kernel: Any) -> str:
 
 
 def _second_order(op_type: str, samples: list[Sample]) -> str:
-    """By what a gradient of the gradient is: "x, dy", "dy", "-", or "?" where none was built."""
+    """Return the operands of a gradient of the gradient: "x, dy", "dy", "-", or "?" if none was
+    built.
+    """
     met: set[str] = set()
     built = False
     for sample in samples:

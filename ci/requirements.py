@@ -1,4 +1,4 @@
-"""Prints what pyproject.toml says that gpugraph needs, one requirement a line.
+"""Prints gpugraph's requirements from pyproject.toml, one per line.
 
     python ci/requirements.py [EXTRA ...]
 

@@ -117,7 +117,7 @@ class Network:
         return tf.nn.bias_add(tf.matmul(outputs, weights), biases)
 
     def build_writing(self) -> None:
-        """A loop that reads `prompt`, then goes on by what it writes itself."""
+        """Build a loop that reads `prompt`, then continues with its own output."""
         self.prompt = tf.placeholder(tf.int32, [None], name="prompt")
         self.count = tf.placeholder(tf.int32, [], name="count")
         self.temperature = tf.placeholder(tf.float32, [], name="temperature")
@@ -139,7 +139,9 @@ class Network:
             self.written = text.stack()[known - 1 :]
 
     def draw(self, logits: tf.Tensor) -> tf.Tensor:
-        """A character, drawn with probability softmax(logits): the largest of logits + noise."""
+        """Return a character, drawn with probability softmax(logits): the largest of logits +
+        noise.
+        """
         noise = -tf.log(-tf.log(tf.random_uniform([self.characters])))  # Gumbel's distribution
         return tf.argmax(logits + noise, output_type=tf.int32)
 
@@ -147,7 +149,7 @@ class Network:
 def train(
     session: tf.Session, network: Network, text: Text, options: argparse.Namespace
 ) -> list[float]:
-    """Trains by truncated backpropagation; returns the loss of each step."""
+    """Train by truncated backpropagation, and return the loss of each step."""
     batches = text.batches(options.batch, options.length)
     losses: list[float] = []
     state = None
@@ -169,7 +171,7 @@ def train(
 
 
 def write(session: tf.Session, network: Network, text: Text, options: argparse.Namespace) -> str:
-    """What the network writes after a start, in one run."""
+    """Return the network's continuation of a start, written in one run."""
     feeds = {
         network.prompt: text.encode(options.start),
         network.count: options.sample,

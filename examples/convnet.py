@@ -62,7 +62,10 @@ class Network:
 
 
 def load() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """(images, held-out images, labels, held-out labels); images are 8 by 8, from 0 to 1."""
+    """Return (images, held-out images, labels, held-out labels).
+
+    Images are 8 by 8, from 0 to 1.
+    """
     digits = load_digits()
     pixels = (digits.images[..., None] / 16.0).astype(np.float32)
     images, test_images, labels, test_labels = train_test_split(
@@ -72,7 +75,7 @@ def load() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
 
 
 def train(session: tf.Session, network: Network, options: argparse.Namespace) -> float:
-    """Trains by minibatches; returns the accuracy on held-out digits."""
+    """Train by minibatches, and return the accuracy on held-out digits."""
     images, test_images, labels, test_labels = load()
     order = np.random.default_rng(options.seed)
     test = {network.images: test_images, network.labels: test_labels}

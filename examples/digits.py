@@ -68,7 +68,7 @@ class Network:
 
 
 def report(session: tf.Session, network: Network) -> None:
-    """Prints the placement of the training step in five lines, and each device's peak memory."""
+    """Print the placement of the training step in five lines, and each device's peak memory."""
     feeds = {network.images: np.zeros((32, 64)), network.labels: np.zeros(32)}
     explanation = session.explain([network.train, network.loss], feeds)
     print(f"\nplacement of a training step\n{explanation.summary()}\n")
@@ -79,7 +79,7 @@ def report(session: tf.Session, network: Network) -> None:
 
 
 def train(session: tf.Session, network: Network, options: argparse.Namespace) -> list[float]:
-    """Trains by minibatches; returns the loss of each step."""
+    """Train by minibatches, and return the loss of each step."""
     digits = load_digits()
     pixels = (digits.data / 16.0).astype(np.float32)
     parts = train_test_split(

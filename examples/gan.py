@@ -16,7 +16,7 @@ import numpy as np
 import gpugraph as tf
 
 RADIUS = 2.0
-NOISE = 4  # the size of what a point is made of
+NOISE = 4  # the size of a generator's input
 
 
 def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
@@ -28,7 +28,7 @@ def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
 
 
 def dense(inputs: tf.Tensor, size: int, name: str) -> tf.Tensor:
-    """inputs @ w + b, of the variables that the scopes around say."""
+    """Return inputs @ w + b, with the variables of the enclosing scopes."""
     with tf.variable_scope(name):
         w = tf.get_variable("w", [int(inputs.shape[1]), size])
         b = tf.get_variable("b", [size], initializer=tf.zeros_initializer())
@@ -82,7 +82,7 @@ def distance(points: np.ndarray) -> float:
 
 
 def main(arguments: list[str] | None = None) -> list[float]:
-    """The distance of the generator's points from the circle, before and after training."""
+    """Return the distance of the generator's points from the circle, before and after training."""
     options = parse_arguments(arguments)
     random = np.random.default_rng(options.seed)
     with tf.Graph().as_default():

@@ -46,7 +46,7 @@ def block(images: tf.Tensor, filters: int) -> tf.Tensor:
 
 
 def build(rate: float) -> keras.Model:
-    """The compiled classifier of images of 8 by 8."""
+    """Return the compiled classifier of images of 8 by 8."""
     images = keras.Input((8, 8, 1), name="images")
     outputs = block(block(images, 32), 32)
     outputs = layers.MaxPooling2D(2)(outputs)
@@ -64,7 +64,10 @@ def build(rate: float) -> keras.Model:
 
 
 def load() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """(images, held-out images, labels, held-out labels); images are 8 by 8, from 0 to 1."""
+    """Return (images, held-out images, labels, held-out labels).
+
+    Images are 8 by 8, from 0 to 1.
+    """
     digits = load_digits()
     pixels = (digits.images[..., None] / 16.0).astype(np.float32)
     images, test_images, labels, test_labels = train_test_split(
@@ -74,7 +77,7 @@ def load() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
 
 
 def callbacks(folder: Path) -> list[keras.callbacks.Callback]:
-    """What watches a training, and writes `epochs.csv` and `best.h5`."""
+    """Return callbacks that watch a training, and write `epochs.csv` and `best.h5`."""
     return [
         keras.callbacks.ReduceLROnPlateau("val_loss", factor=0.3, patience=3),
         keras.callbacks.EarlyStopping("val_loss", patience=8),
@@ -111,7 +114,7 @@ class Chart:
     is_logarithmic: bool = False
 
     def y(self, value: float) -> float:
-        """The distance of a value from the upper edge, in pixels."""
+        """Return the distance of a value from the upper edge, in pixels."""
         scale = math.log10 if self.is_logarithmic else float
         low, high = scale(self.ticks[0]), scale(self.ticks[-1])
         return (high - scale(max(value, self.ticks[0]))) / (high - low) * HEIGHT
@@ -144,7 +147,7 @@ def _text(x: float, y: float, text: str, anchor: str) -> str:
 
 
 def learning_curve(epochs: list[dict[str, float]]) -> str:
-    """The table of a training as an SVG picture: losses and accuracies by epoch."""
+    """Return the table of a training as an SVG picture: losses and accuracies by epoch."""
     columns = {name: [epoch[name] for epoch in epochs] for name in epochs[0]}
     best = min(range(len(epochs)), key=columns["val_loss"].__getitem__)
     rates = columns["lr"]
@@ -184,7 +187,7 @@ def learning_curve(epochs: list[dict[str, float]]) -> str:
 
 
 def read_epochs(path: Path) -> list[dict[str, float]]:
-    """The lines of a table that `CSVLogger` wrote."""
+    """Return the lines of a table that `CSVLogger` wrote."""
     with path.open(encoding="utf-8", newline="") as file:
         return [
             {name: float(value) for name, value in line.items()} for line in csv.DictReader(file)

@@ -90,7 +90,7 @@ def pairs(images: np.ndarray, labels: np.ndarray, count: int, random: np.random.
 
 
 def main(arguments: list[str] | None = None) -> float:
-    """The share of unseen pairs that the trained network is right about."""
+    """Return the share of unseen pairs that the trained network is right about."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--steps", type=int, default=1500)
     options = parser.parse_args(arguments)

@@ -36,7 +36,7 @@ def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
 
 
 def free_addresses(count: int) -> list[str]:
-    """Addresses of this machine on which nobody listens."""
+    """Return addresses of this machine on which nobody listens."""
     with contextlib.ExitStack() as stack:
         listeners = [stack.enter_context(socket.socket()) for _ in range(count)]
         for listener in listeners:
@@ -45,7 +45,7 @@ def free_addresses(count: int) -> list[str]:
 
 
 def start_all(options: argparse.Namespace) -> None:
-    """Starts a process for each task, and waits for the workers."""
+    """Start a process for each task, and wait for the workers."""
     addresses = free_addresses(options.workers + 1)
     cluster = {"ps": addresses[:1], "worker": addresses[1:]}
     command = [sys.executable, __file__, "--cluster", json.dumps(cluster)]
@@ -91,14 +91,14 @@ class Network:
 
 
 def wait_for_the_chief(target: str, config: tf.ConfigProto, missing: tf.Tensor) -> None:
-    """Waits until the variables are ready: a monitored session looks every 30 seconds only."""
+    """Wait until the variables are ready: a monitored session looks every 30 seconds only."""
     with tf.Session(target, config=config) as session:
         while len(session.run(missing)):
             time.sleep(0.05)
 
 
 def work(cluster: dict[str, list[str]], task: int, options: argparse.Namespace) -> None:
-    """Trains as one of the workers."""
+    """Train as one of the workers."""
     server = tf.train.Server(cluster, "worker", task)
     images, labels = load_digits(return_X_y=True)
     images = (images / 16).astype(np.float32)

@@ -31,7 +31,7 @@ def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
 
 
 def train(task: RayTask, way: str, workers: int, steps: int) -> float:
-    """Trains as one of the workers; the accuracy on all digits."""
+    """Train as one of the workers, and return the accuracy on all digits."""
     images, labels = load_digits(return_X_y=True)
     images = (images / 16).astype(np.float32)
     tf.set_random_seed(1)
@@ -70,7 +70,7 @@ def train(task: RayTask, way: str, workers: int, steps: int) -> float:
 
 
 def show(progress: dict[tuple[str, int], dict[str, float]]) -> None:
-    """Prints how far the workers are."""
+    """Print how far the workers are."""
     texts = [
         f"{job} {index}: step {values['step']}, loss {values['loss']:.3f}"
         for (job, index), values in progress.items()

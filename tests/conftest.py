@@ -1,4 +1,4 @@
-"""What all tests share: Hypothesis profiles, the markers, and the last word of ci/test.
+"""Shared parts of all tests: Hypothesis profiles, the markers, and the last lines of ci/test.
 
 Every session that a test makes verifies its plans between any two compile passes.
 """
@@ -19,10 +19,10 @@ from gpugraph.devices.cuda.detection.gpu_detection import detect
 from gpugraph.devices.cuda.emulation.cxx_compiler import host_compiler
 
 os.environ.setdefault("GPUGRAPH_VERIFY", "1")
-os.environ.setdefault("GPUGRAPH_NATIVE", "0")  # ci/test runs what computes with "wait" too
+os.environ.setdefault("GPUGRAPH_NATIVE", "0")  # ci/test also runs the computing tests with "wait"
 
 WITH_GPU = os.environ.setdefault("GPUGRAPH_GPU", "0")
-"""Tests marked `gpu` have the GPUs that are there, the others none unless this says so."""
+"""Tests marked `gpu` have the GPUs of the machine, the others none unless this is set."""
 
 EMULATED = os.environ.get("GPUGRAPH_VIRTUAL_GPUS") == "emulated"
 """Tests marked `gpu(or_emulated=True)` run on emulated GPUs, whatever is there."""
@@ -41,7 +41,7 @@ if "hypothesis" not in ABSENT:
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
-    """Leaves out the files that import what is not installed."""
+    """Ignore files that import packages that are not installed."""
     if collection_path.suffix != ".py" or not ABSENT:
         return None
     source = collection_path.read_text()
@@ -83,7 +83,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Nothing of what is collected becomes garbage: looking for it is a fifth of the time."""
+    """Disable garbage collection, as no collected item becomes garbage: the search is a fifth of
+    the time.
+    """
     gc.disable()
     try:
         return (yield)
@@ -92,10 +94,11 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_collection_finish() -> None:
-    """Spares the garbage collector the many objects of the collection, which all stay.
+    """Exempt the many objects of the collection from the garbage collector, as all of them stay.
 
-    In the last part of ci/test it also comes more rarely than Python has it, which costs a part in
-    twenty of the time; its other parts, and other runs, have it come as in a program.
+    In the last part of ci/test the collector also runs more rarely than by Python's default, which
+    costs a part in twenty of the time; in its other parts, and in other runs, it runs as in a
+    program.
     """
     gc.collect()
     gc.freeze()
@@ -108,7 +111,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Says how ci/test's earlier checks went, where nobody needs to scroll for it."""
+    """Report how ci/test's earlier checks went, where nobody needs to scroll for it."""
     started = os.environ.get("GPUGRAPH_CI_STARTED")
     if started is None:
         return

@@ -22,7 +22,7 @@ Output = tuple["Op", int]
 
 @dataclass(eq=False)
 class Op:
-    """One op. `arg` is what its kind needs: a number, or the loop that an Enter leads into."""
+    """One op. `arg` is the argument of its kind: a number, or the loop that an Enter leads into."""
 
     kind: str
     inputs: list[Output]
@@ -47,7 +47,7 @@ class Program:
         return made
 
     def inside(self, loop: int, inner: int) -> int:
-        """The loop right in `loop` that `inner` is in, or is."""
+        """Return the loop right in `loop` that `inner` is in, or is."""
         while self.around[inner] != loop:
             inner = self.around[inner]
         return inner
@@ -67,7 +67,7 @@ class TwiceError(Exception):
 
 
 def ancestors(ops: Iterable[Op]) -> set[Op]:
-    """The ops that a run needs to fetch these."""
+    """Return the ops that a run needs to fetch these."""
     stack = list(ops)
     seen = set(stack)
     while stack:
@@ -137,7 +137,7 @@ def _vector(number: Any) -> Any:
 # -- interpreted
 
 Values = dict[Output, Any]
-ALIVE = -1  # the slot that says that an op ran
+ALIVE = -1  # the slot that records that an op ran
 
 
 def interpret(program: Program, given: Sequence[Any], needed: set[Op]) -> Values:
@@ -155,7 +155,7 @@ class _Telling:
         self.items: dict[int, list[Op | int]] = {}
 
     def ordered(self, loop: int) -> list[Op | int]:
-        """A loop's ops and the loops right in it, inputs first."""
+        """Return a loop's ops and the loops right in it, inputs first."""
         if loop not in self.items:
             holds, inside = self.program.holds, self.program.inside
             needs: dict[Op | int, set[Op | int]] = {}
@@ -171,7 +171,7 @@ class _Telling:
     def iteration(
         self, loop: int, values: Values, back: dict[Op, Any], exits: dict[Op, Any]
     ) -> None:
-        """Fills `values`. `back` is what came from the last iteration, by Merge."""
+        """Fill `values`. `back` holds the Merges' values from the last iteration."""
         for item in self.ordered(loop):
             if isinstance(item, int):
                 self.loop(item, values)
@@ -211,7 +211,7 @@ class _Telling:
         values[op, ALIVE] = True
 
     def loop(self, loop: int, values: Values) -> None:
-        """Runs a loop; what enters it dead is dead in it."""
+        """Run a loop; a value that enters it dead is dead in it."""
         own = [op for op in self.ops if op.loop == loop]
         enters = [op for op in own if op.kind == "enter" and op.inputs[0] in values]
         entered = {(op, 0): values[op.inputs[0]] for op in enters}
@@ -236,7 +236,7 @@ def _is_loop_merge(op: Op) -> bool:
 
 
 def _taken(merges: list[Op], given: Values) -> dict[Op, Any]:
-    """What loop variables get, and by which input."""
+    """Return the values of loop variables, each with the number of its input."""
     return {
         op: (given[each], np.int32(at))
         for op in merges
@@ -246,7 +246,7 @@ def _taken(merges: list[Op], given: Values) -> dict[Op, Any]:
 
 
 def _forward(op: Op) -> list[Op]:
-    """What comes before an op in the same iteration."""
+    """Return the predecessors of an op in the same iteration."""
     return [source for source, _ in op.inputs if source.kind != "next"] + op.after
 
 
@@ -263,7 +263,7 @@ def _sorted(needs: dict[Any, set[Any]]) -> Iterator[Any]:
 
 
 def built(program: Program, inputs: Sequence[Any]) -> dict[Op, list[Any]]:
-    """Each op's tensors (or the operation, of one without outputs), in the default graph."""
+    """Return each op's tensors (or the operation, of one without outputs), in the default graph."""
     made: dict[Op, list[Any]] = {}
     left: list[tuple[Any, int, Output]] = []
     for op in _sorted({op: set(_forward(op)) for op in program.ops}):

@@ -12,7 +12,7 @@ INPUTS = 3
 
 
 def drawn(random: Random, loops: int, size: int, grows: bool, devices: list[str | None]) -> Program:
-    """A program of up to `loops` loops in each other. `grows`: whether shapes change."""
+    """Return a program of up to `loops` loops in each other. `grows`: whether shapes change."""
     drawing = _Drawing(random, size, grows)
     pool = _Pool([(drawing.program.add("arg", arg=index), 0) for index in range(INPUTS)], [])
     drawing.body(pool, 0, loops)
@@ -23,7 +23,7 @@ def drawn(random: Random, loops: int, size: int, grows: bool, devices: list[str 
 
 
 class _Pool:
-    """What may be taken: vectors and predicates."""
+    """The available operands: vectors and predicates."""
 
     def __init__(self, vectors: list[Output], preds: list[Output]) -> None:
         self.vectors = vectors
@@ -57,7 +57,7 @@ class _Drawing:
         return [self.random.choice(pool.vectors + pool.preds)[0]] if self.often(part) else []
 
     def body(self, pool: _Pool, loop: int, loops: int) -> None:
-        """Adds ops that take from the pool, and puts what they make into it."""
+        """Add ops that take operands from the pool, and put their results into it."""
         draws = [self.step, self.constant, self.logic, self.branch, self.branch, self.merge]
         for _ in range(self.random.randint(2, self.size)):
             if loops and self.often(0.2):
@@ -74,7 +74,9 @@ class _Drawing:
         pool.vectors.append((made, 0))
 
     def constant(self, pool: _Pool, loop: int) -> None:
-        """A constant, which waits for something if it is in a loop; maybe behind what acts."""
+        """Add a constant, which depends on some op if it is in a loop; maybe after an op with
+        effects.
+        """
         before = [self.vector(pool)[0]] if loop or self.often(0.7) else []
         if before and self.often(0.3):
             kind = self.random.choice(["trigger", "nothing"])
@@ -181,7 +183,7 @@ class _LoopDrawing:
         self.leave(inner, following, switches, 1 - going)
 
     def entered(self, variables: list[Output]) -> _Pool:
-        """What the loop may take at the start of an iteration."""
+        """Return the operands that the loop may take at the start of an iteration."""
         often, pool = self.drawing.often, self.pool
         inner = _Pool(list(variables), [])
         for _ in range(self.random.randint(0, 2)):
@@ -197,7 +199,9 @@ class _LoopDrawing:
     def switches(
         self, inner: _Pool, below: Output, number: Output, variables: list[Output]
     ) -> tuple[list[Op], int]:
-        """The Switch of the number and of each variable, and the side on which the loop goes on."""
+        """Return the Switch of the number and of each variable, and the side on which the loop goes
+        on.
+        """
         cond = below
         if self.drawing.often(0.4):
             cond = self.add("and", below, self.drawing.pred(inner, self.loop))
@@ -216,7 +220,7 @@ class _LoopDrawing:
         return made, 0 if self.is_opposite else 1
 
     def close(self, number: Output, variables: list[Output], pool: _Pool, counting: Output) -> None:
-        """What leads back. No variable outlives the number that counts."""
+        """Add the ops that lead back. No variable outlives the number that counts."""
         back = self.add("next", self.add("next number", counting))
         number[0].inputs.append(back)
         for variable in variables:

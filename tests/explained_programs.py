@@ -5,13 +5,13 @@
 prints a JSON object: of the last explanation of each plan, how many steps are native, waiting and
 plain, and the reasons; how many steps of a state were compared with runs; and the differences:
 steps called native, in explanations and labels of traced runs, whose NumPy kernel a run called, or
-the reverse, notes on stretches and summaries whose counts are not those of the steps, and steps
-under two states. ROWS: one plan a program, of so
-many rows, in place of plans of few rows.
+the reverse, notes on native runs and summaries whose counts are not those of the steps, and steps
+under two states. ROWS: one plan per program, with that number of rows, in place of plans of few
+rows.
 
-A kernel that NumPy runs is bound by its device, so that the calls of what that returns tell, beside
-all that the package says of itself, which steps are not native. Steps whose state a run changes
-(those it checks or times) are not compared in that run.
+A kernel that NumPy runs is bound by its device. So calls of the bound function show which steps are
+not native, independently of the package's own reports. Steps whose state a run changes (those
+it checks or times) are not compared in that run.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ BOUND: set[str] = set()
 
 
 def count_calls() -> None:
-    """Counts the calls of all NumPy kernels that are bound from now on."""
+    """Count the calls of all NumPy kernels that are bound from now on."""
     bind = HostDevice.bind
 
     def counting(
@@ -50,7 +50,7 @@ def count_calls() -> None:
     ) -> Callable[[], Any]:
         run = bind(device, kernel, context, arrays)
         if type(run).__name__ not in ("function", "partial", "builtin_function_or_method"):
-            return run  # what else knows it by its class
+            return run  # other code that identifies it by its class
         BOUND.add(context.name)
 
         def called() -> Any:
@@ -63,13 +63,13 @@ def count_calls() -> None:
 
 
 def either(i: Any, y: Any) -> Any:
-    """The body of a loop that takes either branch in turn."""
+    """Return the body of a loop that takes either branch in turn."""
     is_even = tf.equal(i % 2, 0)
     return i + 1, tf.cond(is_even, lambda: tf.tanh(y) + 1.0, lambda: tf.nn.softmax(y) * 2.0)
 
 
 def program(chance: np.random.RandomState, x: Any) -> list[Any]:
-    """The fetches of a random program of a matrix of open rows."""
+    """Return the fetches of a random program of a matrix of open rows."""
     weights = tf.Variable(tf.ones([COLUMNS, COLUMNS]) / COLUMNS)
     values = [tf.matmul(x, weights)]
     ops: list[Callable[[Any, Any], Any]] = [
@@ -104,7 +104,7 @@ def program(chance: np.random.RandomState, x: Any) -> list[Any]:
 
 
 def counts_of(explanation: Explanation) -> tuple[int, ...]:
-    """The numbers of the summary: steps, native ones, those that wait, those that are not."""
+    """Return the numbers of the summary: steps, native ones, waiting ones, others."""
     (text,) = re.findall(r"^native: +(.*)$", explanation.summary(), re.M)
     patterns = r"of (\d+) steps", r"(\d+) in native calls", r"(\d+) wait \(", r"(\d+) are not \("
     found = (re.search(pattern, text) for pattern in patterns)
@@ -112,7 +112,8 @@ def counts_of(explanation: Explanation) -> tuple[int, ...]:
 
 
 def settled_steps(before: Explanation, after: Explanation) -> list[CodeRecord]:
-    """The steps whose state a run between two explanations has not changed, and whose calls by
+    """Return the steps whose state a run between two explanations has not changed, and whose calls
+    by
     NumPy are counted."""
     ends = {step.name: step for step in after.codes}
     times = Counter(step.name for step in before.codes)
@@ -125,7 +126,7 @@ def settled_steps(before: Explanation, after: Explanation) -> list[CodeRecord]:
 
 
 def wrong_steps(settled: Sequence[CodeRecord]) -> list[str]:
-    """The steps that a run has done by another way than explanations say."""
+    """Return the steps that a run has done by another way than explanations report."""
     return [
         f"{step}: {CALLED[step.name]} calls by NumPy"
         for step in settled
@@ -150,8 +151,10 @@ PART = re.compile(r"(native|waiting|by NumPy) (\d+)(?: steps.*|: (.*))")
 
 
 def wrong_notes(after: Explanation, settled: Sequence[CodeRecord]) -> list[str]:
-    """The notes on loops and stretches by which steps wait or are NumPy's that a run has done by
-    native code, or whose counts are not those of the records; and lines that promise native code.
+    """Return the wrong notes on loops and native runs.
+
+    A note is wrong if its steps are reported as waiting or NumPy's but were run by native code, or
+    if its counts are not those of the records. Lines that promise native code are included.
     """
     (lines,) = [report.lines for report in after.reports if report.name == "binder"]
     wrong = [line for line in lines if re.search("may become|once it is", line)]
@@ -180,7 +183,9 @@ def wrong_notes(after: Explanation, settled: Sequence[CodeRecord]) -> list[str]:
 
 
 def wrong_labels(session: Any, fetches: Any, feeds: Any) -> list[str]:
-    """The steps of a traced run whose labels say native where NumPy ran, or the reverse."""
+    """Return the steps of a traced run whose labels report native where NumPy ran, or the
+    reverse.
+    """
     options, metadata = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE), tf.RunMetadata()
     before = session.explain(fetches, feeds)
     CALLED.clear()
@@ -197,7 +202,7 @@ def wrong_labels(session: Any, fetches: Any, feeds: Any) -> list[str]:
 
 
 def main(programs: int, runs: int, rows: int = 0) -> dict[str, Any]:
-    """Runs the programs; what came out."""
+    """Run the programs, and return the counts and differences."""
     count_calls()
     states: Counter[str] = Counter()
     reasons: Counter[str] = Counter()

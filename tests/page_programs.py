@@ -1,6 +1,6 @@
 """Programs of the pages in docs/: blocks of Python with their output below.
 
-A block that needs an extra says so in the text before it: `gpugraph[hdf5]`.
+The text before a block that needs an extra names it: `gpugraph[hdf5]`.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ PAGES = sorted((ROOT / "docs").glob("*.md"))
 
 
 def blocks(page: str = "variable_sharing") -> list[tuple[str, str]]:
-    """(kind, text) of each block of a page."""
+    """Return (kind, text) of each block of a page."""
     text = (ROOT / "docs" / f"{page}.md").read_text("utf-8")
     return re.findall(r"```(\w+)\n(.*?)```", text, re.DOTALL)
 
 
 def printing_blocks(page: str) -> list[tuple[str, str, str]]:
-    """(extra, code, output) of each block of Python that has its output below it."""
+    """Return (extra, code, output) of each block of Python that has its output below it."""
     found, extra, code = [], "", ""
     text = (ROOT / "docs" / f"{page}.md").read_text("utf-8")
     for prose, kind, block in re.findall(r"(.*?)```(\w+)\n(.*?)```", text, re.DOTALL):
@@ -39,12 +39,12 @@ def printing_blocks(page: str) -> list[tuple[str, str, str]]:
 
 
 def extras_of(page: str) -> set[str]:
-    """The extras that blocks of the page need."""
+    """Return the extras that blocks of the page need."""
     return {extra for extra, _, _ in printing_blocks(page)} - {""}
 
 
 def is_installed(extra: str) -> bool:
-    """Whether the packages of an extra are here, by the names in pyproject.toml."""
+    """Return whether the packages of an extra are here, by the names in pyproject.toml."""
     text = (ROOT / "pyproject.toml").read_text("utf-8")
     (row,) = re.findall(rf"^{extra} = \[(.*?)\]", text, re.MULTILINE)
     names = re.findall(r'"([\w-]+)', row)
@@ -53,7 +53,7 @@ def is_installed(extra: str) -> bool:
 
 
 def run_page(page: str, with_extras: bool) -> None:
-    """Run the blocks in one namespace: each prints what stands below it."""
+    """Run the blocks in one namespace, and compare each one's output with the text below it."""
     names: dict[str, object] = {}
     with tf.Graph().as_default():
         for extra, code, expected in printing_blocks(page):

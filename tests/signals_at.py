@@ -1,4 +1,4 @@
-"""Signals at chosen places of a call, whose handler raises: for tests of what that leaves."""
+"""Signals at chosen places of a call, whose handler raises: for tests of the state afterwards."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ from gpugraph.base.interruptions.signal_handlers import install_handlers
 
 
 class StopError(Exception):
-    """What the program's handler raises."""
+    """The exception that the program's handler raises."""
 
 
 @contextmanager
 def raising() -> Iterator[list[StopError]]:
-    """The handler of SIGUSR1 raises meanwhile; what it has raised."""
+    """Install a handler of SIGUSR1 that raises, and yield the list of exceptions that it has
+    raised.
+    """
     raised: list[StopError] = []
 
     def stop(number: int, frame: Any) -> None:
@@ -36,9 +38,9 @@ def raising() -> Iterator[list[StopError]]:
 def stopped_at_line(
     files: set[str], call: Callable[[], Any], place: int, functions: set[str] | None = None
 ) -> bool:
-    """Makes a call in which a signal comes at the n-th line of these files.
+    """Make a call in which a signal comes at the n-th line of these files.
 
-    False where there are fewer lines; else what the handler raised has come out of the call.
+    Return False where there are fewer lines; else the handler's exception has come out of the call.
     """
     left = [place]
 
@@ -66,8 +68,10 @@ def stopped_at_line(
 
 
 def stopped_at_call(files: set[str], call: Callable[[], Any], place: int) -> tuple[bool, bool]:
-    """Makes a call in which a signal comes where Python looks for them: as a function begins, and
-    after a call of a builtin one. Whether it came, and whether what it raised came out."""
+    """Make a call in which a signal comes at a place where Python checks for signals.
+
+    These are the start of a function, and the end of a call of a builtin one. Return whether the
+    signal came, and whether its exception came out of the call."""
     left = [place]
 
     def profile(frame: FrameType, event: str, argument: Any) -> None:

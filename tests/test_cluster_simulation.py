@@ -1,4 +1,4 @@
-"""The model of benchmarks/cluster_simulation.py says what can be computed by hand."""
+"""The model of benchmarks/cluster_simulation.py agrees with results computed by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be known of compose.yaml without an engine: its tasks are those of one cluster."""
+"""Checks of compose.yaml without an engine: its tasks are those of one cluster."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ FILES = (
 
 
 def blocks() -> list[str]:
-    """The blocks of the page: declaration, public name, signature, sample."""
+    """Return the blocks of the page: declaration, public name, signature, sample."""
     page = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
     return re.findall(r"```(?:python|text)\n(.*?)```", page, re.DOTALL)
 
@@ -36,7 +36,7 @@ def copy_of_the_package(folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the package and its tests, in which the op is added."""
+    """Return a copy of the package and its tests, in which the op is added."""
     folder = copy_of_the_package(tmp_path_factory.mktemp("checkout"))
     declaration, face, signature, sample = blocks()
     for name, block in zip(FILES, (declaration, face, signature, sample), strict=True):
@@ -59,7 +59,7 @@ def insert(path: Path, before: str, text: str) -> None:
 
 @pytest.fixture(scope="module")
 def changed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy in which the recipes are followed."""
+    """Return a copy in which the recipes are followed."""
     folder = copy_of_the_package(tmp_path_factory.mktemp("changed"))
     page = (ROOT / "docs" / "recipes.md").read_text("utf-8")
     for name, block in re.findall(r"```(?:python|text) (\S+)\n(.*?)```", page, re.DOTALL):

@@ -1,4 +1,4 @@
-"""What can be known of the images without building them; ci/image builds and tries them."""
+"""Checks of the images without building them; ci/image builds and tries them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def instructions(text: str) -> list[tuple[str, str]]:
 
 
 def parse(text: str) -> tuple[dict[str, str], list[Stage]]:
-    """The arguments before the first stage with their defaults, and the stages."""
+    """Return the arguments before the first stage with their defaults, and the stages."""
     arguments: dict[str, str] = {}
     stages: list[Stage] = []
     for word, rest in instructions(text):
@@ -65,7 +65,7 @@ BY_NAME = {stage.name: stage for stage in STAGES}
 
 
 def lineage(name: str) -> list[Stage]:
-    """The stage and those below it, the lowest first."""
+    """Return the stage and those below it, the lowest first."""
     stage = BY_NAME.get(name)
     return [] if stage is None else [*lineage(stage.base), stage]
 

@@ -1,12 +1,13 @@
-"""The floors: who may import whom, in each folder, and which modules define nothing.
+"""The floors: the allowed imports between the parts of each folder, and modules without
+definitions.
 
 A part is a module or a folder; it imports only from parts on the rows before its own row in the
-table of the folder that holds both. docs/architecture.md says what each part of the package keeps
-and never knows. A part without a row fails the test. A folder without a table lets its parts
-import each other, as long as no modules import each other in a circle.
+table of the folder that holds both. docs/architecture.md describes the contents and the limits of
+each part of the package. A part without a row fails the test. A folder without a table allows its
+parts to import each other, as long as no modules import each other in a circle.
 
 Imports count in every form (`import a.b`, `from a import b`, `from . import b`), and also where
-only type checkers see them: what a module must know to be read, it knows.
+only type checkers see them: a module depends on all names that a reader of it needs.
 """
 
 from __future__ import annotations
@@ -196,7 +197,7 @@ NEVER: dict[str, tuple[str, ...]] = {"devices": ("graph",), "runtime": ("graph",
 
 FACES = (ROOT, "api")
 DEFERRING = ("TYPE_CHECKING", "deferred_names", "missing_attribute")
-"""What a face that defers its imports imports for that."""
+"""Imports of a face for the purpose of deferring its other imports."""
 FACE_CODE = ("api/import_paths.py",)  # enters modules into sys.modules
 
 NO_ARRAYS = ("graph", "memory")
@@ -218,26 +219,26 @@ CUPY_NAMES = ("cupyx", "cupy_backends")
 
 TYPES_ONLY = ("graph/client/operation.py", "graph/client/tensor.py")
 """The files that import a module of the package for type checkers alone. A graph has operations,
-these have tensors, and each of them knows its owner: one object graph in three files."""
+these have tensors, and each of them refers to its owner: one object graph in three files."""
 
 COMPUTED = "a computed name"
 BY_NAME = (
     *("api.import_paths", "base.deferred_names", "graph.client.collection_protos"),
     *("graph.op_library", "ops.op_index"),
 )
-"""The modules that import by names they are given."""
+"""The modules that import by names that they receive."""
 
 # (module, imported name) of imports that may stand inside a function.
 DOORS = frozenset(
     {
-        # CuPy is imported when a GPU is opened, not by all who import gpugraph.
+        # CuPy is imported when a GPU is opened, not whenever gpugraph is imported.
         ("gpugraph.devices.cuda.driver.driver_opening", "gpugraph.devices.cuda.driver.cupy_driver"),
         # A process that a program starts imports gpugraph when it asks for TensorFlow.
         (
             "gpugraph.tensorflow_import.for_child_processes.sitecustomize",
             "gpugraph.tensorflow_import.import_switch",
         ),
-        # An extra, for programs that have messages: imported when the first one is asked for.
+        # An extra, for programs that have messages: imported on first use.
         ("gpugraph.session.session_factory", COMPUTED),
         ("gpugraph.formats.messages_pb2", "gpugraph.formats.messages.message_classes"),
         ("gpugraph.library.keras.applications.applications_package", "keras_applications"),
@@ -256,9 +257,9 @@ DOORS = frozenset(
         ("gpugraph.library.keras.saving.hdf5_groups", "h5py"),
         ("gpugraph.library.keras.saving.hdf5_walk", "h5py"),
         ("gpugraph.ops.strings.regex_engine", "re2"),
-        # What imports a module when a name or an op type of it is first asked for.
+        # Code that imports a module on first use of one of its names or op types.
         *((f"gpugraph.{name}", COMPUTED) for name in BY_NAME),
-        # What programs read of optimizers, where they import `train`.
+        # Names of optimizers that programs read where they import `train`.
         (
             "gpugraph.tensorflow_import.missing_attributes",
             "gpugraph.tensorflow_import.private_optimizer_attributes",
@@ -311,7 +312,7 @@ class Module:
 
 @functools.cache
 def read_modules(root: Path) -> dict[str, Module]:
-    """All modules under the package folder `root`, by dotted name."""
+    """Return all modules under the package folder `root`, by dotted name."""
     modules = {}
     for path in sorted(root.rglob("*.py")):
         parts = [root.name, *path.relative_to(root).with_suffix("").parts]
@@ -321,7 +322,7 @@ def read_modules(root: Path) -> dict[str, Module]:
 
 
 def read_imports(module: Module, known: set[str]) -> Iterator[Import]:
-    """The module's imports; `from a import b` is `a.b` where `known` holds that, else `a`."""
+    """Yield the module's imports; `from a import b` is `a.b` where `known` holds that, else `a`."""
 
     def walk(node: ast.AST, in_function: bool, for_types: bool) -> Iterator[Import]:
         for target in targets(node, module, known):
@@ -342,7 +343,7 @@ def read_imports(module: Module, known: set[str]) -> Iterator[Import]:
 
 
 def targets(node: ast.AST, module: Module, known: set[str]) -> list[str]:
-    """The dotted names that this one node imports."""
+    """Return the dotted names that this one node imports."""
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names]
     if isinstance(node, ast.ImportFrom):
@@ -370,7 +371,7 @@ def is_type_checking(test: ast.expr) -> bool:
 
 @functools.cache
 def all_imports(root: Path) -> list[tuple[Module, Import, str]]:
-    """Each module with each of its imports, and where in the package's folder it stands."""
+    """Return each module with each of its imports, and where in the package's folder it stands."""
     modules = read_modules(root)
     rooms = (room for row in FLOORS[""] for room in row.split())
     known = {*modules, *(f"{root.name}.{room}" for room in rooms)}
@@ -382,7 +383,7 @@ def all_imports(root: Path) -> list[tuple[Module, Import, str]]:
 
 
 def rows_of(folder: str) -> dict[str, int]:
-    """Each part of the folder with the number of its row."""
+    """Return each part of the folder with the number of its row."""
     rows = enumerate(FLOORS.get(folder, ()))
     return {part: number for number, row in rows for part in row.split()}
 
@@ -399,7 +400,7 @@ def part_faults(root: Path) -> list[str]:
 
 
 def floor_faults(root: Path) -> list[str]:
-    """Imports that the floors forbid."""
+    """Import that the floors forbid."""
     faults = []
     for module, imported, place in all_imports(root):
         target = imported.target.split(".")
@@ -414,7 +415,9 @@ def floor_faults(root: Path) -> list[str]:
 
 
 def forbidden_parts(importer: list[str], imported: list[str]) -> tuple[str, str] | None:
-    """The two parts of one folder that the table keeps apart; None if the import is allowed."""
+    """Return the two parts of one folder that the table keeps apart; None if the import is
+    allowed.
+    """
     depth = 0
     while depth < min(len(importer), len(imported)) and importer[depth] == imported[depth]:
         depth += 1
@@ -454,7 +457,7 @@ def foreign_faults(root: Path) -> list[str]:
 
 
 def door_faults(root: Path) -> list[str]:
-    """Imports inside functions: they hide what a module knows, and the circles it is in."""
+    """Return imports inside functions: they hide a module's dependencies, and import circles."""
     return [
         f"{place}: imports {imported.target} inside a function"
         for module, imported, place in all_imports(root)
@@ -463,7 +466,7 @@ def door_faults(root: Path) -> list[str]:
 
 
 def circle_faults(root: Path) -> list[str]:
-    """Modules that import each other in a circle, type checkers' imports aside."""
+    """Return modules that import each other in a circle, except by imports for type checkers."""
     modules = read_modules(root)
     graph: dict[str, set[str]] = {name: set() for name in modules}
     for module, imported, _ in all_imports(root):
@@ -477,7 +480,7 @@ def circle_faults(root: Path) -> list[str]:
 
 
 def type_faults(root: Path) -> list[str]:
-    """Imports for type checkers alone: they hide circles."""
+    """Import for type checkers alone: they hide circles."""
     return [
         f"{place}: imports {imported.target} for types only"
         for module, imported, place in all_imports(root)
@@ -487,12 +490,12 @@ def type_faults(root: Path) -> list[str]:
 
 
 def defers(tree: ast.Module) -> bool:
-    """Whether a module's imports for type checkers are those that it defers."""
+    """Return whether a module's imports for type checkers are its deferred ones."""
     return any(is_deferring(statement) for statement in tree.body)
 
 
 def is_deferring(statement: ast.stmt) -> bool:
-    """`if TYPE_CHECKING`, re-exports, and what imports them when they are asked for."""
+    """Check for `if TYPE_CHECKING`, re-exports, and code that imports these on first use."""
     match statement:
         case ast.If(test, body, [ast.Assign(value=ast.Call(func=ast.Name("deferred_names")))]):
             return is_type_checking(test) and all(is_re_export(item, 1) for item in body)

@@ -1,4 +1,4 @@
-"""ci/house.py: what it counts in a small tree. ci/test checks the package with it."""
+"""ci/house.py: its counts for a small tree. ci/test checks the package with it."""
 
 from __future__ import annotations
 

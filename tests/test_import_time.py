@@ -29,7 +29,9 @@ print(json.dumps([gpugraph.__file__, sorted(set(sys.modules) - before), *seconds
 
 @pytest.fixture(scope="module")
 def imports(tmp_path_factory):
-    """What `RUNS` fresh interpreters say, after one that has left the bytecode behind."""
+    """Return the reports of `RUNS` fresh interpreters, after one that has left the bytecode
+    behind.
+    """
     environment = {
         **os.environ,
         "PYTHONPATH": str(ROOT),

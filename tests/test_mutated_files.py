@@ -1,4 +1,4 @@
-"""The driver of mutated files: it reads some of each cheap format, and sees what goes wrong."""
+"""The driver of mutated files: it reads some of each cheap format, and reports failures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The programs of the pages run without extras, blocks that need one aside."""
+"""The programs of the pages run without extras, except for blocks that need one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages in docs/: what they show and name is there, and blocks that need an extra run.
+"""The pages in docs/: the files and names that they show exist, and blocks that need an extra run.
 
 `test_page_programs.py` runs all other blocks.
 """

@@ -1,4 +1,4 @@
-"""The public names: that they are all there, what they take, and that nothing else is public."""
+"""The public names: that they are all there, their parameters, and that nothing else is public."""
 
 from __future__ import annotations
 
@@ -2376,7 +2376,7 @@ import_graph_def: graph_def input_map return_elements name op_dict producer_op_l
 make_tensor_proto: values dtype shape verify_shape allow_broadcast
 """
 
-# What TensorFlow has not, or has with parameters that say nothing.
+# Names that TensorFlow lacks, or has with uninformative parameters.
 OURS = """
 AUTO_REUSE AggregationMethod Attr Call ConfigProto DType Elementwise GPUOptions GraphKeys
 GraphOptions
@@ -2419,7 +2419,9 @@ def face_name(module: types.ModuleType, name: str) -> str:
 
 @functools.cache
 def names_of(module: types.ModuleType) -> tuple[str, ...]:
-    """What a module defines, or re-exports as `name as name`, without an underscore."""
+    """Return the names that a module defines, or re-exports as `name as name`, without an
+    underscore.
+    """
     if not hasattr(module, "__file__"):  # made of a table
         return tuple(name for name in dir(module) if not name.startswith("_"))
     names: dict[str, None] = {}
@@ -2441,7 +2443,7 @@ def names_of(module: types.ModuleType) -> tuple[str, ...]:
 
 
 def public(modules: tuple[types.ModuleType, ...]) -> dict[str, object]:
-    """Every public name of these modules that is no module."""
+    """Return every public name of these modules that is no module."""
     return {
         face_name(module, name): value
         for module in modules
@@ -2460,7 +2462,7 @@ KERAS_MODULES = ("constraints", "experimental", "initializers", "regularizers")
 
 
 def parameters(value: object) -> list[str]:
-    """The names of what can be given by position, without self."""
+    """Return the names of the positional parameters, without self."""
     target = value.__init__ if inspect.isclass(value) else value
     kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.POSITIONAL_ONLY)
     found = inspect.signature(target).parameters.values()
@@ -2557,7 +2559,7 @@ def test_the_version():
 
 
 def test_every_public_module_is_one_of_tensorflow():
-    """It answers `import tensorflow.keras.losses` too; but for those that are ours alone."""
+    """It supports `import tensorflow.keras.losses` too, except for modules that are ours alone."""
     known = {id(module) for module in TENSORFLOW_MODULES.values()}
     assert [m.__name__ for m in (*FACES[1:], *ROOMS) if id(m) not in known] == [
         module.__name__ for module in OURS_ALONE

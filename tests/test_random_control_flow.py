@@ -3,7 +3,7 @@
 A program is a list of statements over three float64 vectors. It is run twice: by Python's own
 `if` and `while` over NumPy, which carries a derivative along one direction beside each value, and
 as a graph, by `tf.cond`, `tf.case` and `tf.while_loop`, on devices drawn at random. Branches that
-are not taken may hold ops that could not run with what is fed: a reshape to another number of
+are not taken may hold ops that could not run with the fed values: a reshape to another number of
 elements, a slice that is outside, a product of shapes that do not fit, a loop over such.
 """
 
@@ -87,7 +87,7 @@ def plain(program: list[Statement], state: list[Dual]) -> list[Dual]:
 
 
 def chosen(choices: Any, default: list[Statement], state: list[Dual]) -> list[Statement]:
-    """The program of the first choice whose number is large enough."""
+    """Return the program of the first choice whose number is large enough."""
     for index, threshold, program in choices:
         if state[index][0][0] > threshold:
             return list(program)
@@ -173,7 +173,7 @@ def unless_broken(kind: str, x: Any, by_case: bool) -> Any:
 
 
 def broken(kind: str, x: Any) -> Any:
-    """An op that refuses vectors of `SIZE` elements; the graph knows none of the sizes."""
+    """Return an op that refuses vectors of `SIZE` elements; the sizes are not static."""
     x = tf.placeholder_with_default(x, [None])
     more, one = (tf.placeholder_with_default(number, []) for number in (SIZE + 1, 1))
     if kind == "reshape":
@@ -193,7 +193,7 @@ def broken(kind: str, x: Any) -> Any:
 
 def session(gpus: int) -> tf.Session:
     options = tf.GPUOptions(virtual_gpus=gpus)
-    # what a gradient keeps of nested branches is colocated with ops of several devices
+    # tensors that a gradient keeps of nested branches are colocated with ops of several devices
     return tf.Session(config=tf.ConfigProto(gpu_options=options, allow_soft_placement=True))
 
 

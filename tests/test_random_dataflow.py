@@ -1,8 +1,8 @@
 """Random graphs of Switch, Merge and loop frames, against a direct interpreter.
 
-What tf.cond and tf.while_loop make is a small part of what these ops can say: here branches are
-left unmerged and merged with others, what is dead is waited for, loops have Exits and variables
-that end when they please.
+The graphs of tf.cond and tf.while_loop are a small part of what these ops can express: here
+branches are left unmerged and merged with others, dead ops are control inputs, loops have Exits and
+variables that end at any time.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def check(seed: int, loops: int, size: int) -> None:
 def compare(
     session: Any, program: Program, made: Any, chosen: list[Op], inputs: Any, values: Any
 ) -> None:
-    """Runs twice, so that nothing of a run is left for the next."""
+    """Run twice, so that nothing of a run is left for the next."""
     feeds = dict(zip(inputs, values))
     try:
         want = interpret(program, values, ancestors(chosen))

@@ -174,7 +174,7 @@ def check_one_run(draw: Any, session: tf.Session, made: list[Made], rounding: fl
         assert np.shape(answer) == np.shape(expected)
         np.testing.assert_allclose(answer, expected, rtol=rounding, atol=rounding * met)
     for tensor, value in feeds.items():
-        np.testing.assert_array_equal(value, before[tensor])  # what was fed is untouched
+        np.testing.assert_array_equal(value, before[tensor])  # fed arrays are unchanged
 
 
 @settings(max_examples=40, suppress_health_check=list(HealthCheck))

@@ -41,7 +41,7 @@ def programs(draw: Any) -> Any:
 
 
 def grown(steps: Any, known: list[Any], columns: int) -> list[Any]:
-    """Adds a tensor of each step; all of them are (rows, columns), or broadcast to it."""
+    """Add a tensor of each step; all of them are (rows, columns), or broadcast to it."""
     for kind, which, first, second in steps:
         a, b = known[first % len(known)], known[second % len(known)]
         calm = tf.clip_by_value(a, -2.0, 2.0)

@@ -118,7 +118,7 @@ class Building:
 
 
 def after(state: list[Any], op: Any) -> list[Any]:
-    """The state, whose token waits for `op`."""
+    """Return the state, whose token waits for `op`."""
     with tf.control_dependencies([op]):
         return [*state[:-1], tf.identity(state[-1])]
 

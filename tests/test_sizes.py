@@ -19,7 +19,7 @@ SHARED_NAMES = {"dtypes.py"}  # api/dtypes.py is the public face of base/dtypes.
 
 
 def read_files(root: Path) -> Iterator[tuple[str, str]]:
-    """Each module's path within the package folder `root`, and its text."""
+    """Yield each module's path within the package folder `root`, and its text."""
     for path in sorted(root.rglob("*.py")):
         yield str(path.relative_to(root)), path.read_text("utf-8")
 
@@ -50,7 +50,7 @@ def folder_faults(root: Path) -> list[str]:
 
 
 def name_faults(root: Path) -> list[str]:
-    """Files of one name in several folders, which are hard to tell apart in a search."""
+    """Return files of one name in several folders, which are hard to tell apart in a search."""
     places: dict[str, list[str]] = {}
     for path in sorted(root.rglob("*.py")):
         places.setdefault(path.name, []).append(str(path.relative_to(root)))

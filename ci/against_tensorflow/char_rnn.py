@@ -32,7 +32,7 @@ def parse_arguments() -> tuple[argparse.Namespace, list[str]]:
 
 
 def train(side: str, folder: Path, arguments: list[str]) -> None:
-    """One side: leaves losses and trained weights; gpugraph also those that both begin with."""
+    """Run one side: leave losses and trained weights; gpugraph also the initial weights of both."""
     tf = library(side)
     program = example("char_rnn")
     assert program.tf is tf
@@ -58,7 +58,7 @@ def weights(tf: Any, session: Any) -> dict[str, np.ndarray]:
 
 
 def difference(result: np.ndarray, wanted: np.ndarray) -> float:
-    """The largest difference of two arrays, relative to the largest element."""
+    """Return the largest difference of two arrays, relative to the largest element."""
     return float(np.abs(result - wanted).max() / np.abs(wanted).max())
 
 

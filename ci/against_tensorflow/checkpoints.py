@@ -2,8 +2,8 @@
 
     python ci/against_tensorflow/checkpoints.py --tensorflow PYTHON [--only CASE]
 
-Of each case both libraries save a checkpoint with the same values; each restores the other's. What
-is in the files has to be equal in names, shapes and dtypes, and all values equal to the bit. Where
+Of each case both libraries save a checkpoint with the same values; each restores the other's. The
+files have to be equal in names, shapes and dtypes, and all values equal to the bit. Where
 a case has a step of training, it is trained before it is saved, and three steps on after it is
 restored: the losses have to be those of the one that saved it, to 1e-5.
 """
@@ -32,7 +32,7 @@ NUMBERS = (
 class Case:
     """A graph of one case.
 
-    values: tensors by name, which are compared. saver: what saves and restores. step, loss: of
+    values: tensors by name, which are compared. saver: saves and restores. step, loss: of
     training, where there is any. reads: restores in place of the saver.
     """
 
@@ -56,7 +56,7 @@ class Case:
 
 
 def numbers(*shape: int) -> Any:
-    """Numbers that are the same on both sides."""
+    """Return numbers that are the same on both sides."""
     return (np.arange(np.prod(shape), dtype=np.float32) % 17 - 8).reshape(shape) / 16
 
 
@@ -181,7 +181,7 @@ def initialized(tf: Any, reading: bool) -> Case:
 
 
 def network(tf: Any, use_resource: bool) -> tuple[Any, list[Any]]:
-    """The loss of a small convolutional net, and its variables."""
+    """Return the loss of a small convolutional net, and its variables."""
     names = [("kernel", 3, 3, 2, 4), ("w", 64, 5), ("bias", 5)]
     kernel, w, bias = (variable(tf, *item, use_resource=use_resource) for item in names)
     images = tf.constant(numbers(2, 8, 8, 2))
@@ -214,7 +214,7 @@ def averaged_resource_net(tf: Any, reading: bool) -> Case:
 
 
 def object_net(tf: Any) -> dict[str, Any]:
-    """A module, a layer and an optimizer with slots; step and loss."""
+    """Return a module, a layer and an optimizer with slots; step and loss."""
     net = tf.Module(name="net")
     net.w = variable(tf, "w", 4, 3)
     net.parts = [variable(tf, "first", 3), {"a.b": variable(tf, "second", 2)}]
@@ -280,7 +280,7 @@ def keras_layers(tf: Any, reading: bool) -> Case:
 
 
 def keras_optimizer(tf: Any, reading: bool) -> Case:
-    """A Sequential model with an optimizer of Keras, its settings and slots."""
+    """Return a Sequential model with an optimizer of Keras, its settings and slots."""
     ones = tf.keras.initializers.Constant(0.125)
     layers = [
         tf.keras.layers.Dense(4, kernel_initializer=ones, activation="tanh", input_shape=(3,)),
@@ -307,7 +307,7 @@ CASES: dict[str, Callable[[Any, bool], Case]] = {
 
 
 def plain(value: Any) -> list[Any]:
-    """A value as dtype, shape and bytes, for comparisons to the bit."""
+    """Return a value as dtype, shape and bytes, for comparisons to the bit."""
     array = np.asarray(value)
     if array.dtype == object or array.dtype.kind in "SU":
         items = [item if isinstance(item, bytes) else str(item).encode() for item in array.flat]
@@ -316,7 +316,9 @@ def plain(value: Any) -> list[Any]:
 
 
 def described(tf: Any, path: str) -> dict[str, Any]:
-    """What is in a checkpoint, as the library reads it, but for the graph of objects."""
+    """Return the contents of a checkpoint, as the library reads it, without the graph of
+    objects.
+    """
     reader = tf.train.load_checkpoint(path)
     shapes, dtypes = reader.get_variable_to_shape_map(), reader.get_variable_to_dtype_map()
     contents = {}
@@ -328,14 +330,16 @@ def described(tf: Any, path: str) -> dict[str, Any]:
 
 
 def losses(case: Case, session: Any) -> list[float]:
-    """The losses of three steps of training."""
+    """Return the losses of three steps of training."""
     if case.step is None:
         return []
     return [(float(session.run(case.loss)), session.run(case.step))[0] for _ in range(3)]
 
 
 def record(tf: Any, case: Case, session: Any, path: str) -> dict[str, Any]:
-    """The values of a case, what is in its checkpoint, and how its training goes on."""
+    """Return the values of a case, the contents of its checkpoint, and the losses of further
+    training.
+    """
     values = {name: plain(value) for name, value in session.run(case.values).items()}
     contents = described(tf, path)
     return {"values": values, "contents": contents, "losses": losses(case, session)}
@@ -374,7 +378,7 @@ def restore_all(tf: Any, names: list[str], folder: Path, side: str) -> None:
 
 
 def faults_of(saved: dict[str, Any], restored: dict[str, Any], title: str) -> list[str]:
-    """Where a restored checkpoint is not what was saved."""
+    """Return where a restored checkpoint differs from the saved one."""
     faults = [
         f"{title}: {part} differ: {key}"
         for part in ("values", "contents")
@@ -388,7 +392,7 @@ def faults_of(saved: dict[str, Any], restored: dict[str, Any], title: str) -> li
 
 
 def compare(folder: Path, names: list[str]) -> list[str]:
-    """All faults, and a line for each case."""
+    """Return all faults, and a line for each case."""
     read = {
         f"{side}_{kind}": json.loads((folder / f"{side}_{kind}.json").read_text("utf-8"))
         for side in SIDES

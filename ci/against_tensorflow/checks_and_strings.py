@@ -2,10 +2,10 @@
 
     python ci/against_tensorflow/checks_and_strings.py --tensorflow PYTHON [--draws 40]
 
-Each program is made of random inputs and attrs, equal on both sides, and run so often. Compared
-are what it gives to the byte, or the class of its error and whether the graph or the run raises it;
-of checks also the operations that they add, by name, type and inputs. It prints a table, what
-differs, and fails where anything does.
+Each program is made of random inputs and attrs, equal on both sides, and run `draws` times.
+Compared are its results to the byte, or the class of its error and whether the graph or the run
+raises it; of checks also the operations that they add, by name, type and inputs. It prints a table
+and the differences, and fails where there are any.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ REWRITES = ["", "<>", r"\0\0", r"[\1]", r"\\", r"\2"]
 
 
 def words(draw: Draw, *shape: int) -> Any:
-    """An array of strings of up to six pieces."""
+    """Return an array of strings of up to six pieces."""
     result = np.empty(shape, object)
     for index in np.ndindex(*shape):
         result[index] = "".join(draw.choice(LETTERS, draw.integers(0, 6))).encode()
@@ -49,7 +49,7 @@ def shape_of(draw: Draw, most: int = 3) -> tuple[int, ...]:
 
 
 def fed(tf: Any, value: Any, dtype: Any = None) -> Any:
-    """A tensor of which the graph knows the value, the shape, or nothing."""
+    """Return a tensor whose value, shape, or nothing is static."""
     return tf.placeholder_with_default(np.array(value, dtype), None)
 
 
@@ -289,7 +289,7 @@ PROGRAMS = VALUES | CHECKS
 
 
 def outcome(tf: Any, name: str, seed: int) -> dict[str, Any]:
-    """What one program gives, or where it fails and how; of checks, the graph too."""
+    """Return a program's result, or its error and where it is raised; of checks, the graph too."""
     draw = np.random.default_rng([seed, *name.encode()])
     result: dict[str, Any] = {}
     with tf.Graph().as_default() as graph:
@@ -313,7 +313,7 @@ def outcome(tf: Any, name: str, seed: int) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """An array as JSON: shape, kind, and elements as text."""
+    """Return an array as JSON: shape, kind, and elements as text."""
     array = np.array(value, object) if isinstance(value, bytes) else np.asarray(value)
     elements = [repr(item) for item in array.reshape(-1).tolist()]
     return [list(array.shape), array.dtype.kind, elements]
@@ -359,7 +359,7 @@ def report(ours: dict[str, Any], theirs: dict[str, Any]) -> int:
 
 
 def shown(one: dict[str, Any], two: dict[str, Any]) -> str:
-    """What the first has and the second has not."""
+    """Return the parts of the first that the second lacks."""
     result = {}
     for key, value in one.items():
         if value != two.get(key):

@@ -15,7 +15,7 @@ from recorded_programs import Explained, Varying, main
 
 UNREQUESTED = "TensorFlow's master takes a tensor that is fed for one that it was not asked for"
 SEVERAL = "====================="
-"""What TensorFlow's master begins with where it has the errors of several tasks."""
+"""Start of the message of TensorFlow's master about the errors of several tasks."""
 
 REPORTED_BY_ANY = (
     "TensorFlow's master names the task whose report comes first: the one that failed, or one that "

@@ -5,11 +5,11 @@
 Each program is drawn from its number: branches (`cond`, `case`, `switch_case`), loops
 (`while_loop`, `map_fn`, `scan`, `foldl`), variables, assertions and gradients taken inside and
 outside of them, three deep. TensorFlow builds it, by default with v1 control flow; its GraphDef is
-imported here, and its MetaGraphDef, after which gradients are built anew. All have to give the
-values that TensorFlow gives, for three feeds, and the nodes have to be exported as they came.
+imported here, and its MetaGraphDef, after which gradients are built anew. All have to give
+TensorFlow's values, for three feeds, and the nodes have to be exported as they came.
 
 With parts, a program imports others inside of its branches and loops: from a GraphDef, and from a
-MetaGraphDef. It is built here too; its values and gradients have to be those that TensorFlow gives
+MetaGraphDef. It is built here too; its values and gradients have to be those of TensorFlow
 where the parts are built in place, if it can. A gradient that a GraphDef lacks the contexts for may
 be refused, by a LookupError that names the loop.
 """
@@ -57,7 +57,7 @@ class Program:
         self.nested = SIMPLE + kinds + (("part", "part_gradient") * 6 if parts else ())
 
     def build(self) -> None:
-        """Builds `y`, and `slope`, its gradient by `x`."""
+        """Build `y`, and `slope`, its gradient by `x`."""
         tf = self.tf
         x = tf.placeholder(tf.float32, [SIZE], name="x")
         for use_resource in (False, True):
@@ -72,7 +72,7 @@ class Program:
         tf.global_variables_initializer()
 
     def steps(self, value: Any, depth: int) -> Any:
-        """One to three statements."""
+        """Return one to three statements."""
         for _ in range(self.draw.randint(1, 3)):
             kinds = self.nested if depth else self.simple
             value = getattr(self, self.draw.choice(kinds).replace("while", "while_"))(value, depth)
@@ -128,7 +128,9 @@ class Program:
         return result
 
     def of_part(self, tf: Any, value: Any, seed: int) -> Any:
-        """The result of a part: one to three statements, with branches and loops, no variables."""
+        """Return the result of a part: one to three statements, with branches and loops, no
+        variables.
+        """
         part = Program(tf, seed)
         part.simple = tuple(kind for kind in SIMPLE if kind != "variable")
         part.nested = part.simple + (BRANCHES + LOOPS) * 2
@@ -211,7 +213,7 @@ class Program:
 
 
 def values_of(tf: Any, graph: Any, fetches: list[Any]) -> list[np.ndarray]:
-    """The fetches' values for each of FEEDS."""
+    """Return the fetches' values for each of FEEDS."""
     with tf.Session(graph=graph) as session:
         if "init" in {op.name for op in graph.get_operations()}:
             session.run("init")
@@ -226,7 +228,7 @@ def faults_of(where: str, values: Any, expected: Any) -> list[str]:
 
 
 def compare(seed: int, ours: Any, theirs: Any) -> list[str]:
-    """The faults of one program."""
+    """Return the faults of one program."""
     with theirs.Graph().as_default() as graph:
         Program(theirs, seed).build()
     content = graph.as_graph_def()
@@ -245,7 +247,7 @@ def compare(seed: int, ours: Any, theirs: Any) -> list[str]:
 
 
 def meta_graph_faults(graph: Any, expected: Any, ours: Any, theirs: Any) -> list[str]:
-    """The faults of gradients that are built after a MetaGraphDef has been imported."""
+    """Return the faults of gradients that are built after a MetaGraphDef has been imported."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "graph.meta"
         meta, _ = meta_graph_module(theirs).export_scoped_meta_graph(graph=graph)
@@ -258,7 +260,7 @@ def meta_graph_faults(graph: Any, expected: Any, ours: Any, theirs: Any) -> list
 
 
 def compare_parts(seed: int, ours: Any, theirs: Any) -> list[str]:
-    """The faults of one program that imports its parts; a refusal counts as none."""
+    """Return the faults of one program that imports its parts, and a refusal counts as none."""
     fetches = ["y:0", "slope:0"]
     with theirs.Graph().as_default() as graph:
         Program(theirs, seed, "in place").build()

@@ -3,9 +3,9 @@
     python ci/against_tensorflow/every_op.py --tensorflow PYTHON [--draws 2] [--only OP ...]
 
 Cases are drawn from the samples of tests/ops (`op_cases.py`). Gradients are taken along random
-directions; the second ones by the inputs and by what comes in. With --special, some elements of
-real inputs are NaN, infinities and zeros of both signs instead, and only values are compared, with
-the signs of zeros; 4 draws hold all kinds. For each op type it prints how many
+directions; the second ones by the inputs and by the incoming gradients. With --special, some
+elements of real inputs are NaN, infinities and zeros of both signs instead, and only values are
+compared, with the signs of zeros; 4 draws hold all kinds. For each op type it prints how many
 cases there are and how many compared, and the largest differences of values, first and second
 gradients, in units of the last place of an array's largest element. It fails where something
 differs by more than LIMITS, or in kind, without a reason in `known_differences.py`.
@@ -46,12 +46,12 @@ AnswerAll = Callable[[Any, Any, list[Case], BinaryIO], None]
 
 
 def _name(case: Case) -> str:
-    """A node's name: no name begins as some op types do."""
+    """Return a node's name: no name begins as some op types do."""
     return str(case["op"]).lstrip("_")
 
 
 def _make_graph_older(tf: Any, deprecation: Any) -> None:
-    """Gives the graph the version of the last producer that had a deprecated op type."""
+    """Return the graph the version of the last producer that had a deprecated op type."""
     if deprecation.version:
         graph_def = tf.GraphDef()
         graph_def.versions.producer = deprecation.version - 1
@@ -80,7 +80,7 @@ def _by_tensorflow(tf: Any, case: Case, inputs: list[Any], attrs: dict[str, Any]
     named = dict(zip((arg.name for arg in op_def.input_arg), inputs))
     for arg in op_def.input_arg:
         if arg.name not in named and arg.number_attr:
-            named[arg.name] = []  # what only later versions of the op have
+            named[arg.name] = []  # outputs of later versions of the op only
     implied = {
         name
         for arg in op_def.input_arg
@@ -127,7 +127,7 @@ def _answer_all(tf: Any, make: Any, cases: list[Case], file: BinaryIO) -> None:
 
 
 def answers(path: Path) -> list[Answer]:
-    """What a side has written down so far."""
+    """Return the answers that a side has written so far."""
     result = []
     if path.exists():
         with path.open("rb") as file:
@@ -137,7 +137,7 @@ def answers(path: Path) -> list[Answer]:
 
 
 def run_to_the_end(python: str, script: str, side: str, folder: Path) -> None:
-    """Runs a side of a script, again after each case that crashes it."""
+    """Run a side of a script, again after each case that crashes it."""
     done = -1
     while True:
         command = [python, script, "--side", side, str(folder)]
@@ -154,7 +154,7 @@ def run_to_the_end(python: str, script: str, side: str, folder: Path) -> None:
 
 
 class Found(NamedTuple):
-    """What came of one case: what differs, by how much, or why it can't be compared."""
+    """The result of one case: the differences, their size, or why it can't be compared."""
 
     differs: list[str]
     apart: dict[str, float]
@@ -164,9 +164,9 @@ class Found(NamedTuple):
 def distance(
     one: Any, other: Any, least: float = 0.0, single: bool = False, signs: bool = False
 ) -> float | str:
-    """How far two arrays are apart; in words where they differ in kind.
+    """Return the distance between two arrays; in words where they differ in kind.
 
-    least: what the largest element counts as at least, where it is what others leave.
+    least: the minimum for the largest element, where the array is a remainder of others.
     single: whether the units are those of float32, whatever the arrays are.
     signs: whether zeros of different signs differ, of real numbers.
     """
@@ -200,7 +200,7 @@ def distance(
 
 
 def _units(dtype: Any) -> tuple[float, float]:
-    """The distance from 1 to the next number, and the least one that has all its digits."""
+    """Return the distance from 1 to the next number, and the smallest normal number."""
     if dtype.name == "bfloat16":
         return 2.0**-7, 2.0**-126
     return float(np.finfo(dtype).eps), float(np.finfo(dtype).tiny)
@@ -256,12 +256,12 @@ def _undeclared(answered: Any) -> bool:
 
 
 def _shortened(error: str) -> str:
-    """An error of TensorFlow without the node's name and all its attrs."""
+    """Return an error of TensorFlow without the node's name and all its attrs."""
     return re.sub(r" (used by|for) ('?\{\{|'\w+/).*|_\d+\b|Forward operation.*", "", error)[:150]
 
 
 def _knows(one: list[int | None] | None, other: list[int | None]) -> bool:
-    """Whether an inferred shape says all that another one says."""
+    """Return whether an inferred shape implies another one."""
     if one is None or len(one) != len(other):
         return False
     return all(b is None or a == b for a, b in zip(one, other))
@@ -305,7 +305,7 @@ def report(folder: Path) -> int:
 
 
 def _explain(op_type: str, cases: list[Case], result: list[Found], notes: list[str]) -> int:
-    """Notes what is different or not compared, once each; how many have no reason."""
+    """Note each difference or omission once, and return how many have no reason."""
     faults = 0
     skipped = Counter(comparison.skipped for comparison in result if comparison.skipped)
     for why, count in skipped.most_common(3):

@@ -1,4 +1,4 @@
-"""What makes a comparison of ops fair: inputs that belong together, and results that are unique."""
+"""Requirements of a fair comparison of ops: consistent inputs, and unique results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NORM_GRADS = [f"FusedBatchNormGrad{version}" for version in ("", "V2", "V3")]
 
 
 def _pooled(table: Any, op_type: str, inputs: list[Any], attrs: dict[str, Any]) -> None:
-    """The second input is what pooling made of the first."""
+    """Make the second input the pooled first one."""
     pooling = table[op_type.replace("Grad", "")].reference
     inputs[1] = np.asarray(pooling(inputs[0], *inputs[3:], **attrs)).astype(inputs[0].dtype)
 
@@ -33,7 +33,7 @@ def _sorted_rows(table: Any, op_type: str, inputs: list[Any], attrs: dict[str, A
 
 
 def _whole(table: Any, op_type: str, inputs: list[Any], attrs: dict[str, Any]) -> None:
-    """Strings without zero bytes, at which TensorFlow ends those that it decodes."""
+    """Make strings without zero bytes, at which TensorFlow ends decoded strings."""
     if attrs.get("encoding"):
         inputs[0] = np.vectorize(lambda text: text.replace(b"\0", b""), [object])(inputs[0])
 
@@ -55,20 +55,20 @@ _CONSTANT = dict.fromkeys(_NORM_GRADS, (3, 4))
 
 
 def slots(op_type: str, result: list[int]) -> list[int]:
-    """Which slots of inputs gradients are taken by."""
+    """Return which slots of inputs gradients are taken by."""
     return [slot for slot in result if slot not in _CONSTANT.get(op_type, ())]
 
 
 def follow(table: Any, op_type: str, inputs: list[Any], attrs: dict[str, Any]) -> None:
-    """Puts what belongs to the other inputs in its place, by the samples' NumPy references."""
+    """Replace inputs that depend on the other inputs, by the samples' NumPy references."""
     if op_type in _FOLLOWS:
         _FOLLOWS[op_type](table, op_type, inputs, attrs)
 
 
 def together(tf: Any, case: dict[str, Any], arguments: list[Any]) -> list[Any]:
-    """The arguments, with those that follow from others in the graph.
+    """Return the arguments, with those that follow from others in the graph.
 
-    Training, the mean and variance of a batch normalization are those of the images, and
+    In training, the mean and variance of a batch normalization are those of the images, and
     TensorFlow takes gradients by the images through them, too.
     """
     if case["op"] not in _NORM_GRADS or case["attrs"].get("is_training") is False:
@@ -83,7 +83,7 @@ def together(tf: Any, case: dict[str, Any], arguments: list[Any]) -> list[Any]:
 
 
 def _vectors(tf: Any, vectors: Any, values: Any) -> list[Any]:
-    """Of vectors, as columns, that are unique but for a sign (of complex ones, a phase).
+    """Make column vectors unique that are unique except for a sign (of complex ones, a phase).
 
     The vectors behind those of the values span the rest of the space, in any basis.
     """
@@ -95,7 +95,7 @@ def _vectors(tf: Any, vectors: Any, values: Any) -> list[Any]:
 def _singular(tf: Any, outputs: list[Any]) -> list[Any]:
     values, left, right = outputs
     if not values.op.get_attr("compute_uv"):
-        return [values]  # TensorFlow gives what it happens to find for the others
+        return [values]  # TensorFlow's others are arbitrary
     return [values, *_vectors(tf, left, values), *_vectors(tf, right, values)]
 
 
@@ -108,7 +108,7 @@ def _eigen(tf: Any, outputs: list[Any]) -> list[Any]:
 _UNIQUE: dict[str, Callable[[Any, list[Any]], list[Any]]] = {
     **dict.fromkeys(("Svd", "BatchSvd"), _singular),
     **dict.fromkeys(("SelfAdjointEigV2", "BatchSelfAdjointEigV2"), _eigen),
-    # What else they give is for their gradient alone, and differs from kernel to kernel.
+    # Their other outputs are for their gradient alone, and differ from kernel to kernel.
     **dict.fromkeys(_NORMS, lambda tf, outputs: outputs[:3]),
 }
 
@@ -117,14 +117,16 @@ _SLOPES = dict.fromkeys([*_NORMS, "SoftmaxCrossEntropyWithLogits"], 1)
 
 
 def compared(tf: Any, op_type: str, outputs: list[Any]) -> tuple[list[Any], int]:
-    """What is compared of an op's outputs, and how many of it, from the first, have gradients."""
+    """Return the compared outputs of an op, and how many of them, from the first, have
+    gradients.
+    """
     if op_type in _UNIQUE:
         outputs = _UNIQUE[op_type](tf, outputs)
     return outputs, _SLOPES.get(op_type, len(outputs))
 
 
 def _pixels(tf: Any, values: list[Any]) -> list[Any]:
-    """The tags, sizes and pixels of a summary's images."""
+    """Return the tags, sizes and pixels of a summary's images."""
     images = [(item.tag, item.image) for item in tf.Summary.FromString(values[0]).value]
     heads = [[tag, image.height, image.width, image.colorspace] for tag, image in images]
     with tf.Graph().as_default(), tf.Session() as session:
@@ -133,5 +135,7 @@ def _pixels(tf: Any, values: list[Any]) -> list[Any]:
 
 
 def readable(tf: Any, op_type: str, values: list[Any]) -> list[Any]:
-    """The values; of images the pixels, which each library's zlib compresses in its own way."""
+    """Return the values; of images the pixels, which each library's zlib compresses in its own
+    way.
+    """
     return _pixels(tf, values) if op_type == "ImageSummary" else values

@@ -31,7 +31,7 @@ def numbers(*shape: int) -> Any:
 
 
 def of_functions(tf: Any) -> Any:
-    """A module of functions: variables, branches, loops, tables, gradients, calls."""
+    """Return a module of functions: variables, branches, loops, tables, gradients, calls."""
 
     class Functions(tf.Module):
         def __init__(self) -> None:
@@ -120,7 +120,7 @@ def lists(tf: Any) -> tuple[Any, Signatures]:
 
 
 def keras_model(layers: Any, *shape: int, dtype: str = "float32") -> Any:
-    """A function that makes a Sequential model, and the array that it is called with."""
+    """Return a function that makes a Sequential model, and the array that it is called with."""
 
     def make(tf: Any) -> tuple[Any, Signatures]:
         keras = tf.keras

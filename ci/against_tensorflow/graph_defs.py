@@ -2,8 +2,8 @@
 
     python ci/against_tensorflow/graph_defs.py --tensorflow PYTHON [--only GRAPH]
 
-TensorFlow's Python loads both. For each graph of `sample_graphs.py` it imports what each library
-has written into the other, which has to write the same nodes again and to compute the same; of some
+TensorFlow's Python loads both. For each graph of `sample_graphs.py` it imports each library's file
+into the other, which has to write the same nodes again and to compute the same; of some
 of them MetaGraphDefs too, with variables, branches and loops, and gradients through them. It also
 counts the nodes that the two build alike for the program; in the graphs of ALIKE all have to be.
 Attrs that TensorFlow has since 1.15 are left out of the comparison.
@@ -45,7 +45,7 @@ def nodes_of(graph_def: Any) -> dict[str, Any]:
 
 
 def attrs_of(node: Any, other: Any) -> dict[str, bytes]:
-    """The attrs of a node as bytes, without those that only one of the two has and is later."""
+    """Return the attrs of a node as bytes, without later ones that only one of the two has."""
     return {
         key: value.SerializeToString(deterministic=True)
         for key, value in node.attr.items()
@@ -87,7 +87,7 @@ def built(tf: Any, name: str) -> Any:
 
 
 def run(tf: Any, graph: Any) -> Any:
-    """What `y` gives after the variables have been initialized."""
+    """Return the value of `y` after the variables have been initialized."""
     with tf.Session(graph=graph) as session:
         names = {op.name for op in graph.get_operations()}
         if "init" in names:
@@ -106,7 +106,7 @@ def imported(tf: Any, content: bytes) -> Any:
 
 
 def compare(name: str, ours: Any, theirs: Any) -> tuple[str, list[str]]:
-    """What a line says of a graph, and its faults."""
+    """Return a graph's line of the report, and its faults."""
     graphs = {"here": built(ours, name), "there": built(theirs, name)}
     defs = {side: graph.as_graph_def() for side, graph in graphs.items()}
     apart = differences(defs["here"], defs["there"])
@@ -127,14 +127,14 @@ def compare(name: str, ours: Any, theirs: Any) -> tuple[str, list[str]]:
 
 
 def meta_graph_module(tf: Any) -> Any:
-    """The two functions that export and import MetaGraphDefs."""
+    """Return the two functions that export and import MetaGraphDefs."""
     if tf.__name__ == "gpugraph":
         return importlib.import_module("gpugraph.building.graph_files.meta_graph_import")
     return importlib.import_module("tensorflow.python.framework.meta_graph")
 
 
 def gradient_of_meta_graph(tf: Any, content: bytes) -> Any:
-    """The gradient of `y` by `x` and by the variables in an imported MetaGraphDef."""
+    """Return the gradient of `y` by `x` and by the variables in an imported MetaGraphDef."""
     module = meta_graph_module(tf)
     path = Path(tempfile.mkdtemp()) / "graph.meta"
     path.write_bytes(content)
@@ -150,7 +150,7 @@ def gradient_of_meta_graph(tf: Any, content: bytes) -> Any:
 
 
 def compare_meta_graphs(name: str, ours: Any, theirs: Any) -> list[str]:
-    """The faults of one graph as a MetaGraphDef."""
+    """Return the faults of one graph as a MetaGraphDef."""
     metas = {}
     for where, tf in (("here", ours), ("there", theirs)):
         meta, _ = meta_graph_module(tf).export_scoped_meta_graph(graph=built(tf, name))

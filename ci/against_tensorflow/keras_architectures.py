@@ -58,7 +58,9 @@ class Network(NamedTuple):
 
 
 def application(module: str, name: str) -> Callable[..., Any]:
-    """The function that builds a network of keras-applications in a TensorFlow's `tf.keras`."""
+    """Return the function that builds a network of keras-applications in a TensorFlow's
+    `tf.keras`.
+    """
 
     def build(tf: Any, **sizes: Any) -> Any:
         keras = tf.keras
@@ -72,7 +74,7 @@ def application(module: str, name: str) -> Callable[..., Any]:
 
 
 def functional(name: str) -> Callable[..., Any]:
-    """The function of that name in tests/library/keras/applications."""
+    """Return the function of that name in tests/library/keras/applications."""
     path = ROOT / "tests" / "keras" / "applications" / "functional_networks.py"
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None and spec.loader is not None
@@ -82,7 +84,7 @@ def functional(name: str) -> Callable[..., Any]:
 
 
 def images(size: int) -> dict[str, Any]:
-    """The fields of a network for small images."""
+    """Return the fields of a network for small images."""
     shape = (size, size, 3)
     return {"small": {"input_shape": shape, "classes": 10}, "shapes": [(2, *shape)]}
 
@@ -131,7 +133,7 @@ def give_weights(model: Any) -> None:
 
 
 def outputs(tf: Any, model: Any, shapes: list[tuple[int, ...]]) -> list[np.ndarray]:
-    """The outputs of the last two layers: behind a softmax little would be seen."""
+    """Return the outputs of the last two layers: after a softmax little would be seen."""
     random = np.random.RandomState(5)
     is_words = all(len(shape) == 2 for shape in shapes)
     feeds = [
@@ -143,7 +145,9 @@ def outputs(tf: Any, model: Any, shapes: list[tuple[int, ...]]) -> list[np.ndarr
 
 
 def train(tf: Any, network: Network) -> list[float]:
-    """The losses of three steps in float64, and the mean size of each variable after them."""
+    """Return the losses of three steps in float64, and the mean size of each variable after
+    them.
+    """
     tf.keras.backend.set_floatx("float64")
     model = network.build(tf, **network.small)
     give_weights(model)
@@ -160,7 +164,7 @@ def train(tf: Any, network: Network) -> list[float]:
 
 
 def run_network(tf: Any, network: Network, path: Path) -> dict[str, Any]:
-    """The table of the network and its seconds; outputs go to the path."""
+    """Return the table of the network and its seconds; outputs go to the path."""
     lines: list[str] = []
     begin = time.perf_counter()
     model = network.build(tf)
@@ -190,7 +194,7 @@ def write_own(tf: Any, name: str, folder: Path) -> None:
 
 
 def read_own(tf: Any, name: str, folder: Path, by_name: bool) -> float:
-    """How much outputs differ behind TensorFlow's own weights."""
+    """Return how much outputs differ behind TensorFlow's own weights."""
     network = NETWORKS[name]
     model = network.build(tf, **network.small)
     model.load_weights(str(folder / f"{name}.h5"), by_name=by_name)
@@ -199,7 +203,7 @@ def read_own(tf: Any, name: str, folder: Path, by_name: bool) -> float:
 
 
 def run_side_of(side: str, folder: Path, only: str) -> None:
-    """One side: all networks, with a file of what is not an array."""
+    """Run all networks on one side, with a file of the results that are not arrays."""
     tf = library(side)
     records: dict[str, Any] = {}
     for name, network in NETWORKS.items():
@@ -220,21 +224,22 @@ def run_side_of(side: str, folder: Path, only: str) -> None:
 
 
 def load(path: Path) -> list[np.ndarray]:
-    """The arrays of a file."""
+    """Return the arrays of a file."""
     return list(np.load(path).values())
 
 
 def difference(ours: list[np.ndarray], theirs: list[np.ndarray]) -> float:
-    """The largest difference, relative to the largest value of its array."""
+    """Return the largest difference, relative to the largest value of its array."""
     return max(float(np.abs(a - b).max() / np.abs(b).max()) for a, b in zip(ours, theirs))
 
 
 def as_of_1_15(lines: list[str]) -> list[str]:
-    """A table by tf-keras, printed so wide that no cell is broken, as TensorFlow 1.15 prints it.
+    """Convert a table by tf-keras, printed so wide that no cell is broken, to TensorFlow 1.15's
+    form.
 
     1.15 has lines between layers, cuts cells that are too long, where tf-keras goes on in the next
-    line, writes connections one a line without quotes, and numbers of parameters with commas and
-    without their bytes. What stands in the cells is tf-keras's.
+    line, writes connections one per line without quotes, and numbers of parameters with commas and
+    without their bytes. The contents of the cells are tf-keras's.
     """
     begin = next(number for number, line in enumerate(lines) if "Layer (type)" in line)
     end = max(number for number, line in enumerate(lines) if line.startswith("="))
@@ -265,7 +270,7 @@ def as_of_1_15(lines: list[str]) -> list[str]:
 
 
 def model_name(lines: list[str]) -> str:
-    """The name in the first line of a table."""
+    """Return the name in the first line of a table."""
     return lines[0].split('"')[1]
 
 
@@ -279,7 +284,7 @@ def row(cells: list[str], width: int, parts: tuple[float, ...]) -> str:
 
 
 def differing_line(ours: list[str], theirs: list[str]) -> str:
-    """The first line in which two tables differ, "" where they are equal."""
+    """Return the first line in which two tables differ, "" where they are equal."""
     for number, (one, other) in enumerate(zip_longest(ours, theirs)):
         if one != other:
             return f"line {number} of the table is {one!r}, not {other!r}"
@@ -287,7 +292,7 @@ def differing_line(ours: list[str], theirs: list[str]) -> str:
 
 
 def compare(folder: Path, name: str, ours: dict[str, Any], theirs: dict[str, Any]) -> list[str]:
-    """What differs between the two sides of a network."""
+    """Return the differences between the two sides of a network."""
     faults = [differing_line(ours["lines"], as_of_1_15(theirs["lines"]))]
     numbers = {ours["parameters"], theirs["parameters"], NETWORKS[name].published}
     if len(numbers) > 1:
@@ -308,7 +313,7 @@ def compare(folder: Path, name: str, ours: dict[str, Any], theirs: dict[str, Any
 
 
 def main() -> int:
-    """Runs both sides and prints what differs."""
+    """Run both sides and print the differences."""
     parser = argparse.ArgumentParser(description=__doc__)
     add_options(parser)
     parser.add_argument("--only", default="", help="a part of the names of networks")

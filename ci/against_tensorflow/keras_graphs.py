@@ -24,7 +24,7 @@ from sides import add_options, library, python_of_tensorflow, run_side
 
 
 def random_model(tf: Any, seed: int) -> Any:
-    """A model of layers that add up their inputs, and tensors among their arguments."""
+    """Return a model of layers that add up their inputs, and tensors among their arguments."""
     keras, choose = tf.keras, random.Random(seed)
     keras.backend.clear_session()
     Total = total_class(tf)
@@ -50,7 +50,7 @@ def random_model(tf: Any, seed: int) -> Any:
 
 
 def total_class(tf: Any) -> Any:
-    """A layer that adds up its inputs and the tensors among its arguments."""
+    """Return a layer that adds up its inputs and the tensors among its arguments."""
 
     class Total(tf.keras.layers.Layer):  # type: ignore[misc]
         def call(self, inputs: Any, other: Any = None, terms: Any = None) -> Any:
@@ -73,14 +73,14 @@ def operations(tf: Any) -> list[Any]:
 
 
 def facts(tf: Any, seed: int) -> list[Any]:
-    """What the two sides have to share of a graph, and of its copy."""
+    """Return the facts of a graph, and of its copy, that must be the same on both sides."""
     model = random_model(tf, seed)
     copy = tf.keras.Model.from_config(model.get_config(), {"Total": total_class(tf)})
     return facts_of(tf, model) + facts_of(tf, copy)
 
 
 def facts_of(tf: Any, model: Any) -> list[Any]:
-    """The layers of a model, its calls and outputs by order, and the values of a call."""
+    """Return the layers of a model, its calls and outputs by order, and the values of a call."""
     by_depth = getattr(model, "nodes_by_depth", None) or model._nodes_by_depth
     depths = [
         (depth, [(node.outbound_layer.name, index_of(node)) for node in nodes])
@@ -97,7 +97,7 @@ def facts_of(tf: Any, model: Any) -> list[Any]:
 
 
 def index_of(node: Any) -> int:
-    """The number of a node among those of its layer."""
+    """Return the number of a node among those of its layer."""
     index: int = node.outbound_layer._inbound_nodes.index(node)
     return index
 

@@ -27,7 +27,7 @@ from sides import add_options, library, python_of_tensorflow, run_side
 
 LIMIT = 1e-5
 RANDOM_LIMIT = 0.02
-"""For the means and deviations of what is drawn at random."""
+"""For the means and deviations of random numbers."""
 
 CASES = {**core_cases.CASES, **window_cases.CASES, **recurrent_cases.CASES}
 
@@ -55,7 +55,7 @@ EXPLAINED = {
 
 
 class Recorder:
-    """`tf.keras.layers` that notes what is taken of it."""
+    """`tf.keras.layers` that records the accessed names."""
 
     def __init__(self, layers: Any, classes: set[Any]) -> None:
         self._layers, self._classes = layers, classes
@@ -67,7 +67,7 @@ class Recorder:
 
 
 def classes_without_case(layers: Any, covered: set[Any]) -> list[str]:
-    """The names of classes of layers that no case has taken, but for those with a reason."""
+    """Return the names of classes of layers without a case, except for those with a reason."""
     return [
         name
         for name, value in vars(layers).items()
@@ -77,7 +77,7 @@ def classes_without_case(layers: Any, covered: set[Any]) -> list[str]:
 
 
 def run_case(tf: Any, layers: Any, make: Callable[[Any], Any], shapes: Any) -> dict[str, Any]:
-    """Outputs, gradients, names and configuration of one layer, in a graph of its own."""
+    """Return outputs, gradients, names and configuration of one layer, in a separate graph."""
     keras, backend = tf.keras, tf.keras.backend
     random = np.random.RandomState(7)
     listed = shapes if isinstance(shapes, list) else [shapes]
@@ -110,7 +110,7 @@ def run_case(tf: Any, layers: Any, make: Callable[[Any], Any], shapes: Any) -> d
 
 
 def plain(value: Any) -> Any:
-    """A configuration as JSON has it, without what is new in TensorFlow."""
+    """Return a configuration as JSON has it, without fields new in TensorFlow."""
     if isinstance(value, dict):
         if set(value) >= {"module", "class_name", "config"}:
             value = {key: value[key] for key in ("class_name", "config")}
@@ -128,7 +128,7 @@ def plain(value: Any) -> Any:
 
 
 def run_cases(side: str, folder: Path, only: str) -> None:
-    """One side: all cases, their arrays and a file of what is not an array."""
+    """Run all cases on one side; write their arrays and a file of the other results."""
     os.environ["TF_ENABLE_ONEDNN_OPTS"] = "1"  # which computes channels first on any CPU
     tf = library(side)
     records: dict[str, Any] = {}
@@ -153,7 +153,7 @@ def run_cases(side: str, folder: Path, only: str) -> None:
 
 
 def differing_keys(ours: Any, theirs: Any, path: str = "") -> list[str]:
-    """The paths of keys whose values differ."""
+    """Return the paths of keys whose values differ."""
     if isinstance(ours, dict) and isinstance(theirs, dict):
         return [
             text
@@ -163,14 +163,14 @@ def differing_keys(ours: Any, theirs: Any, path: str = "") -> list[str]:
     if isinstance(ours, list) and isinstance(theirs, list) and len(ours) == len(theirs):
         pairs = enumerate(zip(ours, theirs, strict=True))
         return [t for i, (a, b) in pairs for t in differing_keys(a, b, f"{path}[{i}]")]
-    if path.endswith(".dtype") and theirs is None:  # of a layer without variables of its own
+    if path.endswith(".dtype") and theirs is None:  # of a layer without its own variables
         return []
     text = f"{path[1:]}: {ours!r}, not {theirs!r}"
     return [] if ours == theirs or any(text.endswith(end) for end in EXPLAINED) else [text]
 
 
 def compare(folder: Path, ours: dict[str, Any], theirs: dict[str, Any]) -> str:
-    """What differs between the records of a layer, "" for nothing."""
+    """Return the differences between the records of a layer, "" for none."""
     for side, record in (("gpugraph", ours), ("TensorFlow", theirs)):
         if "failed" in record:
             return f"FAILED in {side}: {record['failed']}"
@@ -201,7 +201,7 @@ def compare(folder: Path, ours: dict[str, Any], theirs: dict[str, Any]) -> str:
 
 
 def main() -> int:
-    """Runs both sides and prints the table; the number of layers that differ."""
+    """Run both sides and print the table, and return the number of layers that differ."""
     parser = argparse.ArgumentParser(description=__doc__)
     add_options(parser)
     parser.add_argument("--only", default="", help="a part of the names of layers")

@@ -3,11 +3,11 @@
     python ci/against_tensorflow/keras_training.py --tensorflow PYTHON [--only NAME]
 
 Both sides begin with equal variables and see equal data without shuffling, for three epochs. For
-each model it prints the largest difference of the histories, of what `evaluate` and `predict` say
-and of the variables. It fails where one is above 1e-4 and where names of metrics differ.
+each model it prints the largest difference of the histories, of the results of `evaluate` and
+`predict`, and of the variables. It fails where one is above 1e-4 and where names of metrics differ.
 
 A mask that reaches a loss is left out: TensorFlow 1.15 divides by all elements, as gpugraph does,
-while later versions divide by those that are not masked.
+while later versions divide by the unmasked ones.
 """
 
 from __future__ import annotations
@@ -219,7 +219,7 @@ CASES: dict[str, Case] = {
 
 
 def fit(tf: Any, case: Case) -> dict[str, Any]:
-    """What both sides compare of a model."""
+    """Return the results of a model that both sides compare."""
     tf.keras.backend.clear_session()
     model, arguments = case(tf)
     random = np.random.RandomState(7)
@@ -246,7 +246,7 @@ def fit(tf: Any, case: Case) -> dict[str, Any]:
 
 
 def report(ours: dict[str, Any], theirs: dict[str, Any]) -> tuple[float, list[str]]:
-    """The largest difference of two sides, and which names differ."""
+    """Return the largest difference of two sides, and which names differ."""
     faults = []
     if ours.pop("names") != theirs.pop("names") or ours.keys() != theirs.keys():
         faults.append(f"names: {sorted(ours)} and {sorted(theirs)}")
@@ -274,7 +274,7 @@ def run(side: str, folder: str, only: str | None) -> None:
 
 
 def main() -> None:
-    """Runs both sides and prints the table."""
+    """Run both sides and print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add_options(parser)
     parser.add_argument("--only", choices=list(CASES))

@@ -5,7 +5,7 @@
 The models are those of keras_training.py, and some that are loaded before they are built. Both
 sides train each of them, save it as a checkpoint (`save_format="tf"`, with the optimizer's
 variables), as an HDF5 file of weights and as one of the whole model, and train on. Then each side
-loads what the other saved: predictions and, where the optimizer's variables are in the file,
+loads the other's files: predictions and, where the optimizer's variables are in the file,
 losses of the further training have to be those of the side that saved, to 1e-4. All that is in a
 checkpoint has to be used, and the keys of both sides to be equal.
 """
@@ -27,11 +27,11 @@ from sides import add_options, library, python_of_tensorflow, run_side
 LIMIT = 1e-4
 SIDES = ("gpugraph", "tensorflow")
 LATER_KEYS = ("keras_api/", "save_counter")
-"""What keys begin with that later versions of Keras add; they hold the metrics' values."""
+"""Prefixes of keys that later versions of Keras add; they hold the metrics' values."""
 
 
 def blocks(tf: Any) -> tuple[Any, dict[str, Any]]:
-    """A subclass with a list and a dict of layers, and a network in it."""
+    """Return a subclass with a list and a dict of layers, and a network in it."""
     layers = tf.keras.layers
 
     class Blocks(tf.keras.Model):
@@ -53,7 +53,7 @@ def blocks(tf: Any) -> tuple[Any, dict[str, Any]]:
 
 
 def deferred(tf: Any) -> tuple[Any, dict[str, Any]]:
-    """Layers in a row, of which none knows its inputs."""
+    """Return a sequence of layers without input shapes."""
     layers = tf.keras.layers
     rows = [layers.Dense(4, activation="tanh"), layers.Dropout(0.0), layers.Dense(2)]
     model = tf.keras.Sequential(rows)
@@ -75,7 +75,7 @@ def recurrent(tf: Any) -> tuple[Any, dict[str, Any]]:
 
 
 def images(tf: Any) -> tuple[Any, dict[str, Any]]:
-    """Convolutions of all kinds."""
+    """Return convolutions of all kinds."""
     layers = tf.keras.layers
     model = tf.keras.Sequential(
         [layers.Reshape((6, 1, 1), input_shape=(6,)),
@@ -100,7 +100,7 @@ WITHOUT_CONFIG = ("blocks", "deferred", "subclass", "custom layer")
 
 
 def further(model: Any, arguments: dict[str, Any]) -> dict[str, Any]:
-    """What a model predicts, and its losses in two more epochs."""
+    """Return a model's predictions, and its losses in two more epochs."""
     size = arguments.get("batch_size")
     predicted = model.predict(arguments["x"], batch_size=size)
     parts = predicted if isinstance(predicted, list) else [predicted]
@@ -110,7 +110,7 @@ def further(model: Any, arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def save(tf: Any, name: str, folder: Path) -> dict[str, Any]:
-    """Trains a model, saves it in all forms, and trains on."""
+    """Train a model, save it in all forms, and train on."""
     tf.keras.backend.clear_session()
     model, arguments = CASES[name](tf)
     model.fit(**{**arguments, "epochs": 2, "shuffle": False, "verbose": 0})
@@ -127,7 +127,7 @@ def save(tf: Any, name: str, folder: Path) -> dict[str, Any]:
 
 
 def load(tf: Any, name: str, folder: Path) -> dict[str, Any]:
-    """Loads a model in all forms; of each what `further` gives."""
+    """Load a model in all forms, and return the result of `further` for each."""
     path = folder / name.replace(" ", "_")
     results = {}
     for form in ("checkpoint", "weights", "model"):
@@ -162,7 +162,7 @@ def run(side: str, folder: str, only: str | None, loads: bool) -> None:
 
 
 def differences(saved: dict[str, Any], loaded: dict[str, Any]) -> list[str]:
-    """What a side that loaded a model has otherwise than the one that saved it."""
+    """Return the differences between a side that loaded a model and the one that saved it."""
     faults = []
     for form, values in loaded.items():
         for key, value in values.items():
@@ -178,7 +178,7 @@ def keys_of(saved: dict[str, Any]) -> set[str]:
 
 
 def main() -> None:
-    """Runs both sides, twice, and prints what differs."""
+    """Run both sides, twice, and print the differences."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add_options(parser)
     parser.add_argument("--only", choices=list(CASES))

@@ -11,7 +11,7 @@ __all__ = ["absent_groups", "reason"]
 
 
 class Known(NamedTuple):
-    """Differences and their reason; regular expressions of op types, keys and what differs."""
+    """Differences and their reason; regular expressions of op types, keys and differences."""
 
     ops: str
     keys: str

@@ -1,4 +1,4 @@
-"""What `every_op.py` finds different between gpugraph and TensorFlow 2.21, and why that is so."""
+"""Differences that `every_op.py` finds between gpugraph and TensorFlow 2.21, and their reasons."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ _BATCHED = [f"{batch}{op}" for batch in ("", "Batch") for op in (
 
 
 def _special_numbers() -> list[Known]:
-    """The reasons where inputs are NaN, infinite or zeros of both signs (`--special`)."""
+    """Return the reasons where inputs are NaN, infinite or zeros of both signs (`--special`)."""
     factors = [*_BATCHED, "LogMatrixDeterminant", "Lu", "MatrixSquareRoot", "Qr"]
     windows = ["Conv3DBackpropFilterV2", "Conv3DBackpropInputV2", "FusedResizeAndPadConv2D"]
     windows += [f"DepthwiseConv2dNative{end}" for end in ("", "BackpropFilter", "BackpropInput")]

@@ -23,11 +23,11 @@ WORDS = {
         lambda error: _NAMED in error and "with input shapes: " in error
     ),
 }
-"""Reasons for words, by a function of our error that says whether the reason holds for it."""
+"""Reasons for words, by a function of our error that checks whether the reason holds for it."""
 
 
 def reason(op_type: str, change: str, kind: str, what: str) -> str | None:
-    """Why a difference is right; None where nothing says so."""
+    """Return the reason for a difference; None if there is none."""
     alone = CASES.get((op_type, change))
     if alone is not None or kind != "words":
         return alone

@@ -4,9 +4,9 @@
 
 TensorFlow's Python loads both, which shows that they do not disturb each other. For each message:
 the fields with their numbers, types, labels, oneofs and maps, the enumerations with their values,
-and messages with random values in all fields, serialized by either and read by the other. What
-TensorFlow 1.15 has and later ones have not is listed here. It fails at any other difference.
-With --later, it prints what later TensorFlows have in addition.
+and messages with random values in all fields, serialized by either and read by the other. Parts
+that TensorFlow 1.15 has and later ones lack are listed here. It fails at any other difference.
+With --later, it prints the additions of later TensorFlows.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ MODULES = """
 
 
 def field_facts(field: Any) -> tuple[Any, ...]:
-    """What two descriptions of one field have to share."""
+    """Return the facts that two descriptions of one field must share."""
     target = field.message_type or field.enum_type
     oneof = field.containing_oneof
     return (
@@ -150,7 +150,9 @@ TYPE_NAMES = {
 
 
 def bytes_differ(ours: Any, theirs: Any, seed: int) -> bool:
-    """Whether a random message changes on its way through the other side's class, and back."""
+    """Return whether a random message changes on its way through the other side's class, and
+    back.
+    """
     first = RandomMessages(seed).fill(ours()).SerializeToString(deterministic=True)
     through = theirs.FromString(first).SerializeToString(deterministic=True)
     return (
@@ -159,7 +161,7 @@ def bytes_differ(ours: Any, theirs: Any, seed: int) -> bool:
 
 
 def compare(report: Path, tries: int) -> None:
-    """Writes the differences and what later TensorFlows have."""
+    """Write the differences and the additions of later TensorFlows."""
     os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
     importlib.import_module("tensorflow")
     for name in MODULES.split():

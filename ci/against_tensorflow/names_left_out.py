@@ -1,4 +1,4 @@
-"""What `public_names.py` finds in TensorFlow 2.21's compat.v1 and gpugraph leaves out, and why.
+"""Names that `public_names.py` finds in TensorFlow 2.21's compat.v1 and gpugraph lacks, and why.
 
 The reasons for names are those that users read; those for arguments are here.
 """
@@ -146,10 +146,10 @@ def name_reason(name: str) -> str:
 
 
 def left_out_arguments(name: str) -> set[str]:
-    """The arguments of a function that TensorFlow has since 1.15."""
+    """Return the arguments of a function that TensorFlow has since 1.15."""
     return _matching(name, _read(_LATER_ARGUMENTS))
 
 
 def own_arguments(name: str) -> set[str]:
-    """The arguments of a function that only gpugraph has."""
+    """Return the arguments of a function that only gpugraph has."""
     return _matching(name, _read(_OWN_ARGUMENTS))

@@ -26,7 +26,7 @@ LIMIT = 1e-4
 
 
 def models() -> Any:
-    """The module of the models."""
+    """Return the module of the models."""
     path = FOLDER / "old_keras_models.py"
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None and spec.loader is not None
@@ -46,7 +46,7 @@ def train(folder: Path) -> None:
 
 
 def difference(name: str, values: dict[str, list[float]]) -> float:
-    """The largest relative difference from the values that are kept."""
+    """Return the largest relative difference from the values that are kept."""
     kept = json.loads(RECORD.read_text("utf-8"))[name]
     return max(
         float(np.max(np.abs(np.subtract(kept[key], values[key])) / np.abs(kept[key])))

@@ -1,4 +1,4 @@
-"""Cases of ops for both sides of `every_op.py`: inputs and attrs, and what each side makes of them.
+"""Cases of ops for both sides of `every_op.py`: inputs and attrs, and each side's results.
 
 A case is plain data, so that it can be pickled: arrays, attrs with dtypes by name, which inputs are
 variables, which are differentiated by. Cases come from the samples of tests/ops: each as it is, and
@@ -27,12 +27,12 @@ DEPENDENT = {"BroadcastArgs", "SoftmaxCrossEntropyWithLogits"}
 
 
 def is_inexact(array: Any) -> bool:
-    """Whether numbers are floating: those of bfloat16 are of a kind that NumPy does not know."""
+    """Return whether numbers are floating: NumPy has no kind for bfloat16."""
     return array.dtype.kind in "fc" or array.dtype.name == "bfloat16"
 
 
 def is_real(array: Any) -> bool:
-    """Whether numbers are floating and not complex."""
+    """Return whether numbers are floating and not complex."""
     return is_inexact(array) and array.dtype.kind != "c"
 
 
@@ -42,7 +42,7 @@ def is_real(array: Any) -> bool:
 def draw(
     op_type: str, declarations: Any, table: Any, draws: int, special: bool = False
 ) -> list[Case]:
-    """All cases of an op type: each sample as it is, and `draws` times moved.
+    """Return all cases of an op type: each sample as it is, and `draws` times moved.
 
     special: each sample `draws` times with special numbers instead, without gradients.
     """
@@ -104,7 +104,7 @@ SPECIAL = [
 
 
 def _specialized(array: np.ndarray, random: np.random.Generator, turn: int) -> np.ndarray:
-    """A copy of a real array with special numbers in it, in at least one place."""
+    """Return a copy of a real array with special numbers in it, in at least one place."""
     if not is_real(array) or not array.size:
         return array
     numbers, share = SPECIAL[(turn - 1) % len(SPECIAL)]
@@ -115,7 +115,7 @@ def _specialized(array: np.ndarray, random: np.random.Generator, turn: int) -> n
 
 
 def _plain(value: Any) -> Any:
-    """An attr as data that can be read without gpugraph."""
+    """Return an attr as data that can be read without gpugraph."""
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]
     if hasattr(value, "as_datatype_enum"):
@@ -129,12 +129,14 @@ def _plain(value: Any) -> Any:
 
 
 def blank(error: str) -> Answer:
-    """An answer that says nothing yet, or only what went wrong."""
+    """Return an empty answer, or one with an error only."""
     return {"values": [], "shapes": [], "first": None, "second": None, "error": error}
 
 
 def answer(tf: Any, make: Any, case: Case, session: Any) -> Answer:
-    """What one side says to a case; `make(tf, case, inputs, attrs)` makes the op's outputs."""
+    """Return one side's answer to a case; `make(tf, case, inputs, attrs)` makes the op's
+    outputs.
+    """
     result = blank("")
     try:
         with warnings.catch_warnings():
@@ -146,7 +148,7 @@ def answer(tf: Any, make: Any, case: Case, session: Any) -> Answer:
 
 
 _NO_REASON = ("Graph execution error", "Detected at node", "Node:", "File ")
-"""What error messages of TensorFlow begin with, before they say why."""
+"""Starts of lines in TensorFlow's error messages that precede the reason."""
 
 
 def said(error: Exception) -> str:
@@ -199,7 +201,7 @@ def _answer(tf: Any, make: Any, case: Case, session: Any, result: Answer) -> Non
 
 
 def flat_outputs(output: list[Any]) -> list[Any]:
-    """Outputs with those that are lists of tensors spread out."""
+    """Return outputs with lists of tensors spread out."""
     return [item for one in output for item in (one if isinstance(one, list) else [one])]
 
 
@@ -252,7 +254,7 @@ def _undeclared(error: LookupError) -> str:
 
 
 def _run(session: Any, tensors: list[Any], feeds: Any) -> list[Any]:
-    """Their values; None of what is None."""
+    """Run the tensors and return their values; None stays None."""
     got = iter(session.run([tensor for tensor in tensors if tensor is not None], feeds))
     return [None if tensor is None else next(got) for tensor in tensors]
 

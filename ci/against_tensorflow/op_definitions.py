@@ -52,7 +52,7 @@ class Later(NamedTuple):
 
 
 def of_wheel(folder: Path, messages: Any) -> dict[str, Definition]:
-    """The definitions in the generated modules of an unpacked wheel, by op type."""
+    """Return the definitions in the generated modules of an unpacked wheel, by op type."""
     result: dict[str, Definition] = {}
     for path in sorted(folder.rglob("gen_*.py")):
         for found in LIBRARY.finditer(path.read_text("utf-8", "replace")):
@@ -92,7 +92,7 @@ def one_side(folder: Path) -> None:
 
 
 def argument(arg: Any, types: Any) -> str:
-    """One input or output: `name: N*Ref(T)`."""
+    """Return one input or output: `name: N*Ref(T)`."""
     element = arg.type_attr or arg.type_list_attr or types.Name(arg.type)
     count = f"{arg.number_attr}*" if arg.number_attr else ""
     return f"{arg.name}: {count}{f'Ref({element})' if arg.is_ref else element}"
@@ -111,7 +111,7 @@ def attr_text(attr: Any) -> str:
 
 
 def read(op: Any, messages: Any) -> Definition:
-    """A definition's facts."""
+    """Return a definition's facts."""
     types = messages.DataType
     args = {"in": op.input_arg, "out": op.output_arg}
     facts = {
@@ -123,7 +123,7 @@ def read(op: Any, messages: Any) -> Definition:
         for key in (arg.type_attr, arg.number_attr, arg.type_list_attr)
         if key
     }
-    plain = {(name, "type") for name in derived}  # the inputs say that
+    plain = {(name, "type") for name in derived}  # the inputs imply that
     facts["order"] = " ".join(attr.name for attr in op.attr if attr.name not in derived)
     texts = {attr.name: attr_text(attr) for attr in op.attr}
     facts |= {f"attr {name}": text for name, text in texts.items() if (name, text) not in plain}
@@ -142,7 +142,7 @@ def read(op: Any, messages: Any) -> Definition:
 
 
 def differences(ours: Definition, theirs: Definition) -> Iterator[tuple[str, str]]:
-    """(key, what differs) of each fact that the two do not share."""
+    """Yield (key, difference) of each fact that differs."""
     for key in dict.fromkeys([*ours.facts, *theirs.facts]):
         one, other = ours.facts.get(key), theirs.facts.get(key)
         if one != other:
@@ -152,7 +152,9 @@ def differences(ours: Definition, theirs: Definition) -> Iterator[tuple[str, str
 def dtype_differences(
     op_type: str, ours: Definition, theirs: Definition, later: Later
 ) -> Iterator[tuple[str, str]]:
-    """Dtypes that ours lacks although kernels compute them, and those that nobody else has."""
+    """Return dtypes that ours lacks although kernels compute them, and dtypes that only ours
+    has.
+    """
     kernels = later.kernels.get(op_type, {})
     newer = later.definitions.get(op_type)
     for attr in ours.dtypes.keys() & theirs.dtypes.keys():
@@ -174,7 +176,7 @@ def dtype_differences(
 
 
 def report(ours: dict[str, Definition], old: dict[str, Definition], later: Later) -> int:
-    """Prints what differs; how many have no reason."""
+    """Print the differences, and return how many have no reason."""
     faults, explained = 0, Counter[str]()
     for op_type in sorted(ours):
         theirs = old.get(op_type) or later.definitions.get(op_type)
@@ -200,7 +202,7 @@ def report(ours: dict[str, Definition], old: dict[str, Definition], later: Later
 
 
 def write_facts(ours: dict[str, Definition], old: dict[str, Definition]) -> None:
-    """Writes 1.15's facts, without those that differ for a known reason."""
+    """Write 1.15's facts, without known differences."""
     lines = []
     for op_type in sorted(ours.keys() & old.keys()):
         unlike = {key for key, _ in differences(ours[op_type], old[op_type])}

@@ -75,7 +75,7 @@ def data() -> dict[str, np.ndarray]:
 
 
 def train(tf: Any, make: Callable[[Any], Any], steps: int) -> dict[str, Any]:
-    """The losses of so many steps, and the names of what the optimizer made."""
+    """Return the losses of `steps` steps, and the names of the optimizer's variables."""
     value = data()
     with tf.Graph().as_default() as graph:
         names = ("sparse", "dense", "w", "b", "out")

@@ -61,12 +61,12 @@ def reads(wheel: Path) -> dict[tuple[str, str], Counter[str]]:
 
 
 def lacks(objects: list[Any], name: str) -> bool:
-    """Whether one of the objects has no such attribute."""
+    """Return whether one of the objects has no such attribute."""
     return not all(hasattr(item, name) for item in objects)
 
 
 def objects_by_kind(tf: Any) -> dict[str, list[Any]]:
-    """An object of each kind; variables of both kinds."""
+    """Return an object of each kind; variables of both kinds."""
     with tf.Graph().as_default() as graph:
         variables = [tf.get_variable(f"v{kind}", [2], use_resource=kind) for kind in (0, 1)]
         tensor = tf.placeholder(tf.float32, [2])

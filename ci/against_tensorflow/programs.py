@@ -2,8 +2,8 @@
 
     python ci/against_tensorflow/programs.py --tensorflow PYTHON [--only NAME] [--record]
 
-Each program runs unchanged on both sides, in a process of its own, from equal weights, and prints
-the loss of 20 steps. A line tells the largest relative difference. The script fails where one is
+Each program runs unchanged on both sides, in a separate process, from equal weights, and prints
+the loss of 20 steps. A line gives the largest relative difference. The script fails where one is
 above 1e-4. --record keeps TensorFlow's losses for tests/examples/test_programs.py.
 """
 
@@ -26,7 +26,9 @@ NUMBER = r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?"
 
 
 def losses(command: list[str]) -> list[float]:
-    """The losses that a program prints, in order; ends this script where the program fails."""
+    """Return the losses that a program prints, in order; ends this script where the program
+    fails.
+    """
     environment = {**side_environment(), "TF_USE_LEGACY_KERAS": "1", "TF_CPP_MIN_LOG_LEVEL": "3"}
     done = subprocess.run(
         command, capture_output=True, text=True, env=environment, cwd=PROGRAMS, check=False
@@ -38,7 +40,7 @@ def losses(command: list[str]) -> list[float]:
 
 
 def largest_difference(expected: list[float], actual: list[float]) -> float:
-    """The largest relative difference of two lists of losses; infinite if lengths differ."""
+    """Return the largest relative difference of two lists of losses; infinite if lengths differ."""
     if len(expected) != len(actual) or not expected:
         return float("inf")
     return max(abs(a - b) / max(abs(a), 1e-6) for a, b in zip(expected, actual))

@@ -26,11 +26,13 @@ from names_left_out import left_out_arguments, name_reason, own_arguments
 from sides import add_options, library, python_of_tensorflow, run_side
 
 Names = dict[str, "list[str] | None"]
-"""Each public name with the names of its arguments; None for what is not called, or hides them."""
+"""Each public name with the names of its arguments; None if it is not callable, or hides them."""
 
 
 def _arguments(value: Any) -> list[str] | None:
-    """The names of the arguments in order, `self` left out; None where they are not to be seen."""
+    """Return the names of the arguments in order, `self` left out; None where they are not to be
+    seen.
+    """
     if not callable(value):
         return None
     try:
@@ -48,7 +50,7 @@ def _arguments(value: Any) -> list[str] | None:
 
 
 def _of_tensorflow(root: Any) -> Names:
-    """The names of `compat.v1` and the modules in it."""
+    """Return the names of `compat.v1` and the modules in it."""
     names: Names = {}
     seen: set[int] = set()
 
@@ -89,7 +91,7 @@ def _of_gpugraph(root: Any, wanted: list[str]) -> Names:
 
 
 class Comparison(NamedTuple):
-    """What became of the names of one module."""
+    """The comparison of the names of one module."""
 
     here: list[str]
     left_out: list[str]

@@ -26,7 +26,7 @@ NEAR = ("normal", "truncated_normal", "gamma")
 
 
 def cases(tf: Any, draw: Any) -> dict[str, Callable[[], Any]]:
-    """What to draw, by name; `draw` (NumPy's) gives the parameters."""
+    """Return the ops to draw, by name; `draw` (NumPy's) gives the parameters."""
     number = int(draw.integers(1, 2**31))
     size = [int(item) for item in draw.integers(0, 60, int(draw.integers(1, 3)))]
     floating, whole = str(draw.choice(FLOATS)), str(draw.choice(INTS))
@@ -56,7 +56,7 @@ def cases(tf: Any, draw: Any) -> dict[str, Callable[[], Any]]:
 
 
 def draw_all(side: str, folder: Path, count: int, seed: int) -> None:
-    """One side: leaves what was drawn."""
+    """Draw on one side, and write the numbers."""
     tf, draw = library(side), np.random.default_rng(seed)
     result = {}
     for index in range(count):
@@ -70,7 +70,7 @@ def draw_all(side: str, folder: Path, count: int, seed: int) -> None:
 
 
 def difference(result: np.ndarray, wanted: np.ndarray) -> float:
-    """The largest difference, in units in the last place of floats."""
+    """Return the largest difference, in units in the last place of floats."""
     assert result.shape == wanted.shape and result.dtype == wanted.dtype
     if not result.size:
         return 0.0

@@ -63,13 +63,13 @@ EXPLAINED: dict[str, str] = {
 
 
 def program(function: Callable[[Any, Record], None]) -> Callable[[Any, Record], None]:
-    """Adds a program, under its function's name."""
+    """Add a program, under its function's name."""
     PROGRAMS[function.__name__] = function
     return function
 
 
 def feature(tf: Any, values: Sequence[Any]) -> Any:
-    """A feature of floats, integers or strings."""
+    """Return a feature of floats, integers or strings."""
     if values and isinstance(values[0], float):
         return tf.train.Feature(float_list=tf.train.FloatList(value=values))
     if values == () or (values and isinstance(values[0], bytes)):
@@ -78,7 +78,7 @@ def feature(tf: Any, values: Sequence[Any]) -> Any:
 
 
 def example(tf: Any, **features: Sequence[Any]) -> bytes:
-    """The bytes of an Example."""
+    """Return the bytes of an Example."""
     named = {key: feature(tf, values) for key, values in features.items()}
     message = tf.train.Example(features=tf.train.Features(feature=named))
     content: bytes = message.SerializeToString()
@@ -86,7 +86,7 @@ def example(tf: Any, **features: Sequence[Any]) -> bytes:
 
 
 def sequence(tf: Any, context: dict[str, Any], **lists: Sequence[Sequence[Any]]) -> bytes:
-    """The bytes of a SequenceExample."""
+    """Return the bytes of a SequenceExample."""
     named = {key: feature(tf, values) for key, values in context.items()}
     steps = {
         key: tf.train.FeatureList(feature=[feature(tf, values) for values in rows])
@@ -101,7 +101,7 @@ def sequence(tf: Any, context: dict[str, Any], **lists: Sequence[Sequence[Any]])
 
 
 def keep(tf: Any, record: Record, key: str, tensors: Any) -> None:
-    """Records the values of a dictionary of tensors, and their shapes in the graph."""
+    """Record the values of a dictionary of tensors, and their shapes in the graph."""
     for name, tensor in sorted(tensors.items()):
         record(f"{key} {name} shape", str(tensor.shape))
         record(f"{key} {name} dtype", tensor.dtype.name)
@@ -473,7 +473,7 @@ def damaged_records(tf: Any, record: Record) -> None:
 
 
 def closed_queue(tf: Any, session: Any, names: Sequence[str]) -> Any:
-    """A queue of names that is closed."""
+    """Return a queue of names that is closed."""
     queue = tf.FIFOQueue(max(len(names), 1), tf.string, shapes=[[]], name="names")
     session.run(queue.enqueue_many([list(names)]))
     session.run(queue.close())
@@ -481,7 +481,7 @@ def closed_queue(tf: Any, session: Any, names: Sequence[str]) -> Any:
 
 
 def read_all(tf: Any, record: Record, key: str, reader: Any, names: Sequence[str], n: int) -> None:
-    """Records n reads of a reader, and then its numbers."""
+    """Record n reads of a reader, and then its numbers."""
     with tf.Session() as session:
         queue = closed_queue(tf, session, names)
         pair = reader.read(queue)
@@ -649,7 +649,7 @@ def a_pipeline_of_examples(tf: Any, record: Record) -> None:
 
 
 def of_data_flow(tf: Any, name: str) -> Any:
-    """A class that only TensorFlow's module data_flow_ops has."""
+    """Return a class that only TensorFlow's module data_flow_ops has."""
     if tf.__name__ == "gpugraph":
         modules = ("gpugraph.ops.queues.staging_classes", "gpugraph.ops.queues.barrier")
     else:

@@ -1,4 +1,4 @@
-"""Programs that both sides run, and what they record: answers, errors, events and log lines.
+"""Programs that both sides run, and their records: answers, errors, events and log lines.
 
 A script defines programs by `@program`, each a function of the library (gpugraph, or TensorFlow
 as TensorFlow 1) and a `Record`, and calls `main`. Answers are compared by key: numbers to 1e-5,
@@ -34,24 +34,24 @@ SECONDS, TOLERANCE, WORDS = 60, 1e-5, 6
 THREADS_OF_GRPC = ("(_serve)", "(_run)")
 """How the names of threads end that serve and connect as long as the process lives."""
 LINES_OF_2 = "Calling checkpoint listeners"
-"""What begins lines of logs that 1.15 has not."""
+"""Start of lines of logs that 1.15 lacks."""
 
 
 class Record:
-    """What a program records, in order, under names of its own."""
+    """A program's records, in order, by name."""
 
     def __init__(self, tf: Any, folder: Path) -> None:
         self.tf, self.folder = tf, folder
         self.answers: dict[str, Any] = {}
 
     def __call__(self, key: str, value: Any) -> None:
-        """Records an answer."""
+        """Record an answer."""
         if key in self.answers:
             raise KeyError(f"{key} is recorded twice")
         self.answers[key] = plain(value)
 
     def error(self, key: str, action: Callable[[], Any]) -> None:
-        """Records the class and the first line of what the action raises, or what it returns."""
+        """Record the class and the first line of the action's error, or its result."""
         try:
             self(key, ["no error", str(action())[:80]])
         except Exception as error:  # any error is an answer
@@ -59,13 +59,15 @@ class Record:
             self(key, ["error", self.class_of(error), self._hidden(first_line(line))])
 
     def class_of(self, error: Exception) -> str:
-        """The name of an error's class, as programs catch it: Python's own, or of tf.errors."""
+        """Return the name of an error's class, as programs catch it: Python's own, or of
+        tf.errors.
+        """
         errors = vars(self.tf.errors).values()
         known = (c for c in type(error).__mro__ if c.__module__ == "builtins" or c in errors)
         return next(known).__name__
 
     def events(self, key: str, folder: Path | str) -> None:
-        """Records the events of a folder's files, in the order of the files' names."""
+        """Record the events of a folder's files, in the order of the files' names."""
         self.tf.summary.FileWriterCache.clear()
         paths = sorted(glob.glob(f"{folder}/events*"))
         found = [
@@ -75,7 +77,7 @@ class Record:
 
     @contextlib.contextmanager
     def log(self, key: str) -> Iterator[None]:
-        """Records the lines that are logged meanwhile, numbers of seconds left out."""
+        """Record the lines that are logged meanwhile, numbers of seconds left out."""
         lines: list[str] = []
         handler = logging.Handler()
         handler.emit = lambda entry: lines.append(entry.getMessage())  # type: ignore[method-assign]
@@ -97,9 +99,9 @@ class Record:
 
 
 class Varying(NamedTuple):
-    """An error of one class whose first line is another one in some runs of TensorFlow.
+    """An error of one class whose first line varies between runs of TensorFlow.
 
-    own: gpugraph's line, in all runs. lines: those that TensorFlow was seen to give.
+    own: gpugraph's line, in all runs. lines: the observed lines of TensorFlow.
     """
 
     own: str
@@ -107,7 +109,7 @@ class Varying(NamedTuple):
     reason: str
 
     def explains(self, expected: Any, actual: Any) -> bool:
-        """Whether these are such errors, of the same class."""
+        """Return whether these are such errors, of the same class."""
         if not (is_error(expected) and is_error(actual)):
             return False
         is_known = expected[2] in self.lines and actual[2] == self.own
@@ -122,7 +124,7 @@ Programs = dict[str, Program]
 
 
 def adding_to(programs: Programs) -> Callable[[Program], Program]:
-    """A decorator that adds a program, under its function's name."""
+    """Return a decorator that adds a program, under its function's name."""
 
     def add(function: Program) -> Program:
         programs[function.__name__] = function
@@ -132,9 +134,9 @@ def adding_to(programs: Programs) -> Callable[[Program], Program]:
 
 
 def first_line(text: str) -> str:
-    """The first line of an error, without addresses and numbers of private names.
+    """Return the first line of an error, without addresses and numbers of private names.
 
-    TensorFlow 2 writes where a node was made before what went wrong, and numbers several errors.
+    TensorFlow 2 writes where a node was made before the error itself, and numbers several errors.
     """
     _, _, later = str(text).partition("Graph execution error:")
     lines = (later or str(text)).strip().splitlines() or [""]
@@ -149,7 +151,7 @@ def first_line(text: str) -> str:
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON holds it."""
+    """Return a value as JSON holds it."""
     if isinstance(value, (np.ndarray, np.generic)):
         return plain(value.tolist())
     if isinstance(value, Mapping):
@@ -165,7 +167,7 @@ def plain(value: Any) -> Any:
 
 
 def event_lines(tf: Any, event: Any) -> list[Any]:
-    """What an event says, but for times."""
+    """Return the contents of an event, except for times."""
     kind = event.WhichOneof("what")
     if kind == "summary":
         return [[event.step, kind, *summary_line(tf, value)] for value in event.summary.value]
@@ -198,11 +200,11 @@ def summary_line(tf: Any, value: Any) -> list[Any]:
     return [*line, plain(tf.make_ndarray(value.tensor))]
 
 
-# -- what programs share
+# -- shared by programs
 
 
 def in_thread(record: Record, key: str, action: Callable[[], Any]) -> threading.Thread:
-    """A thread that records the error, or the result, of an action."""
+    """Return a thread that records the error, or the result, of an action."""
     thread = threading.Thread(target=lambda: record.error(key, action))
     thread.start()
     time.sleep(0.3)
@@ -210,28 +212,28 @@ def in_thread(record: Record, key: str, action: Callable[[], Any]) -> threading.
 
 
 def shapes(tensors: Any) -> list[str]:
-    """The static shapes of tensors, as text."""
+    """Return the static shapes of tensors, as text."""
     tensors = tensors if isinstance(tensors, (list, tuple)) else [tensors]
     return [str(tensor.get_shape()).replace("None", "?") for tensor in tensors]
 
 
 def run_new(tf: Any, fetches: Any) -> Any:
-    """What a session of its own gives."""
+    """Return the fetched values of a new session."""
     with tf.Session() as session:
         return session.run(fetches)
 
 
 def counting(tf: Any) -> tuple[Any, Any]:
-    """A global step, and an operation that counts it."""
+    """Return a global step, and an operation that counts it."""
     step = tf.train.get_or_create_global_step()
     return step, tf.assign_add(step, 1, name="count")
 
 
 def recorder(tf: Any, log: list[str], name: str = "", **actions: Callable[..., Any]) -> Any:
-    """A hook that notes its calls; `actions` are what its methods do besides."""
+    """Return a hook that records its calls; `actions` are additional effects of its methods."""
 
     class Recorder(tf.train.SessionRunHook):  # type: ignore[misc, name-defined]
-        """Notes what is called."""
+        """Records its calls."""
 
         def _note(self, method: str, *arguments: Any) -> Any:
             log.append(f"{name}{method}")
@@ -256,7 +258,7 @@ def recorder(tf: Any, log: list[str], name: str = "", **actions: Callable[..., A
 
 
 def until_the_end(tf: Any, session: Any, fetches: Any) -> list[Any]:
-    """What runs give until the input ends."""
+    """Return the results of runs until the input ends."""
     results = []
     try:
         while True:
@@ -269,7 +271,7 @@ def until_the_end(tf: Any, session: Any, fetches: Any) -> list[Any]:
 
 
 def run_programs(programs: Programs, side: str, folder: Path, only: Sequence[str]) -> None:
-    """Runs the programs, and leaves what they recorded in a file of the folder."""
+    """Run the programs, and write their records to a file of the folder."""
     tf = library(side)
     answers: dict[str, Any] = {}
     for name, function in programs.items():
@@ -302,7 +304,7 @@ def run_programs(programs: Programs, side: str, folder: Path, only: Sequence[str
 
 
 def difference(expected: Any, actual: Any) -> str:
-    """What differs first, or an empty string."""
+    """Return the first difference, or an empty string."""
     if is_error(expected) and is_error(actual):
         return error_difference(expected, actual)
     if isinstance(expected, list) and isinstance(actual, list):
@@ -323,7 +325,7 @@ def difference(expected: Any, actual: Any) -> str:
 
 
 def is_error(value: Any) -> bool:
-    """Whether an answer is an error."""
+    """Return whether an answer is an error."""
     return isinstance(value, list) and len(value) == 3 and value[0] == "error"
 
 
@@ -337,7 +339,7 @@ def error_difference(expected: Sequence[str], actual: Sequence[str]) -> str:
 
 
 def is_explained(reason: str | Varying | None, expected: Any, actual: Any) -> bool:
-    """Whether a difference is the one that a reason is given for."""
+    """Return whether a difference is the one that a reason explains."""
     if isinstance(reason, Varying):
         return reason.explains(expected, actual)
     return reason is not None
@@ -346,7 +348,9 @@ def is_explained(reason: str | Varying | None, expected: Any, actual: Any) -> bo
 def compare(
     expected: dict[str, Any], actual: dict[str, Any], explained: Explained, words: bool
 ) -> int:
-    """Prints a line for each program, and its differences; the number of those not explained."""
+    """Print a line for each program, and its differences, and return the number of those not
+    explained.
+    """
     bad = count = 0
     used: set[str] = set()
     for name, answers in expected.items():
@@ -377,7 +381,7 @@ def compare(
 
 
 def main(programs: Programs, explained: Explained, script: str, about: str) -> int:
-    """The command line of a script of programs."""
+    """Return the command line of a script of programs."""
     parser = argparse.ArgumentParser(description=about.partition("\n")[0])
     add_options(parser)
     parser.add_argument("--only", action="append", default=[], metavar="NAME", choices=programs)

@@ -35,7 +35,7 @@ from sides import ROOT, add_options, library, python_of_tensorflow
 
 LARGE, NEGATIVE = 99, -7
 LONG = 10
-"""Letters of first words that say which check it is."""
+"""Length of the first words that identify a check."""
 
 KINDS = ("acceptance", "class", "words")
 _FIRST_WORDS = re.compile(r"[^\[\]{}():'\"\d<>=]*")
@@ -46,7 +46,7 @@ _STRINGS = ("O", "S")
 
 
 def changes(array: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
-    """(what is changed, the changed array) of an input."""
+    """Yield (change, changed array) of an input."""
     yield "rank + 1", array[np.newaxis]
     if not array.size:
         return
@@ -63,7 +63,7 @@ def changes(array: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
 
 
 def misfits(case: Case) -> Iterator[Case]:
-    """The case with one of its inputs changed, in all ways."""
+    """Yield the case with one of its inputs changed, in all ways."""
     for place, (source, is_ref) in enumerate(zip(case["inputs"], case["refs"])):
         if is_ref:
             continue
@@ -77,7 +77,7 @@ def misfits(case: Case) -> Iterator[Case]:
 
 
 def cases_of(op_type: str, declarations: Any, table: Any, samples: int) -> list[Case]:
-    """The misfits of the first samples whose attrs and ranks differ."""
+    """Return the misfits of the first samples whose attrs and ranks differ."""
     seen, result = set(), []
     for case in draw(op_type, declarations, table, 0):
         shapes = [
@@ -151,19 +151,19 @@ def _built(tf: Any, make: Any, case: Case) -> tuple[list[Any], list[Any], dict[A
 
 
 def first_words(error: str) -> str:
-    """The words of an error that come before a value, a shape or a name."""
+    """Return the words of an error that come before a value, a shape or a name."""
     message = error.partition(": ")[2]
     return " ".join(_FIRST_WORDS.match(message)[0].split()).lower()  # type: ignore[index]
 
 
 def is_left_out(theirs: dict[str, Any]) -> bool:
-    """Whether TensorFlow has no op type, dtype or attr for the case, or crashes."""
+    """Return whether TensorFlow has no op type, dtype or attr for the case, or crashes."""
     error, stage = theirs["error"], theirs.get("stage")
     return bool(error) and (stage != "run" or "No OpKernel was registered" in error)
 
 
 def difference(ours: dict[str, Any], theirs: dict[str, Any]) -> tuple[str, str] | None:
-    """(kind, what differs) of the answers to a case; None where they agree."""
+    """Return (kind, difference) of the answers to a case; None where they agree."""
     one, other = ours["error"], theirs["error"]
     if not one and not other:
         return None
@@ -180,7 +180,7 @@ def difference(ours: dict[str, Any], theirs: dict[str, Any]) -> tuple[str, str] 
 
 
 def words_of_wheel(folder: Path | None) -> str | None:
-    """All text in the library of TensorFlow 1.15, in lower case; None without a wheel."""
+    """Return all text in the library of TensorFlow 1.15, in lower case; None without a wheel."""
     if folder is None:
         return None
     (library_file,) = folder.rglob("_pywrap_tensorflow_internal.so")
@@ -194,7 +194,7 @@ def _stands_in(words: str, part: str) -> bool:
 
 
 def is_later(words: str | None, kind: str, ours: dict[str, Any], theirs: dict[str, Any]) -> bool:
-    """Whether 1.15 does not say what the later TensorFlow does, but what gpugraph says."""
+    """Return whether 1.15 has gpugraph's words, and not those of the later TensorFlow."""
     if words is None:
         return False
     known = [_stands_in(words, first_words(item["error"])) for item in (ours, theirs)]
@@ -204,7 +204,7 @@ def is_later(words: str | None, kind: str, ours: dict[str, Any], theirs: dict[st
 
 
 def report(folder: Path, limit: int, words: str | None = None) -> int:
-    """Prints the differences by op type, and the counts; how many have no reason."""
+    """Print the differences by op type, and the counts, and return how many have no reason."""
     counts, explained, refused, total, unbuilt = Counter[str](), Counter[str](), 0, 0, 0
     for path in sorted(folder.glob("*.cases")):
         cases = pickle.loads(path.read_bytes())

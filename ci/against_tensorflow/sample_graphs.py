@@ -1,7 +1,7 @@
 """Graphs that `graph_defs.py` compares: of single ops, of control flow, of nets that train.
 
-Each function builds into the default graph of the library that it is given. The operation `y` is
-what is run; placeholders are called `x`, and are fed what FEED has for their dtype.
+Each function builds into the default graph of its argument, the library. The operation `y` is
+run; placeholders are called `x`, and FEED has their values by dtype.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ GRAPHS: dict[str, Callable[[Any], None]] = {}
 
 
 def graph(build: Callable[[Any], None]) -> Callable[[Any], None]:
-    """Adds a graph to those that are compared."""
+    """Add a graph to the compared ones."""
     GRAPHS[build.__name__] = build
     return build
 
@@ -136,7 +136,7 @@ def nested_flow(tf: Any) -> None:
 
 @graph
 def gradients_after_a_loop(tf: Any) -> None:
-    """TensorFlow's loop gets a counter that waits for what the loop computes."""
+    """Build gradients; TensorFlow's loop gets a counter that depends on the loop's results."""
     x = fed(tf)
     total = tf.get_variable("total", initializer=0.0)
     looped = tf.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, v * x), (0, x))[1]

@@ -25,7 +25,7 @@ LIMIT = 1e-5
 
 
 def values(*shape: int) -> Any:
-    """Numbers that are the same on both sides."""
+    """Return numbers that are the same on both sides."""
     return (np.arange(np.prod(shape), dtype=np.float32) % 17 - 8).reshape(shape) / 16
 
 
@@ -63,7 +63,7 @@ def control_flow(tf: Any, folder: Path) -> dict[str, Any]:
 
 
 def words(tf: Any, folder: Path) -> dict[str, Any]:
-    """An asset, a main op that reads it, strings in and out."""
+    """Return an asset, a main op that reads it, strings in and out."""
     path = folder / "words.txt"
     path.write_text("the words of an asset", "utf-8")
     name = tf.constant(str(path), name="path")
@@ -143,7 +143,7 @@ FEEDS: dict[str, Any] = {
 
 
 def example(tf: Any, dense: list[float], sparse: list[int]) -> bytes:
-    """An Example of two features."""
+    """Return an Example of two features."""
     message = tf.train.Example()
     message.features.feature["dense"].float_list.value.extend(dense)
     message.features.feature["sparse"].int64_list.value.extend(sparse)
@@ -169,7 +169,7 @@ def feeds_of(tf: Any, signature: Any) -> dict[str, Any]:
 
 
 def write(tf: Any, name: str, folder: Path) -> str:
-    """Writes the SavedModel of one library."""
+    """Write the SavedModel of one library."""
     export_dir = folder / tf.__name__.partition(".")[0]
     with tf.Graph().as_default(), tf.Session() as session:
         signatures = {
@@ -190,7 +190,9 @@ def write(tf: Any, name: str, folder: Path) -> str:
 
 
 def run(tf: Any, export_dir: str) -> dict[str, Any]:
-    """What the signatures of a SavedModel give, before and after training, and its variables."""
+    """Return the results of a SavedModel's signatures, before and after training, and its
+    variables.
+    """
     result: dict[str, Any] = {}
     with tf.Graph().as_default(), tf.Session() as session:
         meta_graph = tf.saved_model.load(session, ["serve", "tag"], export_dir)
@@ -236,7 +238,7 @@ def signature_bytes(tf: Any, export_dir: str) -> dict[str, bytes]:
 
 
 def compare(name: str, ours: Any, theirs: Any, folder: Path) -> list[str]:
-    """The faults of one model."""
+    """Return the faults of one model."""
     here, there = write(ours, name, folder), write(theirs, name, folder)
     expected = run(theirs, there)
     faults = faults_of("TensorFlow's, loaded here", run(ours, there), expected)
@@ -257,7 +259,7 @@ def compare(name: str, ours: Any, theirs: Any, folder: Path) -> list[str]:
 
 
 def frozen_net(ours: Any, theirs: Any, folder: Path) -> list[str]:
-    """A convolutional net that TensorFlow freezes and writes, run here."""
+    """Return a convolutional net that TensorFlow freezes and writes, run here."""
     with theirs.Graph().as_default() as graph, theirs.Session() as session:
         MODELS["convolutional_net"](theirs, folder)
         session.run(theirs.global_variables_initializer())

@@ -1,12 +1,12 @@
-"""What the scripts of this folder share: running a program by gpugraph and by TensorFlow.
+"""Shared parts of the scripts of this folder: running a program by gpugraph and by TensorFlow.
 
 They compare gpugraph with an installed TensorFlow, used by its v1 API, and are no part of the
-tests. TensorFlow has a Python of its own, which --tensorflow or TENSORFLOW_PYTHON names:
+tests. TensorFlow has a separate Python, which --tensorflow or TENSORFLOW_PYTHON names:
 
     TENSORFLOW_PYTHON=/path/to/python python ci/against_tensorflow/char_rnn.py
 
-Each side runs in a process of its own, `SCRIPT --side SIDE FOLDER ...`, and leaves what it found
-in the folder.
+Each side runs in a separate process, `SCRIPT --side SIDE FOLDER ...`, and writes its results
+to the folder.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options that all scripts have."""
+    """Add the options that all scripts have."""
     parser.add_argument("--tensorflow", metavar="PYTHON", help="a Python that has TensorFlow")
     parser.add_argument("--side", nargs=2, metavar=("SIDE", "FOLDER"), help=argparse.SUPPRESS)
 
 
 def python_of_tensorflow(value: str | None) -> str:
-    """The Python that has TensorFlow; ends the program where none is named."""
+    """Return the Python that has TensorFlow; ends the program where none is named."""
     result = value or os.environ.get("TENSORFLOW_PYTHON")
     if not result:
         raise SystemExit("name a Python that has TensorFlow: --tensorflow, or TENSORFLOW_PYTHON")
@@ -41,12 +41,12 @@ def python_of_tensorflow(value: str | None) -> str:
 
 
 def side_environment() -> dict[str, str]:
-    """The environment of a side's process: it finds gpugraph where these scripts are."""
+    """Return the environment of a side's process: it finds gpugraph where these scripts are."""
     return {**os.environ, "PYTHONPATH": str(ROOT)}
 
 
 def run_side(python: str, script: str, side: str, folder: Path, *options: str) -> None:
-    """Runs one side of a script; ends the program, with its last words, where it fails."""
+    """Run one side of a script; end the program, with its last words, where it fails."""
     command = [python, str(Path(script).resolve()), "--side", side, str(folder.resolve()), *options]
     done = subprocess.run(
         command, capture_output=True, text=True, env=side_environment(), check=False, cwd=folder
@@ -75,7 +75,9 @@ def library(side: str) -> Any:
 
 
 def example(name: str) -> Any:
-    """The program of that name in examples/, as a module that uses what `library` gave last."""
+    """Return the program of that name in examples/, as a module with the last result of
+    `library`.
+    """
     spec = importlib.util.spec_from_file_location(name, ROOT / "examples" / f"{name}.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)

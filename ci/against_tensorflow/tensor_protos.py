@@ -3,7 +3,7 @@
     python ci/against_tensorflow/tensor_protos.py --tensorflow PYTHON
 
 TensorFlow's Python loads both. TensorFlow 1.15 puts float16 and bfloat16 into `half_val`, later
-ones into `tensor_content`: there the arrays are compared, each side reading what the other wrote.
+ones into `tensor_content`: there the arrays are compared, each side reading the other's message.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def array_of(tf: Any, dtype: str, shape: tuple[int, ...]) -> Any:
 
 
 def both(ours: Any, theirs: Any, arguments: tuple[Any, ...], options: dict[str, Any]) -> str:
-    """The difference of what two functions do, or the empty text."""
+    """Return the difference between the results of two functions, or the empty text."""
     results = []
     for tf in (ours, theirs):
         try:

@@ -18,7 +18,9 @@ for layer in LAYERS:
 
 
 def net(image):
-    """A small network in place of VGG19, whose weights are not at hand: layer -> activations."""
+    """Return a small network in place of VGG19, whose weights are not at hand: layer ->
+    activations.
+    """
     features, current = {}, image
     for name in LAYERS:
         if name.startswith("conv"):

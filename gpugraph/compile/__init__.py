@@ -1,31 +1,31 @@
 """Compilation: from the client's graph, fetches and feeds to a plan, pass by pass.
 
-    prune         keep the ancestors of the fetches and targets; create the unit
-    collectives   compute each member of a collective from the inputs of all members
-    serial        order the updates of a variable that a run writes several times
-    reread        read a variable again for ops that must run after a write
-    fold          infer exact shapes; fold constants
-    simplify      replace ops without effect by views
-    transposes    fold transposes into matrix products
-    cancel        replace pairs of inverse ops, and ops with a neutral operand, by views
-    common        merge ops that compute the same value
-    dependencies  remove redundant control dependencies
-    place         assign a device to every op, with the reason
-    remap         fuse bias and activation into convolutions
-    attention     fuse the products around a softmax into one kernel
-    weights       hoist loop-invariant transposes
-    epilogues     fuse bias, addition and activation into matrix products
-    restores      read a checkpoint directly into the memory of variables
-    stacks        rematerialize values instead of stashing them on the stacks of loops
-    recompute     rematerialize forward values for gradients, if requested
-    sums          split large sums so that each term is added as soon as it is computed
-    fuse          form groups of ops that run as one kernel
-    partition     insert Send and Recv between devices
-    swap          move tensors of GPUs to the host between two uses, if requested
-    flow          determine the loop and the guard of each op
-    order         create one sequence for all devices, by depth
-    memory        assign offsets in one arena per device, from lifetimes
-    bind          bind kernels to callables and offsets to arrays; create the plan
+    prune                             keep the ancestors of the fetches and targets; create the unit
+    collectives_joined                infer members of a collective from all its inputs
+    serial_updates                    order the updates of a variable that is written several times
+    read_after_write                  read a variable again for ops that must run after a write
+    constant_folding                  infer exact shapes; fold constants
+    no_op_elimination                 replace ops without effect by views
+    transpose_folding                 fold transposes into matrix products
+    arithmetic_simplification         replace inverse ops and neutral operands by views
+    common_subexpression_elimination  merge ops that compute the same value
+    dependency_optimization           remove redundant control dependencies
+    placer                            assign a device to every op, with the reason
+    convolution_remapper              fuse bias and activation into convolutions
+    attention_fusion                  fuse the products around a softmax into one kernel
+    loop_weights                      hoist loop-invariant transposes
+    matmul_epilogues                  fuse bias, addition and activation into matrix products
+    variable_restores                 read a checkpoint directly into the memory of variables
+    stacked_values                    rematerialize values of loops instead of keeping them
+    activation_recomputation          rematerialize forward values for gradients, if requested
+    gradual_sums                      split large sums to add each term when it is computed
+    fusion_groups                     form groups of ops that run as one kernel
+    graph_partition                   insert Send and Recv between devices
+    host_swapping                     move idle tensors of GPUs to the host, if requested
+    flow_analysis                     determine the loop and the guard of each op
+    execution_order                   create one sequence for all devices, by depth
+    memory_planning                   assign offsets in one arena per device, from lifetimes
+    binder                            bind kernels and arrays; create the plan
 
 With verification on, `verify` checks the unit after each pass.
 """

@@ -68,7 +68,7 @@ def test_structures_of_several_are_mapped_together() -> None:
     assert nest.map_structure(lambda a, b: a + b, [1, 2], (1, 2), check_types=False) == [2, 4]
 
 
-# What TensorFlow finds, and of which class.
+# Outcomes and error classes of TensorFlow.
 DIFFERENT: dict[str, tuple[Any, Any, type[Exception] | None, type[Exception] | None, str]] = {
     "length": ([1, 2], [1], ValueError, ValueError, "same number of elements"),
     "a leaf": ([1], 1, ValueError, ValueError, "is a sequence, while substructure"),

@@ -176,7 +176,7 @@ def test_settings_are_merged():
     assert settings.gpu_options.allow_growth
     assert settings.gpu_options.per_process_gpu_memory_fraction == 0.25
     assert [pool.num_threads for pool in settings.session_inter_op_thread_pool] == [3, 5]
-    other.session_inter_op_thread_pool[0].num_threads = 6  # what was merged is a copy
+    other.session_inter_op_thread_pool[0].num_threads = 6  # merging makes a copy
     assert settings.session_inter_op_thread_pool[1].num_threads == 5
     before = str(settings)
     settings.MergeFrom(settings)

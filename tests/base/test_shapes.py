@@ -1,4 +1,4 @@
-"""Shapes: what is known about sizes, and how it combines."""
+"""Shapes: known and unknown sizes, and how they combine."""
 
 import math
 import pickle

@@ -153,7 +153,7 @@ def test_a_second_ctrl_c_is_raised_at_once(monkeypatch: pytest.MonkeyPatch) -> N
     @uninterrupted
     def twice() -> None:
         signal.raise_signal(signal.SIGINT)
-        signal.raise_signal(signal.SIGINT)  # too early to be meant
+        signal.raise_signal(signal.SIGINT)  # too early to be intended
         reached.append(1)
         time.sleep(0.06)
         signal.raise_signal(signal.SIGINT)
@@ -185,7 +185,7 @@ def test_what_comes_in_a_finalizer_is_raised_after_it() -> None:
 
 
 class Referenced:
-    """What is only referenced weakly in the end."""
+    """An object that has only weak references in the end."""
 
 
 def in_a_weak_set(value: Any) -> Any:
@@ -406,7 +406,9 @@ LEFT = {
 
 
 def takes_any(function: ast.FunctionDef) -> bool:
-    """Whether a function ends errors of all classes, or changes them, those of handlers too."""
+    """Return whether a function ends errors of all classes, or changes them, those of handlers
+    too.
+    """
     if any("uninterrupted" in ast.unparse(each) for each in function.decorator_list):
         return False
     for node in ast.walk(function):

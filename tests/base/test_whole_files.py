@@ -1,4 +1,4 @@
-"""Classes of what the system refuses, and writers whose files grow beyond a limit."""
+"""Error classes of refused writes, and writers whose files exceed a size limit."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_errors_have_the_classes_of_tensorflow(name: str, kind: type[Exception])
 
 
 def writers(folder: Path) -> dict[str, Callable[[], Any]]:
-    """What writes more than LIMIT bytes into one file."""
+    """Return the writers, each of which writes more than LIMIT bytes into one file."""
     large = np.random.default_rng(0).standard_normal(4000).astype(np.float32)
     text = "x" * 3 * LIMIT
     record = large.tobytes()
@@ -129,7 +129,7 @@ def writers(folder: Path) -> dict[str, Callable[[], Any]]:
 
 
 def write_all(folder: str) -> None:
-    """Writes by each writer, and prints what became of it and what is left."""
+    """Run each writer, and print its outcome and the files that are left."""
     tf.logging.set_verbosity("FATAL")
     (Path(folder) / "large").write_bytes(bytes(3 * LIMIT))
     made = writers(Path(folder))
@@ -138,7 +138,7 @@ def write_all(folder: str) -> None:
     for name, write in made.items():
         try:
             write()
-        except Exception as error:  # which is what the test is about
+        except Exception as error:  # the test is about these errors
             message = str(getattr(error, "message", error)).splitlines()[0]
             print(f"{name}: {type(error).__name__}: {message}", flush=True)
         else:

@@ -1,4 +1,4 @@
-"""`gpugraph check`: what it reads in programs, its report, and the one that the page shows."""
+"""`gpugraph check`: its reading of programs, its report, and the report that the page shows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command line: what it prints, in which order, and its exit status."""
+"""The command line: its output, the order of it, and its exit status."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_only_the_program_is_required(command: str, capsys: pytest.CaptureFixtur
 
 
 def test_a_program_that_raises_has_its_plans_and_its_own_traceback(folder: pathlib.Path) -> None:
-    """Both streams into one, as in a log: what came first stands first."""
+    """Both streams go into one, as in a log, in the order in which they were written."""
     done = subprocess.run(
         [sys.executable, "-m", "gpugraph", "explain", str(folder / "bad.py")],
         stdout=subprocess.PIPE,
@@ -217,7 +217,7 @@ def test_devices_are_listed(
 def test_devices_say_why_there_is_no_native_code(
     settings: dict[str, str], reason: str, tmp_path: pathlib.Path
 ) -> None:
-    """In a process of its own, whose cache is empty."""
+    """This runs in a separate process whose cache is empty."""
     cache = {"XDG_CACHE_HOME": str(tmp_path), "GPUGRAPH_NATIVE": "1"}
     done = subprocess.run(
         [sys.executable, "-m", "gpugraph", "devices"],

@@ -1,4 +1,4 @@
-"""`gpugraph memory`: what each plan needs, before it runs."""
+"""`gpugraph memory`: the memory that each plan needs, before it runs."""
 
 from pathlib import Path
 

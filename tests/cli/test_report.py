@@ -1,4 +1,4 @@
-"""`gpugraph report`: which run of a program has its page, and what is said where there is none."""
+"""`gpugraph report`: which run of a program has a page, and the message where none has."""
 
 from __future__ import annotations
 

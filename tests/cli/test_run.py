@@ -1,4 +1,4 @@
-"""`gpugraph run`: what a program sees and shows is what it is with `python PROGRAM`."""
+"""`gpugraph run`: a program runs as with `python PROGRAM`, with the same output."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def run(*command: str, cwd: Path, **more: object) -> subprocess.CompletedProcess
 
 
 def run_both(cwd: Path, *command: str) -> tuple[tuple[int, str, str], tuple[int, str, str]]:
-    """What plain Python does, and what `gpugraph run` does: status, output, errors."""
+    """Return the status, output and errors of plain Python, and those of `gpugraph run`."""
     plain, ours = run(*command, cwd=cwd), run(*GPUGRAPH_RUN, *command, cwd=cwd)
     return (
         (plain.returncode, plain.stdout, plain.stderr),

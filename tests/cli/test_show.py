@@ -1,4 +1,4 @@
-"""`gpugraph show`: what it prints of files of each kind, and its exit status."""
+"""`gpugraph show`: its output for each kind of file, and its exit status."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Members of a collective that meet in this process, for tests of what they exchange."""
+"""Members of a collective that meet in this process, for tests of their exchange."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ __all__ = ["Wires", "all_ranks"]
 
 
 class Wires:
-    """The wires of so many members. `messages` are (from, to, name, bytes), as they were sent.
+    """The wires between `size` members. `messages` holds (from, to, name, bytes), in sending order.
 
-    delay_s: how long an array that has come is on its way before it is read.
+    delay_s: how long an array that has arrived is in transit before it is read.
     """
 
     def __init__(self, size: int, delay_s: float = 0.0) -> None:
@@ -56,7 +56,7 @@ class _Wire:
 
 
 def all_ranks(size: int, work: Callable[[int], Any]) -> Sequence[Any]:
-    """What a function gives for each rank, called in a thread for each."""
+    """Call a function for each rank in a separate thread, and return the results."""
     results: list[Any] = [None] * size
 
     def run(rank: int) -> None:

@@ -17,7 +17,7 @@ __all__ = ["PROCESSES", "free_ports", "local_cluster", "over_grpc", "server_proc
 
 
 def free_ports(count: int) -> list[int]:
-    """Numbers of ports of this machine on which nobody listens."""
+    """Return numbers of ports of this machine on which nobody listens."""
     sockets = [socket.socket() for _ in range(count)]
     for listener in sockets:
         listener.bind(("localhost", 0))
@@ -31,7 +31,7 @@ def free_ports(count: int) -> list[int]:
 def local_cluster(
     config: tf.ConfigProto | None = None, **counts: int
 ) -> Iterator[dict[tuple[str, int], Any]]:
-    """Servers of so many tasks of each job, by job and task."""
+    """Start servers for the given number of tasks of each job, and return them by job and task."""
     ports = iter(free_ports(sum(counts.values())))
     spec = {
         job: [f"localhost:{next(ports)}" for _ in range(count)] for job, count in counts.items()
@@ -64,7 +64,7 @@ PROCESSES: dict[str, subprocess.Popen[bytes]] = {}
 
 @contextlib.contextmanager
 def server_processes(num_cpus: int, **counts: int) -> Iterator[dict[str, list[str]]]:
-    """Servers of so many tasks of each job, each in a process with so many devices: the cluster."""
+    """Start a server process with `num_cpus` devices for each task, and yield the cluster."""
     ports = iter(free_ports(sum(counts.values())))
     spec = {
         job: [f"localhost:{next(ports)}" for _ in range(count)] for job, count in counts.items()
@@ -91,7 +91,9 @@ def server_processes(num_cpus: int, **counts: int) -> Iterator[dict[str, list[st
 
 @contextlib.contextmanager
 def over_grpc(server: Any) -> Iterator[str]:
-    """The server's target, which sessions of this process reach by gRPC as those of others do."""
+    """Yield the server's target, which sessions of this process reach by gRPC as those of others
+    do.
+    """
     del grpc_server.SERVERS[server.target]
     try:
         yield server.target

@@ -1,4 +1,4 @@
-"""What is wrong between processes: one clear error at the session, and all else goes on."""
+"""Faults between processes: each gives one clear error in the session, and all else goes on."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_two_sessions_of_one_graph() -> None:
             with tf.Session(target) as one, tf.Session(target) as two:
                 one.run(v.initializer)
                 assert two.run(more) == 2
-                doubled = v * 2  # both take over what was added
+                doubled = v * 2  # both copy the added nodes
                 assert [one.run(doubled), two.run(doubled), two.run(more)] == [4, 4, 3]
 
 

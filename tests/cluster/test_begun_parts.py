@@ -18,7 +18,7 @@ pytest.importorskip("grpc", reason="the extra `cluster` is not installed")
 TASKS = [f"/job:worker/task:{index}" for index in range(3)]
 Servers = dict[tuple[str, int], Any]
 SENT: list[str] = []
-"""By whom tensors were sent in messages of their own."""
+"""The senders of tensors in separate messages."""
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ def session(cluster: Servers) -> Iterator[tf.Session]:
 
 
 def sent_in(session: tf.Session, fetch: Any, feeds: Any = None) -> tuple[Any, list[str]]:
-    """What the second step of a run fetches, and who sent tensors in it."""
+    """Return the fetched value of a run's second step, and the senders of tensors in it."""
     session.run(fetch, feeds)
     SENT.clear()
     value = session.run(fetch, feeds)
@@ -50,7 +50,7 @@ def sent_in(session: tf.Session, fetch: Any, feeds: Any = None) -> tuple[Any, li
 
 
 def there_and_back(x: Any) -> Any:
-    """A sum of what two other tasks compute of a tensor of the first."""
+    """Return a sum of two values that other tasks compute from a tensor of the first."""
     with tf.device(TASKS[0]):
         first = x * 2.0
     parts = []

@@ -1,4 +1,4 @@
-"""Steps over several tasks: training, what waits for what, shared queues, failures."""
+"""Steps over several tasks: training, dependencies, shared queues, failures."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def target(servers: Servers) -> Iterator[str]:
 
 
 def regression(optimizer: Any) -> tuple[Any, ...]:
-    """Placeholders, loss and train op of a linear regression."""
+    """Return placeholders, loss and train op of a linear regression."""
     x, y = tf.placeholder(tf.float32, [None, 3]), tf.placeholder(tf.float32, [None])
     w = tf.get_variable("w", [3, 1], initializer=tf.zeros_initializer())
     b = tf.get_variable("b", [1], initializer=tf.zeros_initializer(), use_resource=True)

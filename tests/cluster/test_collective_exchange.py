@@ -1,4 +1,4 @@
-"""Ring, halving and doubling, shared memory: what members exchange, without a cluster."""
+"""Ring, halving and doubling, shared memory: the members' exchange, without a cluster."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .collective_wire import Wires, all_ranks
 
 
 def reduced(way: Any, values: Any, merge_op: str, divisor: int) -> tuple[list[Any], Wires]:
-    """What each member has after it, and what was sent."""
+    """Return each member's result of the reduction, and the wires with the sent messages."""
     wires = Wires(len(values))
     arrays = [value.copy() for value in values]
 

@@ -1,4 +1,4 @@
-"""Where members meet: who has come, who does not fit, who is gone. Nothing waits in a thread."""
+"""Where members meet: arrivals, mismatches and departures. Nothing waits in a thread."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def member(number: int, session: str = "s") -> Member:
 
 
 class Leader:
-    """Groups of so many tasks, and how their waits ended."""
+    """Groups of the given number of tasks, and how their waits ended."""
 
     def __init__(self, count: int, is_there: Callable[[str], bool] = lambda task: True) -> None:
         self.settled: dict[str, Any] = {}
@@ -68,7 +68,7 @@ class Leader:
         return Attempt(member(number).devices[0], f"{session}{number}", Round(step, 0, step))
 
     def attempt(self, number: int, session: str = "s") -> Attempt:
-        """The next step of a session, which fails before it joins."""
+        """Return the next step of a session, which fails before it joins."""
         name = f"{session}{number}"
         self.steps[name] = self.steps.get(name, 0) + 1
         return self.last(number, session)
@@ -176,7 +176,7 @@ def test_who_fails_twice_before_it_joins_is_told_of_twice() -> None:
     leader.join(1)
     for number in range(2):
         attempt = leader.attempt(1)
-        for _ in range(2):  # however often it says so
+        for _ in range(2):  # however often it repeats that
             leader.fails(1, attempt=attempt)
         with pytest.raises(tf.errors.AbortedError, match="its step failed"):
             leader.join(0, wait=f"late {number}")
@@ -202,7 +202,7 @@ def test_who_is_a_step_behind_fails_and_then_meets_the_other() -> None:
     leader.join(0)
     leader.join(1)
     leader.join(0, wait="second")
-    leader.attempt(1)  # ended, of which nothing was told
+    leader.attempt(1)  # ended without a report
     assert leader.join(1, wait="third of 1") is None
     assert "in a step that this one has left" in leader.settled["second"].message
     assert leader.join(0, wait="third") is not None
@@ -275,7 +275,7 @@ def test_a_partner_that_closes_its_session_ends_the_wait() -> None:
     assert "second" not in leader.settled
     leader.groups.close_session("s1", CLOSED)
     assert leader.settled["second"] is CLOSED
-    assert leader.join(0, wait="third") is None  # it knows, and waits for a new session
+    assert leader.join(0, wait="third") is None  # it waits for a new session
     assert leader.join(1, session="t") is not None
 
 

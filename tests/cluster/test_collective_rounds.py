@@ -17,13 +17,13 @@ NUM_TURNS, NUM_FAILING_TURNS = 300, 150
 
 
 class Client:
-    """A member that does steps of two collectives, one after the other, in sessions of its own."""
+    """A member that does steps of two collectives, one after the other, in separate sessions."""
 
     def __init__(self, number: int) -> None:
         self.number, self.session, self.step, self.num_waits = number, 0, 0, 0
         self.key: int | None = None  # the collective that it is in
         self.wait = ""
-        self.kept_back: list[Callable[[], None]] = []  # of what it has left the leader will hear
+        self.kept_back: list[Callable[[], None]] = []  # departures to report
 
     def attempt(self) -> Attempt:
         name = f"{self.number} in {self.session}"
@@ -31,7 +31,7 @@ class Client:
 
 
 class Clients:
-    """Members of one group with all that can happen to them; a step is what `attempts` says."""
+    """Members of one group with all possible events; `attempts` defines a step."""
 
     def __init__(self, seed: int, count: int, **chances: float) -> None:
         self.draw, self.count, self.chances = random.Random(seed), count, chances
@@ -50,7 +50,9 @@ class Clients:
         return self.draw.random() < self.chances.get(what, 0.0)
 
     def leave(self, client: Client, is_own: bool) -> None:
-        """A step fails: what it waits for at once, other collectives a little later."""
+        """Fail a step: leave the awaited collective at once, and other collectives a little
+        later.
+        """
         first, attempt = client.key or 0, client.attempt()
         for key in range(first, len(KEYS)):
             wait = client.wait if key == client.key else ""
@@ -170,7 +172,7 @@ def distances(meeting: dict[int, Attempt]) -> tuple[int, ...]:
 
 
 class Two:
-    """Two members, whose sessions join one collective as the tests say."""
+    """Two members, whose sessions join one collective at the tests' command."""
 
     def __init__(self) -> None:
         self.settled: dict[str, Any] = {}
@@ -185,7 +187,7 @@ class Two:
         return Attempt(f"device {number}", f"{session} of {number}", Round(step, 0, step))
 
     def join(self, number: int, session: str, step: int) -> str:
-        """The name of the member's wait, which may be settled by now."""
+        """Join, and return the name of the member's wait, which may have ended by now."""
         self.num_waits += 1
         wait, attempt = f"wait {self.num_waits}", self.attempt(number, session, step)
         member = Member(self.tasks[number], attempt.session, (attempt.device,))

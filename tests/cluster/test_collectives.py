@@ -1,4 +1,4 @@
-"""Collectives over processes: in one session's run, and each member in a session of its own."""
+"""Collectives over processes: in one session's run, and each member in a separate session."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def inputs(count: int, num_devices: int = 3) -> list[Any]:
 
 
 def on_each(function: Callable[[Any], Any], devices: Sequence[str] = CPUS) -> tuple[Any, Any]:
-    """What a function makes of a placeholder on each device."""
+    """Return a placeholder, and the results of a function applied to it on each device."""
     places, results = [], []
     for device in devices:
         with tf.device(device):
@@ -72,7 +72,7 @@ def own_session(
     config: Any = None,
     times: int = 1,
 ) -> Any:
-    """What a session on a worker's own server gives for a graph that it alone has."""
+    """Return the result of a session on a worker's own server for a graph that it alone has."""
     with tf.Graph().as_default(), tf.device(CPUS[rank]):
         x = tf.placeholder(tf.float32, [None], name="x")
         y = function(x * 1.0, rank)
@@ -113,7 +113,7 @@ def test_large_reductions_with_shared_memory_and_without(
             results = session.run(sums, dict(zip(places, values)))
             np.testing.assert_allclose(results[1], np.sum(values, 0), rtol=1e-5, atol=1e-5)
             kept.append((results, [result.copy() for result in results]))
-        for results, copies in kept:  # no later run writes to what an earlier one gave
+        for results, copies in kept:  # no later run writes to an earlier run's results
             np.testing.assert_array_equal(results, copies)
 
 
@@ -240,7 +240,9 @@ def test_training_of_replicas_is_training_on_all_examples(servers: Servers) -> N
 
 
 def test_a_gradient_is_reduced_while_others_are_computed(servers: Servers, target: str) -> None:
-    """The backward pass of a worker goes on only once its peer has the mean of what came first."""
+    """The backward pass of a worker goes on only once its peer has the mean of the first
+    gradients.
+    """
     is_reduced, order = threading.Event(), []
 
     @tf.custom_gradient

@@ -1,4 +1,4 @@
-"""Collectives over processes in branches and loops: each member in a session of its own."""
+"""Collectives over processes in branches and loops: each member in a separate session."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ def servers() -> Iterator[Servers]:
 def member(
     servers: Servers, rank: int, build: Callable[[Any, int], Any], value: Any, device: str = "cpu:0"
 ) -> Any:
-    """What a session on a worker's server gives for a graph that it alone has, run some times."""
+    """Run a session on a worker's server some times, for a graph that it alone has; return the
+    results.
+    """
     with tf.Graph().as_default(), tf.device(f"{TASKS[rank]}/{device}"):
         x = tf.placeholder(tf.float32, [None])
         y = build(x, rank)

@@ -1,4 +1,4 @@
-"""What servers keep of steps that have failed: an error, and none of the tensors."""
+"""The state that servers keep of failed steps: an error, and none of the tensors."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_step_that_has_failed_is_remembered_without_its_arrays() -> None:
         depth = len(caught.traceback)
     with pytest.raises(tf.errors.AbortedError) as caught:
         mailboxes.of(7)
-    assert len(caught.traceback) == depth  # those who came before are not held
+    assert len(caught.traceback) == depth  # earlier callers are not held
 
 
 def test_parcels_of_a_step_that_fails_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:

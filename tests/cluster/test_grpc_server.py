@@ -1,4 +1,4 @@
-"""Servers: which task one is, where it listens, who may call it, and how it ends."""
+"""Servers: their task, their address, their callers, and how they end."""
 
 from __future__ import annotations
 

@@ -304,7 +304,7 @@ def test_a_session_has_the_threads_of_its_server(
 
 @pytest.mark.parametrize("is_remote", [False, True])
 def test_a_server_limits_runs_that_have_no_limit(is_remote: bool) -> None:
-    """Its settings are those of a session that has none of its own."""
+    """The server's own settings apply to a session that has none."""
     server = tf.train.Server.create_local_server(tf.ConfigProto(operation_timeout_in_ms=100))
     there = over_grpc(server) if is_remote else contextlib.nullcontext(server.target)
     with tf.Graph().as_default(), there as target:
@@ -325,7 +325,7 @@ def test_a_server_limits_runs_that_have_no_limit(is_remote: bool) -> None:
 
 
 def _waiting_fetches() -> dict[str, Any]:
-    """An op of each kind that waits, which nothing ends."""
+    """Return an op of each kind that waits, which nothing ends."""
     raw = tf.raw_ops
     queue, full = tf.FIFOQueue(1, tf.float32, []), tf.FIFOQueue(1, tf.float32, [])
     barrier = raw.Barrier(component_types=[tf.float32], shapes=[[]])

@@ -1,5 +1,5 @@
-"""A server without the key at the address of one that has it, and who stands between: nothing that
-they say is believed."""
+"""A server without the key at the address of one that has it, and an attacker between client and
+server: nothing that they send is believed."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ STATUSES = ("OUT_OF_RANGE", "NOT_FOUND", "ABORTED", "DATA_LOSS", "INVALID_ARGUME
 
 
 class Impostor:
-    """Answers all calls, as `answer` says, which is given what has come and all that came before.
+    """A server that answers all calls by `answer`, which receives the call and all earlier ones.
 
-    It knows the names of the service, as who has seen a call does.
+    It uses the names of the service, as an observer of a call could.
     """
 
     def __init__(self, answer: Callable[[Any], bytes]) -> None:
@@ -91,7 +91,7 @@ ANSWERS: dict[str, Callable[[Any], bytes]] = {
 
 
 def each_call(peer: Peer) -> Iterator[tuple[str, Callable[[], Any]]]:
-    """All ways in which a client or a server asks another, with each method."""
+    """Yield all ways in which a client or a server asks another, with each method."""
     for name, (kind, _) in METHODS.items():
         message = message_of(kind)
         if name not in ONE_WAY:
@@ -145,9 +145,9 @@ def test_a_task_whose_address_an_impostor_has(monkeypatch: pytest.MonkeyPatch) -
 
 
 class Between:
-    """Passes bytes on between a client and a server. change: what is done to those that come.
+    """A relay of bytes between a client and a server. change: applied to arriving bytes.
 
-    sent: all that the client has sent, by connection.
+    sent: all bytes that the client has sent, by connection.
     """
 
     def __init__(self, address: str, change: Callable[[bytes], bytes] = bytes) -> None:
@@ -248,14 +248,14 @@ def test_what_a_client_has_sent_is_not_done_again(server: Any) -> None:
                             pass  # until the server ends it, as it has proven nothing
         with tf.Session(server.target) as session:
             assert session.run(v) == 3
-        # The greeting says nothing of a server, and changes nothing.
+        # The greeting reveals nothing of a server, and changes nothing.
         assert handlers[0] and set(handlers[1]) <= {"GetStatus"}
     between.close()
     other.stop()
 
 
 def count_calls(server: Any) -> list[str]:
-    """The methods that a server answers from now on, as they come."""
+    """Return the methods that a server answers from now on, as they come."""
     names: list[str] = []
     listener = server._listener
     answer = listener._proofs.check

@@ -85,10 +85,10 @@ class Training:
         return "end" in chief.lines or max(chief.losses, default=-1) >= steps
 
     def has_ended(self) -> bool:
-        """Whether the chief is done.
+        """Return whether the chief is done.
 
-        One that has failed is started anew, as by what runs the processes: a parameter server that
-        dies while the last checkpoint is written ends the chief, as in TensorFlow.
+        A failed chief is restarted, as by a process supervisor: a parameter server that dies while
+        the last checkpoint is written ends the chief, as in TensorFlow.
         """
         chief = self.processes["worker 0"]
         if chief.process.poll():
@@ -101,7 +101,9 @@ class Training:
 
 
 def trained(folder: Path, mode: str, killed: str = "", moment: int = 0) -> tuple[Any, Training]:
-    """The weights of a training, in which a process is killed after so many steps."""
+    """Return the weights of a training in which a process is killed after a given number of
+    steps.
+    """
     training = Training(folder, mode)
     try:
         if killed:
@@ -119,7 +121,7 @@ def trained(folder: Path, mode: str, killed: str = "", moment: int = 0) -> tuple
 
 
 def by_one_process() -> tuple[Any, list[float]]:
-    """The weights and the losses of a training with the batches of all workers joined."""
+    """Return the weights and the losses of a training with the batches of all workers joined."""
     with tf.Graph().as_default(), tf.Session() as session:
         weights = tf.get_variable("w", [len(WEIGHTS), 1], initializer=tf.zeros_initializer())
         x = tf.placeholder(tf.float32, [WORKERS * ROWS, len(WEIGHTS)])

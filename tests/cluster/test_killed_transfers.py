@@ -1,6 +1,6 @@
 """Large tensors in shared memory whose writer, or reader, is killed: nothing is left of them.
 
-Two processes are started, which is what takes its time.
+The tests start two processes, which accounts for their time.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def until(is_so: Callable[[], Any]) -> None:
 
 
 def kill_when(process: subprocess.Popen[bytes], is_so: Callable[[], Any]) -> None:
-    """Lets a process begin that is ready, and kills it once that is so."""
+    """Start a process that is ready, and kill it once the condition holds."""
     assert process.stdin is not None
     process.stdin.write(b"\n")
     process.stdin.flush()

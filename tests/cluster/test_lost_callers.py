@@ -1,6 +1,6 @@
-"""Who is killed or interrupted while its step waits: the step ends, and takes nothing.
+"""Callers that are killed or interrupted while their step waits: the step ends, and takes nothing.
 
-Each case starts a process of its own, which is what takes its time.
+Each case starts a separate process, which accounts for its time.
 """
 
 from __future__ import annotations

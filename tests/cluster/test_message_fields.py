@@ -41,7 +41,9 @@ def graph_def() -> bytes:
 
 
 def filled(message: Any, draw: random.Random, handle: str, depth: int = 0) -> Any:
-    """The message with some fields set, to what others send or to anything."""
+    """Return the message with some fields set, either to values that others send or to random
+    ones.
+    """
     texts = ("", handle, handle, TASK, DEVICE, "x", "x:0", "y:0", "1,2", "\u00e9\0", "/job:none")
     contents = (b"", b"\0\1\2", graph_def(), tf.ConfigProto().SerializeToString())
     choices: dict[Any, Any] = {

@@ -17,7 +17,7 @@ KEY, OTHER = b"k" * 16, b"x" * 16
 
 
 def both_sides(method: str = "RunStep") -> tuple[MessageProofs, MessageProofs]:
-    """The proofs of a call, of its caller and of the server."""
+    """Return the proofs of a call, of its caller and of the server."""
     server = CallerProofs(KEY)
     shown, caller = open_call(KEY, method, server.incarnation)
     return caller, server.check(shown, method)

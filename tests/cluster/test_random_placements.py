@@ -1,6 +1,6 @@
 """Random graphs over three servers of two devices each: as in one process, and none blocks.
 
-The servers are in this process; in the exhaustive test each is in a process of its own.
+The servers are in this process; in the exhaustive test each is in a separate process.
 """
 
 from __future__ import annotations
@@ -40,12 +40,14 @@ class Building:
         self.steps: list[tf.Operation] = []
 
     def place(self) -> Any:
-        """A device; the same random numbers are drawn where there are no places."""
+        """Return a device, and the same random numbers are drawn where there are no places."""
         index = self.random.randrange(len(PLACES) + 1)
         return tf.device(self.places[index] if self.places and index < len(PLACES) else None)
 
     def build(self, inputs: list[tf.Tensor], variables: list[tf.Variable]) -> list[tf.Tensor]:
-        """Tensors of SIZE elements, each of some before; the token orders reads and writes."""
+        """Return tensors of SIZE elements, each of some before, and the token orders reads and
+        writes.
+        """
         tensors, token = list(inputs), tf.no_op()
         for _ in range(self.random.randint(4, 24)):
             kind = self.random.choice(("mix", "mix", "mix", "read", "write", "cond", "loop"))
@@ -76,7 +78,7 @@ class Building:
 
 
 def run_all(seed: int, target: str) -> list[Any]:
-    """What two runs of a program fetch, and the variables after them."""
+    """Return the fetched values of two runs of a program, and the variables after them."""
     random = Random(seed)
     values = np.random.RandomState(seed).uniform(-2, 2, (4, SIZE))
     if target:

@@ -49,7 +49,7 @@ def test_sessions_of_the_program_and_of_actors_share_variables(cluster: RayClust
     assert seen
     deadline = time.monotonic() + 20
     deadline = time.monotonic() + 20
-    for index in range(2):  # what the last steps report may be on its way
+    for index in range(2):  # the reports of the last steps may be in transit
         while cluster.progress()["worker", index].get("step") != 10:
             assert time.monotonic() < deadline
             time.sleep(0.1)

@@ -74,7 +74,7 @@ def cluster() -> Iterator[Cluster]:
 
 
 def train(cluster: Cluster, folder: Path, killed: str, moment: int) -> tuple[int, Any, int]:
-    """Trains, and kills a process before step `moment`: the last step, the weights, sessions."""
+    """Train, and kill a process before step `moment`: the last step, the weights, sessions."""
     starts = 0
 
     class Starts(tf.train.SessionRunHook):

@@ -145,7 +145,9 @@ def test_a_session_whose_master_has_gone_is_closed_on_workers(servers: Servers) 
 
 
 def _member(servers: Servers, rank: int) -> tuple[Any, Callable[[], Any]]:
-    """A session on a worker, which alone it sees, and what reduces with the other's."""
+    """Return a session that only one worker sees, and a function that reduces with the other
+    member.
+    """
     with tf.Graph().as_default(), tf.device(TASKS[rank]):
         total = all_reduce(tf.constant([1.0]), 2, 1, 1, "Add", "Id")
         config = tf.ConfigProto(device_filters=[TASKS[rank]])
@@ -246,7 +248,7 @@ def test_a_client_is_there_while_one_of_its_streams_is(monkeypatch: pytest.Monke
     assert calls == ["one gone", "one lost"]
     clients.forget("two")
     contexts[2].end()
-    with answering(Caller(_Context("c"))):  # a call of its own, by no stream
+    with answering(Caller(_Context("c"))):  # a separate call, by no stream
         clients.use("three")
     until(lambda: len(calls) == 4)
     assert calls[2:] == ["three gone", "three lost"]

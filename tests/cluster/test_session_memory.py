@@ -1,4 +1,4 @@
-"""What sessions on servers keep there: statistics of memory, and tensors behind handles."""
+"""The state that sessions keep on servers: statistics of memory, and tensors behind handles."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_a_part_that_was_over_when_another_failed_keeps_nothing(
             session.run([handle, bad], {x: [np.nan]})
         limit = time.monotonic() + 20
         while num_kept(cluster, kept) and time.monotonic() < limit:
-            time.sleep(0.01)  # other tasks are told of the end, and not waited for
+            time.sleep(0.01)  # other tasks are notified of the end, and not waited for
         assert num_kept(cluster, kept) == 0
         assert session.run(handle, {x: [1.0]}).eval().tolist() == [2.0]
 

@@ -1,4 +1,4 @@
-"""Memory that processes of one machine see: who may map it, and that nothing is left."""
+"""Memory shared by processes of one machine: which may map it, and that nothing is left."""
 
 from __future__ import annotations
 

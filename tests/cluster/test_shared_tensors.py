@@ -1,6 +1,6 @@
-"""Large tensors between tasks of one machine: in shared memory, which is used again once read.
+"""Large tensors between tasks of one machine: in shared memory, which is reused once read.
 
-One case starts processes, which is what takes its time.
+One case starts processes, which accounts for its time.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def refused(*arguments: Any) -> Any:
 
 
 def sent_and_back() -> tuple[Any, Any]:
-    """What is fed to one task, goes to another, and comes back."""
+    """Return a placeholder on one task, and its value after a trip to another task and back."""
     x = tf.placeholder(tf.float32, [None])
     with tf.device(SECOND):
         shifted = x + 1.0

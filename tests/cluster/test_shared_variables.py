@@ -1,4 +1,4 @@
-"""Variables of a server whose sessions say different things of them."""
+"""Variables of a server whose sessions declare them differently."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ def run(
     shape: Any = (2,),
     dtype: Any = tf.float32,
 ) -> Any:
-    """What a session gives whose graph has the variable of that name, of ones."""
+    """Run a session whose graph has a variable of that name, initialized to ones; return the
+    result.
+    """
     with tf.Graph().as_default():
         v = tf.get_variable(
             name, shape, dtype, initializer=tf.ones_initializer(), use_resource=use_resource

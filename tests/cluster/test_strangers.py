@@ -1,4 +1,6 @@
-"""Who has no key: nothing that he says is read, and he keeps nobody else from a server."""
+"""Clients without the key: nothing that they send is read, and they keep nobody else from a
+server.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,7 @@ listed = pytest.mark.skipif(
 
 KEY = b"a key that the stranger does not have"
 SOON_S = 3.0
-"""How long a test waits for what takes a second at most; machines are busy."""
+"""How long a test waits for an event that takes a second at most; machines are busy."""
 
 
 @pytest.fixture
@@ -53,7 +55,9 @@ def address_of(server: Any) -> str:
 
 
 def paths(server: Any) -> dict[str, Any]:
-    """All methods and streams that gRPC answers for a server, by path: what there is to try."""
+    """Return all methods and streams that gRPC serves for a server, by path: the targets of an
+    attack.
+    """
     state = server._listener._server._state
     assert not state.generic_handlers
     assert set(state.registered_method_handlers) == set(server._listener._entrance.makers)
@@ -66,7 +70,7 @@ def test_what_a_server_offers(server: Any) -> None:
 
 
 def shown_to(server: Any, method: str) -> dict[str, tuple[tuple[str, str], ...]]:
-    """What a stranger may show, by words for it."""
+    """Return the metadata that a stranger may send, by a description of it."""
     protocol = ("gpugraph-protocol", PROTOCOL)
     incarnation = server._listener.incarnation
     used, _ = open_call(KEY, method, incarnation)
@@ -115,7 +119,7 @@ def test_no_method_waits_for_a_message_without_proof(
 
 
 def test_no_method_takes_a_large_message_without_proof(server: Any) -> None:
-    """Of a message of 64 MiB a stranger gets rid of what the network holds."""
+    """Of a message of 64 MiB a stranger can send only as much as the network buffers."""
     taken = []
     for path in paths(server):
         for shown in ((), (("gpugraph-protocol", PROTOCOL), ("gpugraph-proof", "1.2.3.4"))):
@@ -207,7 +211,7 @@ def test_connections_that_come_at_once(server: Any) -> None:
 
 @listed
 def test_a_busy_process_ends_no_connection_early() -> None:
-    """What counts is how often a connection was seen without proof, not for how long."""
+    """The number of times that a connection was seen without proof counts, not the time."""
     with socket.create_server(("localhost", 0)) as listener:
         address = listener.getsockname()
         door = Doorkeeper(address[1])

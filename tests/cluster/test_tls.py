@@ -29,7 +29,7 @@ def openssl(folder: Path, *arguments: str) -> None:
 
 
 def new_authority(folder: Path) -> Path:
-    """A folder with the certificate of an authority."""
+    """Return a folder with the certificate of an authority."""
     folder.mkdir()
     new = ("req", "-newkey", "rsa:2048", "-nodes", "-x509", "-days", "2", "-subj", "/CN=ca")
     openssl(folder, *new, "-keyout", "ca.key", "-out", "ca.pem")
@@ -39,10 +39,10 @@ def new_authority(folder: Path) -> Path:
 def new_member(
     authority: Path, folder: Path, days: str = "2", name: str = "localhost", ca: Path | None = None
 ) -> Path:
-    """A folder as GPUGRAPH_CLUSTER_TLS names it.
+    """Create a folder as GPUGRAPH_CLUSTER_TLS names it.
 
-    Its certificate is signed by the authority for so many days. ca: another authority, which it
-    believes in.
+    The authority signs its certificate for the given number of days. ca: another authority, which
+    the member trusts.
     """
     folder.mkdir()
     new = ("req", "-newkey", "rsa:2048", "-nodes", "-subj", f"/CN={name}")
@@ -144,7 +144,7 @@ def test_a_client_without_a_certificate(
 
 
 def test_a_certificate_without_the_key(quick: pytest.MonkeyPatch, members: dict[str, Path]) -> None:
-    """Where a cluster has both, both are asked for."""
+    """A cluster with both a certificate and a key requires both."""
     quick.setenv("GPUGRAPH_CLUSTER_KEY", "a key of the cluster")
     server = started(quick, members["right"])
     with tf.Graph().as_default(), over_grpc(server) as target:

@@ -1,4 +1,4 @@
-"""Messages: what is malformed ends its call alone, and is never served."""
+"""Messages: a malformed message ends its own call alone, and is never served."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_messages_are_bounded(peer: Peer, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def samples(handle: str) -> list[tuple[str, Any]]:
-    """A message of each method, of a session that is there."""
+    """Return a message of each method, of a session that is there."""
     graph = tf.Graph()
     with graph.as_default():
         tf.placeholder(tf.float32, name="x")
@@ -149,7 +149,7 @@ KIND_OF = {"RegisterGraph": "ExtendSession", "ClearContainers": "Containers",
 
 
 def spoilt(content: bytes, draw: random.Random) -> bytes:
-    """The bytes with some changed, left out or put in."""
+    """Return the bytes with some changed, left out or put in."""
     spoilt_bytes = bytearray(content)
     for _ in range(draw.randint(1, 4)):
         index = draw.randrange(len(spoilt_bytes) + 1)
@@ -166,13 +166,13 @@ def spoilt(content: bytes, draw: random.Random) -> bytes:
 
 
 def in_a_call(peer: Peer, name: str, content: bytes) -> bytes:
-    """The answer to bytes of a call of its own."""
+    """Return the answer to the bytes of a separate call."""
     answer: bytes = peer._methods[name](content, metadata=peer._opening(name)[0], timeout=30)
     return answer
 
 
 def in_a_stream(peer: Peer, name: str, content: bytes) -> bytes:
-    """The answer to bytes in a frame of a stream; a stream answers no ONE_WAY method."""
+    """Return the answer to bytes in a frame of a stream, and a stream answers no ONE_WAY method."""
     if name in ONE_WAY:
         return in_a_call(peer, name, content)
     stream = peer._streams.take()
@@ -183,11 +183,12 @@ def in_a_stream(peer: Peer, name: str, content: bytes) -> bytes:
 
 
 def check_malformed(peer: Peer, count: int, seed: int) -> None:
-    """Sends spoilt messages; none is served, all are answered, and the server goes on.
+    """Send corrupt messages, and check that none is served, all are answered, and the server goes
+    on.
 
-    Half of them are spoilt on the way: bytes of a call that are not those that its sender has
-    summed up. None of these may be done. The others are sent by who is out of his mind, with a sum
-    that fits: each is done or refused, for a reason that is not the server's own.
+    Half of them are corrupted in transit: the bytes of a call do not fit the sender's checksum.
+    None of these may be executed. The others come from a faulty sender, with a checksum that fits:
+    each is executed or refused, for a reason that is not the server's own.
     """
     draw = random.Random(seed)
     handle = peer.call("CreateSession", message_of("CreateSession")).handle

@@ -1,4 +1,4 @@
-"""One process of a training that `test_killed_processes.py` kills: a server, and what it trains.
+"""One process of a training that `test_killed_processes.py` kills: a server, and its training.
 
     python training_program.py CLUSTER JOB TASK FOLDER MODE
 
@@ -20,19 +20,19 @@ STEPS, WORKERS, ROWS, WEIGHTS, RATE = 40, 2, 16, (1.0, -2.0, 0.5), 0.1
 
 
 def batches() -> Any:
-    """The inputs of each step and worker."""
+    """Return the inputs of each step and worker."""
     draw = np.random.RandomState(0)
     return draw.standard_normal((STEPS, WORKERS, ROWS, len(WEIGHTS))).astype(np.float32)
 
 
 def loss_of(inputs: Any, weights: Any) -> Any:
-    """The mean squared error of a linear model whose right weights are known."""
+    """Return the mean squared error of a linear model whose right weights are known."""
     wanted = tf.reshape(tf.constant(WEIGHTS, tf.float32), [-1, 1])
     return tf.reduce_mean(tf.square(tf.matmul(inputs, weights - wanted)))
 
 
 def train(cluster: dict[str, Any], index: int, target: str, folder: str, mode: str) -> None:
-    """Trains as one of the workers until the global step is STEPS."""
+    """Train as one of the workers until the global step is STEPS."""
     worker = f"/job:worker/task:{index}"
     with tf.device(tf.train.replica_device_setter(cluster=cluster, worker_device=worker)):
         step = tf.train.get_or_create_global_step()

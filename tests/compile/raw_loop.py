@@ -28,11 +28,11 @@ class RawLoop:
         return raw_ops.Enter(value, frame_name=self.name, is_constant=is_constant)
 
     def constant(self, value: Any) -> tf.Tensor:
-        """What is there in each iteration."""
+        """Return a value that is available in each iteration."""
         return self.enter(self.outside(value), True)
 
     def outside(self, value: Any) -> tf.Tensor:
-        """A constant where the loop is, which is there if the loop around it goes on."""
+        """Return a constant where the loop is, which is there if the loop around it goes on."""
         with tf.control_dependencies([self.around.pivot] if self.around else []):
             return tf.convert_to_tensor(value)
 
@@ -55,7 +55,9 @@ class RawLoop:
         goes_on: Callable[[tf.Tensor], tf.Tensor] | None = None,
         step: Callable[[tf.Tensor], tf.Tensor] = lambda value: value * 2.0,
     ) -> tf.Tensor:
-        """Another variable, as it leaves the loop: with the number, or when it says so itself."""
+        """Add a variable, and return it as it leaves the loop: with the number, or by its own
+        condition.
+        """
         merge = self.merge(start)
         asked = self.goes_on if goes_on is None else goes_on(self.count)
         left, going = self.switch(merge, asked)
@@ -71,7 +73,7 @@ class RawLoop:
 
 
 def times(count: int, body: Any, start: list[Any], **given: Any) -> list[Any]:
-    """The variables of a tf.while_loop after `count` iterations."""
+    """Return the variables of a tf.while_loop after `count` iterations."""
     last = tf.while_loop(
         lambda i, *_: i < count, lambda i, *held: [i + 1, *body(*held)], [0, *start], **given
     )

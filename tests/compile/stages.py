@@ -1,4 +1,4 @@
-"""Runs the compile passes one by one, each followed by `verify`, and looks at what they left.
+"""Runs the compile passes one by one, each followed by `verify`, and inspects their results.
 
 unit = compiled([y], {x: (3,)}, upto="placer", target=make_target(gpus=2))
 where(unit, "add")                                    "GPU:0"
@@ -56,7 +56,9 @@ def compiled(
     upto: str = "memory_planning",
     target: Target | None = None,
 ) -> Unit:
-    """The unit after the pass `upto`, for fetched tensors, target operations and fed shapes."""
+    """Return the unit after the pass `upto`, for fetched tensors, target operations and fed
+    shapes.
+    """
     unit = prune(target or make_target(), request(fetches, feeds or {}))
     verify(unit)
     for change in PASSES:
@@ -81,7 +83,7 @@ def run(
     feeds: Mapping[tf.Tensor, Any] | None = None,
     target: Target | None = None,
 ) -> list[Any]:
-    """One run of a plan of its own."""
+    """Run a separate plan once."""
     values = {
         tensor: np.asarray(value, tensor.dtype.base_dtype.as_numpy_dtype)
         for tensor, value in (feeds or {}).items()
@@ -94,7 +96,7 @@ def run(
 
 
 def node(unit: Unit, name: str) -> Node:
-    """The node called `name`, or the one whose name begins so: passes append to names."""
+    """Return the node called `name`, or the one whose name begins so: passes append to names."""
     result = unit.graph.find(name)
     if result is not None:
         return result
@@ -103,11 +105,11 @@ def node(unit: Unit, name: str) -> Node:
 
 
 def where(unit: Unit, name: str) -> str:
-    """The short name of a node's device."""
+    """Return the short name of a node's device."""
     return node(unit, name).assigned_device.rpartition("device:")[2]
 
 
 def types(unit: Unit) -> list[str]:
-    """The op types in the unit's graph, sorted, without `_Arg` and `_Retval`."""
+    """Return the op types in the unit's graph, sorted, without `_Arg` and `_Retval`."""
     found_nodes = [node.type for node in unit.graph.op_nodes()]
     return sorted(node for node in found_nodes if node not in ("_Arg", "_Retval"))

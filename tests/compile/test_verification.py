@@ -22,7 +22,9 @@ def graph():
 
 
 def unit_after(name):
-    """A unit with a variable, a feed, a view, ops in place of others and a way, after a pass."""
+    """Return a unit with a variable, a feed, a view, ops in place of others and a way, after a
+    pass.
+    """
     x = tf.placeholder(tf.float32, [4], name="x")
     with tf.device("/gpu:0"):
         v = tf.Variable([1.0, 2.0, 3.0, 4.0], name="v")
@@ -178,7 +180,7 @@ def storage(unit, name):
 
 
 def move(unit, name, other):
-    """Puts the output of `name` into the memory of `other`."""
+    """Put the output of `name` into the memory of `other`."""
     key = node(unit, name).id, 0
     unit.homes[key] = Home(storage(unit, other), unit.homes[key].shape, unit.homes[key].dtype)
 

@@ -1,4 +1,4 @@
-"""Devices by tf.config.experimental: what is listed, and what new sessions are made of."""
+"""Devices by tf.config.experimental: the lists, and the devices of new sessions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Environment variables: what each may be, what it is unset, and the page that lists them."""
+"""Environment variables: their valid values, their defaults, and the page that lists them."""
 
 from __future__ import annotations
 

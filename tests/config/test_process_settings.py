@@ -1,4 +1,4 @@
-"""Settings of the process: sessions that are given no config follow them."""
+"""Settings of the process: sessions without a config follow them."""
 
 from __future__ import annotations
 

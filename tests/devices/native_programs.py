@@ -1,4 +1,4 @@
-"""Programs for the tests of native kernels, and what runs them.
+"""Programs for the tests of native kernels, and the functions that run them.
 
 `Made` writes a program and computes it in NumPy at the same time.
 """
@@ -26,7 +26,7 @@ needs_compiler = pytest.mark.skipif(bool(compiler().reason), reason=compiler().r
 
 
 def features() -> set[str]:
-    """Of the processor, where the system says them."""
+    """Return the processor's features, where the system reports them."""
     try:
         lines = Path("/proc/cpuinfo").read_text("ascii", "replace").splitlines()
     except OSError:
@@ -71,7 +71,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 class Made:
     """A fusion, with the arrays of its inputs and the NumPy value of each of its values.
 
-    Floats are computed in float64, so that `wanted` is what they should be.
+    Floats are computed in float64, so that `wanted` holds the exact results.
     """
 
     def __init__(self) -> None:
@@ -133,7 +133,7 @@ class Made:
         return self.fusion.finish()
 
     def outputs(self) -> list[np.ndarray]:
-        """Arrays for the outputs, full of garbage."""
+        """Return arrays for the outputs, full of garbage."""
         made = []
         for shape, dtype in zip(self.shapes, self.types):
             array = np.empty(shape, dtype.as_numpy_dtype)
@@ -142,7 +142,7 @@ class Made:
         return made
 
     def run(self, by: Callable[..., None] | None = None) -> list[np.ndarray]:
-        """What the native kernel gives, or what `by` runs instead (see `run_program`)."""
+        """Return the results of the native kernel, or of `by` in its place (see `run_program`)."""
         outputs = self.outputs()
         (by or run_program)(self.finish(), self.arrays, outputs)
         return outputs
@@ -150,7 +150,7 @@ class Made:
     def check(
         self, rtol: float = 2e-6, atol: float = 1e-6, by: Callable[..., None] | None = None
     ) -> None:
-        """Runs it, and compares."""
+        """Run it, and compare."""
         for found, wanted in zip(self.run(by), self.wanted):
             np.testing.assert_allclose(found, wanted, rtol, atol)
 
@@ -160,7 +160,7 @@ def _wide(array: Any) -> Any:
 
 
 def run_program(fused: Fused, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
-    """Compiles a program now and runs it once."""
+    """Compile a program now and run it once."""
     [prepared] = prepare([fused.program])
     function = prepared.get(wait=True)
     assert function is not None, prepared.reason

@@ -26,8 +26,9 @@ def views(
     repeated: bool = False,
     inside: tuple[int, ...] = (),
 ) -> np.ndarray:
-    """A view of this shape: axes of the array it is of in any order, each cut, stepped or reversed;
-    with `repeated` also the same along some of them. Axes of sizes `inside` follow, as they are."""
+    """Return a view of this shape: axes of the array it is of in any order, each cut, stepped or
+    reversed; with `repeated` also the same along some of them. Axes of sizes `inside` follow, as
+    they are."""
     order = draw(st.permutations(range(len(shape))))
     base = filled([*(2 * shape[at] + 1 for at in order), *inside], dtype, draw(st.integers(0, 9)))
     places = [order.index(at) for at in range(len(shape))]

@@ -102,7 +102,7 @@ def test_config_says_how_many_there_are() -> None:
 
 
 class Counting(Allocator):
-    """Only what an allocator must have: addresses, and no bytes behind them."""
+    """A minimal allocator: addresses, and no bytes behind them."""
 
     name = "counting"
 

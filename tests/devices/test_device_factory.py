@@ -12,7 +12,7 @@ from gpugraph.devices import CPUDevice, DeviceFactory
 
 
 class Maker:
-    """Makes so many devices of a type."""
+    """A factory of a given number of devices of a type."""
 
     def __init__(self, device_type: str = "TOY", count: int = 1) -> None:
         self.device_type = device_type

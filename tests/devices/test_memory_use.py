@@ -1,4 +1,4 @@
-"""Who uses memory: by device and owner, and what a session gives back."""
+"""Use of memory: by device and owner, and the memory that a session frees."""
 
 import numpy as np
 import pytest

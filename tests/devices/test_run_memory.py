@@ -1,4 +1,4 @@
-"""Memory that runs have in turns: blocks for arenas, and scratch, which steps share."""
+"""Memory that runs time-share: blocks for arenas, and scratch, which steps share."""
 
 import gc
 
@@ -14,7 +14,7 @@ MIB = 1 << 20
 
 
 def in_use(device):
-    """What was asked for: BFC gives more."""
+    """Return the requested bytes: BFC allocates more."""
     return sum(num_bytes for num_bytes, _ in device.owners.values())
 
 

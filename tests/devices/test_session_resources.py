@@ -1,4 +1,4 @@
-"""What outlives a run: variables, kernels' states, constants on devices."""
+"""State that outlives a run: variables, kernels' states, constants on devices."""
 
 from __future__ import annotations
 

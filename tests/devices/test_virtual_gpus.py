@@ -173,7 +173,7 @@ def test_a_program_runs_there_with_the_cpu_s_results(monkeypatch: pytest.MonkeyP
     ],
 )
 def test_what_has_no_meaning_beside_them_is_refused(field: str, value: Any) -> None:
-    assert made(gpu_options=tf.GPUOptions(**{field: value})) == []  # no GPU, nothing to say
+    assert made(gpu_options=tf.GPUOptions(**{field: value})) == []  # no GPU, no message
     config = tf.ConfigProto(gpu_options=tf.GPUOptions(virtual_gpus=[64], **{field: value}))
     with tf.Graph().as_default(), pytest.raises(tf.errors.InvalidArgumentError) as caught:
         tf.Session(config=config)

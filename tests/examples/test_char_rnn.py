@@ -1,4 +1,4 @@
-"""The verse writer learns, writes as much as it is asked to, and does the same on every device."""
+"""The verse writer learns, writes the requested length, and does the same on every device."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BRIEF = "--steps 80 --units 32 --length 16 --sample 70"
 
 @pytest.fixture(scope="module")
 def char_rnn():
-    """The example as a module."""
+    """Yield the example as a module."""
     spec = importlib.util.spec_from_file_location("char_rnn_example", PATH)
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
@@ -28,7 +28,7 @@ def char_rnn():
 
 @pytest.fixture(scope="module")
 def runs(char_rnn, tmp_path_factory):
-    """A number of virtual GPUs -> losses, what was written, and what was printed; run once each."""
+    """Return a mapping: number of virtual GPUs -> losses, text, and output; run once each."""
     done = {}
 
     def run(capsys, gpus):
@@ -47,7 +47,7 @@ def test_it_learns(char_rnn, runs, capsys):
     losses, _, printed = runs(capsys, 0)
     characters = len(set(char_rnn.VERSE.read_text("utf-8")))
     assert len(losses) == 80
-    assert losses[0] == pytest.approx(math.log(characters), abs=0.1)  # it knows nothing yet
+    assert losses[0] == pytest.approx(math.log(characters), abs=0.1)  # it is untrained
     assert max(losses[-10:]) < 3.0  # knowing how often each character comes gives 3.19
     assert re.search(r"step +50  loss 3\.\d+ nats a character", printed)
 
@@ -98,7 +98,7 @@ def test_the_state_is_carried_over(char_rnn, tmp_path):
 
 
 def test_it_goes_on_from_what_it_is_given(char_rnn, tmp_path):
-    """A text that says one thing only; at low temperature nothing else is written."""
+    """The text repeats one phrase only; at low temperature nothing else is written."""
     text = tmp_path / "text"
     text.write_text("abcdefgh" * 40, "utf-8")
     options = f"--text {text} --steps 60 --units 16 --sample 12 --temperature 0.01 --start cdef"

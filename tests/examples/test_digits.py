@@ -16,7 +16,7 @@ PATH = Path(__file__).resolve().parents[2] / "examples" / "digits.py"
 
 @pytest.fixture(scope="module")
 def digits():
-    """The example as a module."""
+    """Yield the example as a module."""
     spec = importlib.util.spec_from_file_location("digits_example", PATH)
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module

@@ -21,7 +21,7 @@ PATH = ROOT / "examples" / "keras_digits.py"
 
 @pytest.fixture(scope="module")
 def example():
-    """The example as a module."""
+    """Yield the example as a module."""
     spec = importlib.util.spec_from_file_location("keras_digits_example", PATH)
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
@@ -37,10 +37,10 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def printed(folder):
-    """What the example prints, run by the command line.
+    """Return the output of the example, run by the command line.
 
-    Native code is waited for: where it comes in the middle of a training, the sums of further steps
-    have other orders, and the accuracy of another run may be two digits away.
+    The run waits for native code: where it arrives in the middle of a training, the sums of further
+    steps have other orders, and the accuracy of another run may be two digits away.
     """
     settings = {"GPUGRAPH_NATIVE": "wait", "GPUGRAPH_VERIFY": "0"}
     done = subprocess.run(

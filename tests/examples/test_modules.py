@@ -1,4 +1,4 @@
-"""Modules on templates: what they own, how they nest, and that the siamese example learns."""
+"""Modules on templates: their variables, their nesting, and that the siamese example learns."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ assert os.waitpid(start(), 0)[1] == 0
 
 
 def _losses(tmp_path: Path, kills: int) -> dict[int, str]:
-    """Each step's loss, the same in all runs that have come to it."""
+    """Return each step's loss, the same in all runs that have come to it."""
     folder = tmp_path / f"killed{kills}"
     folder.mkdir()
     path = folder / "losses"

@@ -1,7 +1,7 @@
-"""A plug-in, as somebody else would write it: a device type, a kernel, an allocator, a session.
+"""A plug-in, as a third party would write it: a device type, a kernel, an allocator, a session.
 
-`TOY:0` is a device that keeps its arrays in memory of its own allocator, knows a kernel for Add
-and one for Neg, and counts what it ran. The target `toy://...` is served by sessions that have it.
+`TOY:0` is a device that keeps its arrays in memory of its own allocator, has kernels for Add
+and Neg, and counts the ops that it ran. The target `toy://...` is served by sessions that have it.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class ToyDeviceFactory:
 
 
 class ToySession(DirectSession):
-    """A session that says how often it was asked for something new."""
+    """A session that counts the requests for new plans."""
 
     prepared = 0
 
@@ -116,7 +116,7 @@ class ToySessionFactory:
 
 
 def register() -> None:
-    """Adds all of it."""
+    """Add all of it."""
     DeviceFactory.register("TOY", ToyDeviceFactory(), PRIORITY)
     register_kernel("Add", "TOY", tf.Call(np.add))
     register_kernel("Neg", "TOY", tf.Call(np.negative), types={"T": [tf.float32]})

@@ -1,4 +1,4 @@
-"""Features of many Examples at once: what `example_bytes` reads of each of them."""
+"""Features of many Examples at once: the same as `example_bytes` reads from each."""
 
 from __future__ import annotations
 

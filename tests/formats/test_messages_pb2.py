@@ -1,4 +1,4 @@
-"""TensorFlow's messages: protobuf's classes by their names, made when they are asked for."""
+"""TensorFlow's messages: protobuf's classes by their names, made on first access."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def run(program: str) -> str:
-    """What a fresh interpreter prints."""
+    """Return the output of a program in a fresh interpreter."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     result = subprocess.run(
         [sys.executable, "-c", program], env=environment, check=True, capture_output=True, text=True

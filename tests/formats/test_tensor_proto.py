@@ -1,4 +1,4 @@
-"""Arrays as TensorProtos and back: bytes, typed fields, and what a file may say wrongly."""
+"""Arrays as TensorProtos and back: bytes, typed fields, and possible errors in a file."""
 
 from __future__ import annotations
 

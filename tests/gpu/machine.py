@@ -36,7 +36,7 @@ TOLERANCE |= {"complex64": 2e-5, "complex128": 1e-11}
 
 
 def on_gpus(count: int = 1, megabytes: int = 256, **settings: Any) -> tf.Session:
-    """A session with so many GPUs of so much memory: parts of one, where they are real."""
+    """Return a session with `count` GPUs of `megabytes` each: parts of one, where they are real."""
     limits = [megabytes] * count
     if EMULATED:
         options = tf.GPUOptions(emulated_gpus=limits)
@@ -48,7 +48,7 @@ def on_gpus(count: int = 1, megabytes: int = 256, **settings: Any) -> tf.Session
 
 
 def graph_options() -> tf.GraphOptions:
-    """Nothing is computed beforehand, or left out: what is asked for is what runs."""
+    """Switch rewrites off: nothing is folded or removed, so that every fetched op runs."""
     return tf.GraphOptions(optimizer_options=tf.OptimizerOptions(opt_level=tf.OptimizerOptions.L0))
 
 
@@ -63,7 +63,7 @@ def numbers(*shape: int, seed: int = 0) -> np.ndarray:
 
 
 def network() -> tuple[Any, Any, dict[Any, Any]]:
-    """A small network's loss, its training step, and a batch."""
+    """Return a small network's loss, its training step, and a batch."""
     x, y = tf.placeholder(tf.float32, [None, 12]), tf.placeholder(tf.int32, [None])
     hidden = tf.nn.relu(tf.matmul(x, tf.Variable(numbers(12, 16))) + tf.Variable(tf.zeros([16])))
     logits = tf.matmul(hidden, tf.Variable(numbers(16, 5, seed=1)))

@@ -1,4 +1,4 @@
-"""Every op on a GPU: each of its samples gives what its NumPy kernel gives on the CPU."""
+"""Every op on a GPU: each of its samples gives the same as its NumPy kernel on the CPU."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ WITHOUT_ORDER = {"Svd", "Qr", "SelfAdjointEigV2"}
 
 
 def on_gpu(op_type: str) -> list[Sample]:
-    """The samples that may be placed on a GPU; on emulated ones the first that has elements."""
+    """Return the samples that may be placed on a GPU; on emulated ones the first that has
+    elements.
+    """
     samples = [sample for sample in TABLE[op_type].samples if not gpu_refusal(op_type, sample)]
     if not EMULATED:
         return samples

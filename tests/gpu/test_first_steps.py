@@ -1,4 +1,4 @@
-"""What all else stands on, the simplest first: if one of these fails, others say little."""
+"""The basics, the simplest first: if one of these fails, other failures mean little."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.gpu(or_emulated=True)
 
 @pytest.fixture(autouse=True)
 def _nothing_is_told(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
-    """A warning says what is not as it should be: no cublasLt, no capture."""
+    """Fail on a warning, which reports a missing part: no cublasLt, no capture."""
     with caplog.at_level(logging.WARNING):
         yield
     records = [*caplog.get_records("setup"), *caplog.get_records("call")]

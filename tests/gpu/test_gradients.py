@@ -1,4 +1,4 @@
-"""Gradients of layers on a GPU: what they are on the CPU, by inputs and by weights."""
+"""Gradients of layers on a GPU: the same as on the CPU, by inputs and by weights."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def normalized(x: Any) -> Any:
 
 
 def recurrent(x: Any) -> Any:
-    """An LSTM over time, with weights that are the same in each session."""
+    """Return an LSTM over time, with weights that are the same in each session."""
     start = tf.constant_initializer(numbers(8, 20, seed=9))
     cell = tf.nn.rnn_cell.LSTMCell(5, initializer=start)
     return tf.nn.dynamic_rnn(cell, x, dtype=tf.float32)[0]

@@ -1,4 +1,4 @@
-"""Matrix products with what follows them, and their precision."""
+"""Matrix products with fused ops, and their precision."""
 
 from __future__ import annotations
 

@@ -26,13 +26,13 @@ MEBIBYTES = 8 if EMULATED else 128
 
 
 def in_use(session: tf.Session) -> int:
-    """Bytes that the session holds of its GPUs."""
+    """Return bytes that the session holds of its GPUs."""
     stats = session.memory_stats()
     return sum(stats[name].bytes_in_use for name in stats if "GPU" in name)
 
 
 def resident() -> int:
-    """Bytes of the host that this process has had at most."""
+    """Return bytes of the host that this process has had at most."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
 
 
@@ -92,7 +92,7 @@ def test_no_stream_overtakes_another(seed: int, monkeypatch: pytest.MonkeyPatch)
         with on_gpus(2) as session:
             session.run(tf.global_variables_initializer())
             seen = np.zeros(256, np.float32)
-            for turn in range(12):  # 2 KiB and 512 KiB: what is staged, and what is copied whole
+            for turn in range(12):  # 2 KiB and 512 KiB: a staged copy, and a whole one
                 value = numbers(2 if turn % 3 else 512, 256, seed=turn)
                 result, sums = session.run([d, total], {x: value})
                 t = np.tanh(value)
@@ -163,7 +163,9 @@ def test_sizes_that_depend_on_values() -> None:
 
 
 def test_a_closed_session_gives_its_memory_back() -> None:
-    """Each takes a seventh of the GPU, also what nobody frees; there are twelve of them."""
+    """Each takes a seventh of the GPU, including memory that nothing frees; there are twelve of
+    them.
+    """
     part = tf.GPUOptions(visible_device_list="0", per_process_gpu_memory_fraction=0.3)
     for _ in range(12):
         with tf.Graph().as_default():

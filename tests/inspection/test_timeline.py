@@ -16,7 +16,7 @@ from gpugraph.inspection.timeline import Timeline
 
 @pytest.fixture(scope="module")
 def metadata() -> Any:
-    """A training step on two devices."""
+    """Return a training step on two devices."""
     metadata = tf.RunMetadata()
     config = tf.ConfigProto(gpu_options=tf.GPUOptions(virtual_gpus=1))
     with tf.Graph().as_default(), tf.Session(config=config) as session:

@@ -36,7 +36,7 @@ def run(fetches, feeds=None, config=None):
 
 
 def rounded(values):
-    """To bfloat16 and back, for what is computed in float32."""
+    """Round to bfloat16 and back, for results that are computed in float32."""
     return np.asarray(values, np.float32).astype(BF16).astype(np.float32)
 
 

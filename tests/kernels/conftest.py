@@ -9,5 +9,5 @@ from .emulated import Machine
 
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
-    """Whoever asks for it says how GPUs are made, and sees what they launch."""
+    """Return a machine that sets how GPUs are made, and records their launches."""
     return Machine(monkeypatch)

@@ -14,9 +14,9 @@ __all__ = ["Machine", "on_gpu"]
 
 
 class Machine:
-    """Makes the GPUs of a test, with what `how` says to their drivers.
+    """A factory of a test's GPUs, with the settings of `how` for their drivers.
 
-    functions: the kernels they were told to launch.
+    functions: the kernels that they launched.
     """
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -36,8 +36,10 @@ class Machine:
 
 
 def on_gpu(make: Any, *values: Any, start: Any = None) -> Any:
-    """What `make` computes of placeholders (after a variable that starts so) on the GPU, where no
-    op may run on the host; of a variable, its value afterwards."""
+    """Run the graph that `make` builds from placeholders on the GPU, and return the result.
+
+    No op may run on the host. start: the initial value of a variable; its value afterwards is
+    returned."""
     config = tf.ConfigProto(gpu_options=tf.GPUOptions(emulated_gpus=[64]))
     with tf.Graph().as_default(), tf.Session(config=config) as session:
         with tf.device("/GPU:0"):

@@ -14,12 +14,12 @@ __all__ = ["check", "gradients", "numbers"]
 
 
 def numbers(*shape: int, dtype: Any = np.float32) -> Any:
-    """Numbers of either sign, no two next to each other alike."""
+    """Return numbers of either sign, no two next to each other alike."""
     return np.random.default_rng(sum(shape)).normal(0, 1, shape).astype(dtype)
 
 
 def gradients(make: Any) -> Any:
-    """What `make` makes, with its gradients by all that it is given, weighed so that none is 0."""
+    """Return a function that adds the gradients by all arguments, weighted so that none is 0."""
 
     def both(*inputs: Any) -> list[Any]:
         result = make(*inputs)
@@ -32,7 +32,7 @@ def gradients(make: Any) -> Any:
 
 
 def check(make: Any, *values: Any, within: float = 2e-5) -> None:
-    """What `make` computes of the values is the same on both; all of it runs on the GPU."""
+    """Check that `make` gives the same on both devices, and that all of it runs on the GPU."""
     with tf.Graph().as_default(), tf.Session() as session:
         feeds = [tf.placeholder(value.dtype, value.shape) for value in values]
         wanted = session.run(make(*feeds), dict(zip(feeds, values, strict=True)))

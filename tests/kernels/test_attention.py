@@ -1,4 +1,4 @@
-"""Attention as one kernel on GPUs: what it takes together, and what comes out."""
+"""Attention as one kernel on GPUs: the ops that it fuses, and the results."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def numbers(shape: Sequence[int], dtype: Any = np.float32, seed: int = 0) -> np.
 
 
 def wanted(q: Any, k: Any, v: Any, scale: float = 1.0, mask: Any = 0.0) -> np.ndarray:
-    """The same in double precision."""
+    """Return the same in double precision."""
     q, k, v = (array.astype(np.float64) for array in (q, k, v))
     scores = q @ k.swapaxes(-1, -2) * scale + mask
     with np.errstate(invalid="ignore"):
@@ -31,7 +31,7 @@ def wanted(q: Any, k: Any, v: Any, scale: float = 1.0, mask: Any = 0.0) -> np.nd
 
 
 def run(fetches: Any, feeds: dict[Any, Any] | None = None) -> tuple[Any, str]:
-    """What a run on the GPU gives, and what was said of its plan."""
+    """Return the result of a run on the GPU, and the report of its plan."""
     with tf.Session(config=GPU) as session:
         return session.run(fetches, feeds), str(session.explain(fetches, feeds))
 

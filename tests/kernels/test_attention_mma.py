@@ -1,8 +1,8 @@
-"""Attention by tensor cores, emulated on the host: how near to double precision it is.
+"""Attention by tensor cores, emulated on the host: its error against double precision.
 
-A chance is rounded to the dtype before it weighs its value, and so is the result: with u half of
-the dtype's epsilon the error is at most u times what absolute values would give, and u times the
-result. float16 adds half of its least number for each key.
+A probability is rounded to the dtype before it weighs its value, and so is the result: with u half
+of the dtype's epsilon the error is at most u times the result for absolute values, and u times the
+result. float16 adds half of its smallest number for each key.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def numbers(shape: Any, dtype: Any, seed: int) -> Any:
 
 
 def check(result: Any, q: Any, k: Any, v: Any, mask: Any, scale: float) -> None:
-    """Within what the head of this file says; float32 inside takes little more."""
+    """Check the bounds in this file's docstring; float32 intermediates add little."""
     epsilon, tiny = (2.0**-10, 2.0**-24) if result.dtype == np.float16 else (2.0**-7, 0)
     q, k, v, mask = (np.asarray(array, np.float64) for array in (q, k, v, mask))
     scores = q @ k * scale + mask

@@ -1,4 +1,4 @@
-"""What only values say how much it is, on an emulated GPU: where, unique, parts, stitches,
+"""Ops whose output size depends on values, on an emulated GPU: where, unique, parts, stitches,
 next to NumPy."""
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ pytestmark = needs_cxx
 
 
 def check(make: Callable[..., Any], *values: Any) -> None:
-    """What `make` gives of float16 or bfloat16 values on a GPU, beside that of doubles."""
+    """Compare the results of float16 or bfloat16 values on a GPU with those of doubles."""
     exact, sizes = (
         on_cpu(make, *(change(array.astype(np.float64)) for array in values))
         for change in (np.positive, np.abs)
@@ -43,7 +43,7 @@ def on_cpu(make: Callable[..., Any], *values: Any) -> Any:
 
 
 def convolved(image: Any, filter: Any, dtype: Any = np.float16, **how: Any) -> None:
-    """Checks a convolution of these sizes, and its gradients by both."""
+    """Check a convolution of these sizes, and its gradients by both."""
 
     def forward(x: Any, w: Any) -> Any:
         function = tf.nn.conv3d if len(image) == 5 else tf.nn.conv2d

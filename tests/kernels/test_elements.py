@@ -18,7 +18,7 @@ EDGES = [0.0, -0.0, 1.0, -1.0, -2.5, 1e-3, 9.999, 10.0, 171.5, -1e4, np.inf, -np
 
 
 def run(function: Callable[..., Any], device: str, *values: Any) -> Any:
-    """What it gives on a device."""
+    """Return the function's result on a device."""
     with tf.Graph().as_default(), tf.device(device), tf.Session(config=GPU) as session:
         inputs = [tf.placeholder(array.dtype, array.shape) for array in values]
         out, feeds = function(*inputs), dict(zip(inputs, values))
@@ -27,7 +27,7 @@ def run(function: Callable[..., Any], device: str, *values: Any) -> Any:
 
 
 def same(function: Callable[..., Any], *values: Any, rtol: float = 0) -> Any:
-    """What it gives on a GPU, which is what it gives on the host."""
+    """Check that the results on a GPU and on the host agree, and return the GPU's."""
     result, wanted = (run(function, f"/device:{device}:0", *values) for device in ("GPU", "CPU"))
     assert result.dtype == wanted.dtype and result.shape == wanted.shape
     np.testing.assert_allclose(result, wanted, rtol=rtol, atol=rtol)

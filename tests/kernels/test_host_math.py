@@ -1,4 +1,4 @@
-"""The functions of host_math.h: their largest errors, and what special values give.
+"""The functions of host_math.h: their largest errors, and their results for special values.
 
 All exponents with random mantissas, and the usual ranges, against twice the precision. The header
 states these bounds.
@@ -109,7 +109,9 @@ def call(library: ctypes.CDLL, name: str, *inputs: np.ndarray) -> np.ndarray:
 
 
 def every_exponent(dtype: Any, each: int) -> np.ndarray:
-    """Numbers of all exponents, NaN and denormals among them, with random mantissas and signs."""
+    """Return numbers of all exponents, NaN and denormals among them, with random mantissas and
+    signs.
+    """
     random = np.random.default_rng(7)
     info = np.finfo(dtype)
     unsigned = np.uint32 if info.bits == 32 else np.uint64
@@ -155,7 +157,9 @@ def check(name: str, x: np.ndarray, result: np.ndarray, wanted: np.ndarray, boun
 
 
 def domain(name: str, x: np.ndarray) -> np.ndarray:
-    """Where the text is what it stands for: 1 / (1 + inf) is 0, not the denormal."""
+    """Return the values at which the text equals its function: 1 / (1 + inf) is 0, not the
+    denormal.
+    """
     lowest = -87 if x.dtype == np.float32 else -708
     return x[~(x < lowest)] if name == "sigmoid" else x
 

@@ -113,7 +113,7 @@ def numbers(*shape: int, seed: int = 0) -> np.ndarray:
 
 
 def words(count: int) -> np.ndarray:
-    """So many at a multiple of 16 bytes."""
+    """Return the given number of words at a multiple of 16 bytes."""
     result = np.zeros(count + 8, np.uint16)
     return result[(-result.ctypes.data // 2) % 8 :][:count]
 

@@ -21,7 +21,7 @@ SHORT, LONG = 300, 6000
 
 
 def stable(x: Any, k: int) -> Any:
-    """The places of the k largest of each row, of equals the first first."""
+    """Return the places of the k largest of each row, of equals the first first."""
     size = x.shape[-1]
     return size - 1 - np.argsort(x[..., ::-1], -1, kind="stable")[..., ::-1][..., :k]
 

@@ -20,7 +20,9 @@ Build = Callable[[], Sequence[Any]]
 
 
 def runs(build: Build, device: str, count: int = 1, sizes: Sequence[int] = ()) -> list[Any]:
-    """What `count` runs of fresh ops on a device give; sizes: what is fed to the first tensor."""
+    """Return the results of `count` runs of fresh ops on a device; sizes: fed to the first
+    tensor.
+    """
     with tf.Graph().as_default():
         with tf.device(device):
             fetches = build()
@@ -31,7 +33,7 @@ def runs(build: Build, device: str, count: int = 1, sizes: Sequence[int] = ()) -
 
 
 def same(build: Build, rtol: float = 0, count: int = 1) -> list[Any]:
-    """What the GPU's runs give, which is what the host's do."""
+    """Check that the runs on the GPU and on the host agree, and return the results."""
     result, wanted = runs(build, ON_GPU, count), runs(build, ON_CPU, count)
     for ours, theirs in zip(result, wanted):
         for one, other in zip(ours, theirs):

@@ -34,7 +34,9 @@ def test_a_trace_of_lifetimes_has_their_bound_and_comes_back_from_its_text(lives
 
 
 def test_policies_differ_where_sizes_grow():
-    """Blocks of a class are no use for larger ones; BFC joins its chunks; an arena knows both."""
+    """Blocks of a class are no use for larger ones; BFC joins its chunks; an arena has both
+    sizes.
+    """
     trace = AllocationTrace()
     for number in range(1, 9):
         trace.add(Event(number, 4096 * number))

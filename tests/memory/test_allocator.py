@@ -1,4 +1,4 @@
-"""The interface: what holds for an allocator that keeps nothing, and for a bare wrapper."""
+"""The interface: its rules for an allocator that keeps nothing, and for a bare wrapper."""
 
 import pytest
 

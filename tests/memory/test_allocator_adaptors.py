@@ -1,4 +1,4 @@
-"""Adaptors: what they record, log and refuse, alone and on top of each other."""
+"""Adaptors: their records, logs and refusals, alone and on top of each other."""
 
 import pytest
 

@@ -22,7 +22,7 @@ LIFETIMES = st.lists(
 
 
 def overlaps(lifetimes: list[Lifetime], plan: ArenaPlan) -> bool:
-    """The definition, pair by pair."""
+    """Return the definition, pair by pair."""
     for i, a in enumerate(lifetimes):
         for j, b in enumerate(lifetimes[:i]):
             shared_step = a.first <= b.last and b.first <= a.last
@@ -110,7 +110,7 @@ def test_wrong_plans_are_told_apart() -> None:
 
 
 def layered(layers: int, seed: int) -> list[Lifetime]:
-    """A training step: activations kept from forward to backward, gradients, workspaces."""
+    """Return a training step: activations kept from forward to backward, gradients, workspaces."""
     rng = random.Random(seed)
     lifetimes = []
     for i in range(layers):

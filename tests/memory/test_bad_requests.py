@@ -41,7 +41,7 @@ KINDS: dict[str, Callable[[Allocator], Allocator]] = {
 def allocators(
     request: pytest.FixtureRequest, caplog: pytest.LogCaptureFixture
 ) -> Iterator[tuple[Allocator, BFCAllocator]]:
-    """An allocator, and the BFC below it; that is whole at the end, and all of it is free."""
+    """Yield an allocator, and the BFC below it; that is whole at the end, and all of it is free."""
     caplog.set_level(logging.CRITICAL)
     bfc = BFCAllocator(FakeSubAllocator(), 4 * MIB, "bfc")
     allocator = KINDS[request.param](bfc)

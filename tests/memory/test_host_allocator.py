@@ -1,4 +1,4 @@
-"""The machine's memory, and what is assumed where it is not told."""
+"""The machine's memory, and the assumption where the system does not report it."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""A limit over an allocator: what it refuses, counts and passes on."""
+"""A limit over an allocator: requests that it refuses, counts and passes on."""
 
 import logging
 import threading

@@ -1,4 +1,4 @@
-"""What the tracking wrapper counts in TensorFlow's three cases."""
+"""Counts of the tracking wrapper in TensorFlow's three cases."""
 
 import pytest
 

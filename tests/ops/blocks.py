@@ -1,4 +1,4 @@
-"""Memory for containers of elements that counts what is held."""
+"""Memory for containers of elements that counts the bytes held."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Memory"]
 
 
 class Memory:
-    """Gives blocks of NumPy memory, as a device does, and knows how many bytes are out."""
+    """Allocates blocks of NumPy memory, as a device does, and counts the bytes in use."""
 
     def __init__(self) -> None:
         self.held = 0

@@ -5,8 +5,8 @@
     check_gradient(function, x, y, order=2)       those against finite differences, in float64
 
 Every kernel that runs is checked on the way: its outputs start as garbage, so that an element
-which is not written shows; its inputs are read-only; and what inference said, before the run and
-from the exact shapes, must hold for what came out.
+which is not written shows; its inputs are read-only; and the results of inference, before the run
+and from the exact shapes, must hold for the outputs.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Evaluator:
         self.states: dict[str, Any] = {}
 
     def __call__(self, fetches: Any, feeds: Mapping[Tensor, Any] | None = None) -> Any:
-        """The value of one tensor, or of each in a list or tuple."""
+        """Return the value of one tensor, or of each in a list or tuple."""
         known: dict[Tensor, np.ndarray] = {}
         for tensor, value in (feeds or {}).items():
             known[tensor] = np.asarray(value, tensor.dtype.base_dtype.as_numpy_dtype)
@@ -69,7 +69,7 @@ class Evaluator:
         return known[tensor]
 
     def run(self, op: Operation, values: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Runs one op's CPU kernel, and checks it."""
+        """Run one op's CPU kernel, and check it."""
         entry = find_kernel(op.type, "CPU", op.attrs)
         assert entry is not None and isinstance(entry.kernel, Call), op.type
         kernel = entry.kernel
@@ -125,7 +125,7 @@ def _read_only(value: np.ndarray) -> np.ndarray:
 
 
 def evaluate(fetches: Any, feeds: Mapping[Tensor, Any] | None = None) -> Any:
-    """The value of one tensor, or of each in a list, by a fresh `Evaluator`."""
+    """Return the value of one tensor, or of each in a list, by a fresh `Evaluator`."""
     return Evaluator()(fetches, feeds)
 
 
@@ -207,7 +207,7 @@ def check_gradient(
 def _check_once(
     y: Tensor, xs: Sequence[Tensor], arrays: Sequence[np.ndarray], step: float, tolerance: float
 ) -> Tensor | None:
-    """Checks d sum(y * weights) / dx; returns the gradients weighted and summed, or None."""
+    """Check d sum(y * weights) / dx, and return the gradients weighted and summed, or None."""
     random = np.random.default_rng(7)
     base = evaluate(y, dict(zip(xs, arrays, strict=True)))
     weights = random.uniform(0.5, 1.5, base.shape)

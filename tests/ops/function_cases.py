@@ -1,4 +1,4 @@
-"""Cases of Python functions as tables: what a call gives, and what it refuses."""
+"""Cases of Python functions as tables: results and errors of calls."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["fetched", "refuses", "same"]
 
 
 def fetched(make: Callable[[], Any]) -> Any:
-    """What is made in a graph of its own, fetched; its inferred shapes must be right."""
+    """Build a fetch in a new graph, run it, and check its inferred shapes."""
     with tf.Graph().as_default(), tf.Session() as session:
         output = make()
         tensors = list(output) if isinstance(output, (list, tuple)) else [output]
@@ -25,7 +25,7 @@ def fetched(make: Callable[[], Any]) -> Any:
 
 
 def same(make: Callable[[], Any], wanted: Any, tolerance: float = 0.0) -> None:
-    """What is made has these values (a list: several tensors)."""
+    """Check that the fetch has these values (a list: several tensors)."""
     result = fetched(make)
     assert not isinstance(result, list) or len(result) == len(wanted)
     for one, other in zip(result, wanted) if isinstance(result, list) else [(result, wanted)]:

@@ -37,7 +37,7 @@ __all__ += ["same_bits"]
 
 
 def args_by_slot(decl: OpDecl, sample: Sample) -> list[ArgDef]:
-    """The argument of each flat input."""
+    """Return the argument of each flat input."""
     result = []
     for arg, value in zip(decl.op_def.inputs, sample.inputs, strict=True):
         result += [arg] * (len(value) if isinstance(value, list) else 1)
@@ -50,7 +50,7 @@ def infer(
     shapes: list[TensorShape] | None = None,
     values: Callable[[int], Any] | None = None,
 ) -> list[TensorShape]:
-    """The inferred shapes of the outputs, of what is known of the inputs: by default all."""
+    """Return the inferred shapes of the outputs from given facts of the inputs, by default all."""
     decl = DECLARATIONS[op_type]
     arrays, attrs = sample.flat, sample.all_attrs(decl.op_def)
     context = InferContext(
@@ -65,7 +65,7 @@ def infer(
 
 
 def kernels(op_type: str, attrs: dict[str, Any]) -> Iterator[tuple[str, Call]]:
-    """(device type, the NumPy `Call`) of each kernel that a host device may run."""
+    """Yield (device type, the NumPy `Call`) of each kernel that a host device may run."""
     for device in ("CPU", "GPU"):
         entry = find_kernel(op_type, device, attrs)
         if entry is not None and not isinstance(entry.kernel, HostOnly):
@@ -73,7 +73,9 @@ def kernels(op_type: str, attrs: dict[str, Any]) -> Iterator[tuple[str, Call]]:
 
 
 def gpu_refusal(op_type: str, sample: Sample) -> str:
-    """Why this runs on no GPU: what the placement error must repeat; empty if it does run."""
+    """Return the reason why this runs on no GPU, which the placement error must repeat; empty if it
+    runs.
+    """
     attrs = sample.all_attrs(DECLARATIONS[op_type].op_def)
     entry = find_kernel(op_type, "GPU", attrs)
     assert entry is not None, f"{op_type} has neither a GPU kernel nor a HostOnly"
@@ -83,7 +85,7 @@ def gpu_refusal(op_type: str, sample: Sample) -> str:
 
 
 _LEFT = object()
-"""What outputs of strings are filled with beforehand."""
+"""Initial contents of outputs of strings."""
 
 
 class _Context(ArrayContext):
@@ -98,7 +100,7 @@ class _Context(ArrayContext):
 
 
 class Alone:
-    """A kernel bound to arrays of its own: read-only inputs, outputs full of garbage.
+    """A kernel bound to separate arrays: read-only inputs, outputs full of garbage.
 
     Inputs get their values after binding, as in a plan: a kernel that reads them before is wrong.
 
@@ -150,7 +152,7 @@ class Alone:
         return array
 
     def __call__(self) -> list[np.ndarray]:
-        """Runs the kernel and gives its results."""
+        """Run the kernel and return its results."""
         with np.errstate(all="ignore"):
             returned = self.run()
         if self.decl.writes:
@@ -164,7 +166,7 @@ class Alone:
 
 
 def same_bits(one: Any, other: Any) -> bool:
-    """Whether two arrays are the same in dtype, shape and bits."""
+    """Return whether two arrays are the same in dtype, shape and bits."""
     a, b = np.asarray(one), np.asarray(other)
     if a.dtype != b.dtype or a.shape != b.shape:
         return False
@@ -172,7 +174,7 @@ def same_bits(one: Any, other: Any) -> bool:
 
 
 def make_graph_older(producer: int) -> None:
-    """Gives the default graph the version of an older producer, as an import does."""
+    """Return the default graph the version of an older producer, as an import does."""
     graph_def = tf.GraphDef()
     graph_def.versions.producer = producer
     tf.import_graph_def(graph_def)
@@ -182,8 +184,8 @@ class Built:
     """The op in a graph: inputs fed by placeholders, host inputs constants, refs variables.
 
     opened: the inputs come through ops that leave their sizes ("sizes") or their ranks ("rank")
-      open until they run, and nothing of them, host inputs included, is known to the op.
-    known: otherwise, whether the placeholders know their shapes.
+      open until they run, and the op has no static information of them, host inputs included.
+    known: otherwise, whether the placeholders have static shapes.
     """
 
     def __init__(
@@ -244,12 +246,12 @@ class Built:
         return variable
 
     def __call__(self, session: tf.Session) -> list[np.ndarray]:
-        """Runs it and gives its results."""
+        """Run it and return its results."""
         return run_together(session, [self])[0]
 
 
 def run_together(session: tf.Session, builts: Sequence[Built]) -> list[list[np.ndarray]]:
-    """Runs one op on several samples as one plan and gives the results of each."""
+    """Run one op on several samples as one plan and return the results of each."""
     feeds = {key: value for built in builts for key, value in built.feeds.items()}
     assigned = [op for built in builts for op in built.assigned]
     if assigned:
@@ -264,5 +266,5 @@ def run_together(session: tf.Session, builts: Sequence[Built]) -> list[list[np.n
 
 
 def _as_array(fetched: Any) -> np.ndarray:
-    """What was fetched as an array; a scalar string is fetched as bytes."""
+    """Return a fetched value as an array; a scalar string is fetched as bytes."""
     return np.array(fetched, object) if isinstance(fetched, bytes) else np.asarray(fetched)

@@ -1,4 +1,4 @@
-"""Cases of what ops refuse while a graph is built and in a run, with the words of both."""
+"""Cases of errors of ops while a graph is built and in a run, with the words of both."""
 
 from __future__ import annotations
 

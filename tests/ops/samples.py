@@ -1,7 +1,6 @@
-"""Samples of every op, and what NumPy says to them. `TABLE` holds them; see `sampling` for forms.
+"""Samples of every op, with references in NumPy. `TABLE` holds them; see `sampling` for forms.
 
-An op that is declared and has no samples here fails `test_every_op.py`, unless `UNSAMPLED` says
-why it has none.
+A declared op without samples here fails `test_every_op.py`, unless `UNSAMPLED` gives the reason.
 """
 
 from __future__ import annotations
@@ -872,7 +871,7 @@ for _shape in ((2, 3), (), (0, 2)):
 
 
 def _in_order(combine: Any) -> Any:
-    """What a scatter update makes of a variable: one row after the other."""
+    """Return a function that applies a scatter update to a variable one row after the other."""
 
     def reference(ref: Any, index: Any, updates: Any, **_: Any) -> Any:
         result = ref.copy()

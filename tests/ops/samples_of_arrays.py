@@ -15,7 +15,7 @@ __all__ = ["one_hot_rows"]
 
 
 def one_hot_rows(indices: Any, depth: int) -> Any:
-    """Whether each of `depth` places is the index, along a new last axis."""
+    """Return whether each of `depth` places is the index, along a new last axis."""
     return np.asarray(indices)[..., None] == np.arange(depth)
 
 
@@ -129,7 +129,7 @@ add(
 
 
 def _summed_axes(s0: Any, s1: Any) -> Any:
-    """The axes along which either operand is repeated, or where both have size 1."""
+    """Return the axes along which either operand is repeated, or where both have size 1."""
     rank = max(s0.size, s1.size)
     whole = np.broadcast_shapes(tuple(s0), tuple(s1))
     result = []
@@ -301,7 +301,7 @@ def _vectors(entries: Any) -> list[Any]:
 
 
 def _index_of(begin: Any, end: Any, strides: Any) -> Any:
-    """The index that these vectors stand for in the samples."""
+    """Return the index that these vectors stand for in the samples."""
     wanted = [tuple(array.tolist()) for array in (begin, end, strides)]
     return next(index for _, entries, _, index in _STRIDED if [*map(tuple, entries)] == wanted)
 

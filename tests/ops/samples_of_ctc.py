@@ -1,4 +1,4 @@
-"""Samples of connectionist temporal classification, and what going through all paths gives."""
+"""Samples of connectionist temporal classification, with references that go through all paths."""
 
 from __future__ import annotations
 
@@ -23,12 +23,14 @@ def probabilities(logits: Any) -> Any:
 
 
 def labels_of_path(path: Any, blank: int) -> tuple[int, ...]:
-    """What a class at each time means: equal ones in a row are one, blanks are none."""
+    """Return the labels of a path: equal classes in a row are one, blanks are none."""
     return tuple(key for key, _ in itertools.groupby(path) if key != blank)
 
 
 def paths(chances: Any, labels: tuple[int, ...]) -> tuple[float, Any]:
-    """The probability of all paths with these labels, and how often each class is on them."""
+    """Return the probability of all paths with these labels, and how often each class is on
+    them.
+    """
     steps, classes = chances.shape
     total, shares = 0.0, np.zeros(chances.shape)
     for path in itertools.product(range(classes), repeat=steps):

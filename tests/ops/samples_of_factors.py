@@ -82,7 +82,7 @@ add(
 
 
 def three_diagonals(above: Any, main: Any, below: Any) -> Any:
-    """The matrices of three diagonals [..., m]."""
+    """Return the matrices of three diagonals [..., m]."""
     out = np.zeros((*main.shape, main.shape[-1]), main.dtype)
     index = np.arange(main.shape[-1])
     out[..., index, index] = main
@@ -190,7 +190,7 @@ def _there_and_back(
     x: Any, low: Any, high: Any, num_bits: int = 8, signed_input: bool = True,
     range_given: bool = False, round_mode: str = "HALF_TO_EVEN", narrow_range: bool = False,
 ) -> Any:  # fmt: skip
-    """Each number by itself."""
+    """Return each number by itself."""
     if not x.size:
         return x
     low, high = (low, high) if range_given else (x.min(), x.max())

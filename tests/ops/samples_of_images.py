@@ -293,7 +293,7 @@ add(
 
 
 def _volume_patches(volumes: Any, ksizes: Any, strides: Any, padding: str) -> Any:
-    """Each place's patch, one after the other."""
+    """Return each place's patch, one after the other."""
     sizes, steps = ksizes[1:4], strides[1:4]
     counts = [
         -(-(size if padding == "SAME" else size - window + 1) // step)

@@ -16,7 +16,7 @@ __all__ = ["NODES"]
 
 NODES, _WEIGHTS = np.polynomial.legendre.leggauss(160)
 _S = (NODES + 1) / 2
-_POWER = 8  # t = x s^8: what is singular at 0 is smooth in s
+_POWER = 8  # t = x s^8: a function singular at 0 is smooth in s
 
 
 def _integral(x: float, of: Any) -> float:

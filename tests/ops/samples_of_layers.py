@@ -1,4 +1,4 @@
-"""Samples of the ops that layers are made of, and what NumPy says to them."""
+"""Samples of the ops that layers are made of, with references in NumPy."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ _IMAGES: list[tuple[tuple[int, ...], dict[str, Any]]] = [
 
 
 def _wide(v: Values) -> Values:
-    """Of what varies by channel: float32 for float16 and bfloat16."""
+    """Return the values that vary by channel: float32 for float16 and bfloat16."""
     narrow = v.dtype in (dtypes.float16, dtypes.bfloat16)
     return Values(dtypes.float32 if narrow else v.dtype, 0.3, 2.0, signed=False)
 

@@ -1,4 +1,4 @@
-"""Samples of op types of older graphs; those that are others renamed have the others' samples."""
+"""Samples of op types of older graphs; renamed op types have the samples of the new ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["add_renamed"]
 
 
 def add_renamed() -> None:
-    """Gives each renamed op type the samples of the one that it is."""
+    """Return each renamed op type the samples of the one that it is."""
     for name, like in RENAMED.items():
         if like in TABLE:
             TABLE[name] = TABLE[like]
@@ -71,7 +71,7 @@ def _pooled(x: Any, ksize: Any, strides: Any, padding: str) -> Any:
 
 
 def _largest_places(x: Any, ksize: Any, strides: Any) -> Any:
-    """(window, place in the images) of each window's first largest element."""
+    """Return (window, place in the images) of each window's first largest element."""
     result = []
     pooled = _pooled(x, ksize, strides, "VALID")
     for n, i, j, c in np.ndindex(pooled.shape):
@@ -97,7 +97,7 @@ def _pool_back_back(x: Any, y: Any, ddx: Any, ksize: Any, strides: Any, padding:
 
 
 def _images(v: Any, *shape: int) -> Any:
-    """Images whose elements all differ."""
+    """Return images whose elements all differ."""
     count = int(np.prod(shape))
     order = np.random.default_rng(count).permutation(count)
     return order.reshape(shape).astype(v.dtype.as_numpy_dtype)
@@ -218,7 +218,7 @@ add(
 
 
 def _unique(x: Any, axis: Any, counts: bool, index_type: Any) -> Any:
-    """The different slices by looking each one up in a list."""
+    """Return the different slices by looking each one up in a list."""
     axis = int(axis[0]) if len(axis) else 0
     slices = [np.take(x, n, axis) for n in range(x.shape[axis])]
     different: list[Any] = []

@@ -23,7 +23,7 @@ _NO_BOXES = np.zeros((0, 4), np.float32)
 
 
 def _shared(one: Any, other: Any) -> float:
-    """The common part of two boxes, by all that they cover."""
+    """Return the common part of two boxes, by all that they cover."""
     corners = [np.sort(np.reshape(box, (2, 2)).astype(float), axis=0) for box in (one, other)]
     sides = np.minimum(*[c[1] for c in corners]) - np.maximum(*[c[0] for c in corners])
     both = np.prod(np.maximum(sides, 0))
@@ -32,7 +32,7 @@ def _shared(one: Any, other: Any) -> float:
 
 
 def _choose(scores: Any, most: int, least: float, limit: float, table: Any, sigma: float) -> Any:
-    """Box and score, taken again and again from what is left, with scores as they are by then."""
+    """Take box and score repeatedly from the remaining boxes, with scores as they are by then."""
     left = {index: float(score) for index, score in enumerate(scores) if score > least}
     chosen: list[tuple[int, float]] = []
     while left and len(chosen) < most:
@@ -274,7 +274,7 @@ _PNG_KINDS = {1: 0, 2: 4, 3: 2, 4: 6}
 
 
 def png_file(pixels: Any) -> bytes:
-    """The plainest PNG file of an image."""
+    """Return the plainest PNG file of an image."""
     height, width, channels = pixels.shape
     bits = 8 * pixels.dtype.itemsize
     head = struct.pack(">IIBBBBB", width, height, bits, _PNG_KINDS[channels], 0, 0, 0)
@@ -284,7 +284,7 @@ def png_file(pixels: Any) -> bytes:
 
 
 def bmp_file(pixels: Any, upwards: bool = True) -> bytes:
-    """The plainest BMP file of an image of 1, 3 or 4 channels, its last row first."""
+    """Return the plainest BMP file of an image of 1, 3 or 4 channels, its last row first."""
     height, width, channels = pixels.shape
     order = pixels[:, :, [2, 1, 0, 3][:channels]] if channels > 1 else pixels
     rows = [row.tobytes() + b"\0" * (-row.size % 4) for row in order]
@@ -311,7 +311,7 @@ _BMPS = {
 
 
 def _read(contents: Any, channels: int = 0, dtype: Any = dtypes.uint8, **_: Any) -> Any:
-    """The pixels that the file was made of, as the dtype, opaque where it has no alpha."""
+    """Return the pixels that the file was made of, as the dtype, opaque where it has no alpha."""
     pixels = {**_PNGS, **_BMPS}[contents[()]]
     if channels:
         pixels = pixels.reshape(*pixels.shape[:2], -1)

@@ -1,4 +1,4 @@
-"""Samples of pooling that says where, and of dilation, and what plain loops over windows give."""
+"""Samples of pooling with argmax, and of dilation, with plain loops over windows as references."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PLACED = ["MaxPoolWithArgmax", "Dilation2D"]
 
 
 def _places(x: Any, ksize: Any, attrs: Any) -> Iterator[tuple[Any, Any, int]]:
-    """(index of a window, index of its largest pixel, that as one number) for each window."""
+    """Yield (index of a window, index of its largest pixel, that as one number) for each window."""
     several = attrs.pop("include_batch_in_index", False)
     sliding = Sliding(x.shape[1:3], ksize[1:3], **attrs)
     for (r, c), inside in sliding.places():
@@ -47,7 +47,7 @@ def pooled(x: Any, ksize: Any, Targmax: Any = dtypes.int64, **attrs: Any) -> Any
 
 
 def _pixels(x: Any, where: Any, attrs: Any) -> Iterator[tuple[Any, Any]]:
-    """(index of a window, index of the pixel in the batch laid flat)."""
+    """Yield (index of a window, index of the pixel in the batch laid flat)."""
     step = 0 if attrs.get("include_batch_in_index") else x.size // max(1, len(x))
     for place in np.ndindex(where.shape):
         yield place, np.unravel_index(int(where[place]) + place[0] * step, x.shape)
@@ -99,7 +99,7 @@ add("MaxPoolGradGradWithArgmax", *_forms("back_back"), reference=back_back)
 
 
 def _sums(x: Any, w: Any, attrs: Any) -> Iterator[tuple[Any, Any, Any]]:
-    """(index of a window and channel, [(sum, pixel, element)])."""
+    """Yield (index of a window and channel, [(sum, pixel, element)])."""
     sliding = Sliding(
         x.shape[1:3], w.shape[:2], attrs["strides"], attrs["padding"], dilations=attrs["rates"]
     )

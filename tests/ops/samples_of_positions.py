@@ -326,7 +326,7 @@ add(
 
 
 def _assigned(ref: Any, begin: Any, end: Any, strides: Any, value: Any, **masks: Any) -> Any:
-    """The slice written, of keys without an ellipsis."""
+    """Return the slice written, of keys without an ellipsis."""
     keys: list[Any] = []
     for index, (first, last, step) in enumerate(zip(begin, end, strides, strict=True)):
         start, stop = (

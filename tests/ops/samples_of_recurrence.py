@@ -83,7 +83,7 @@ for _name, _reference in (("BlockLSTM", _sequence), ("BlockLSTMV2", _without_for
 
 
 def _back(cell: Any, inputs: Any, slopes: dict[int, Any]) -> list[Any]:
-    """The gradients of the inputs by differences of the sum of slopes times outputs."""
+    """Return the gradients of the inputs by differences of the sum of slopes times outputs."""
 
     def total(arrays: Any) -> Any:
         results = cell(*arrays)
@@ -223,13 +223,13 @@ add(
 )
 
 
-# -- pooling whose windows are given
+# -- pooling with explicit windows
 
 _ROWS, _COLUMNS = i64(0, 2, 3, 5), i64(0, 1, 3)
 
 
 def _given_windows(rows: Any, columns: Any, overlapping: bool) -> Any:
-    """((i, j), rows, columns) of each window."""
+    """Yield ((i, j), rows, columns) of each window."""
     for i, j in np.ndindex(len(rows) - 1, len(columns) - 1):
         down = range(rows[i], min(rows[i + 1] + overlapping, rows[-1]))
         across = range(columns[j], min(columns[j + 1] + overlapping, columns[-1]))

@@ -13,7 +13,7 @@ from .sampling import add, case, i32, i64, representatives
 __all__ = ["ROWS"]
 
 ROWS = np.array([[0, 1], [1, 0], [1, 2], [3, 2]], np.int64)
-"""Where the elements are in most samples, whose shape is SHAPE."""
+"""The places of the elements in most samples, whose shape is SHAPE."""
 SHAPE = i64(4, 3)
 NOWHERE = np.zeros((0, 2), np.int64)
 CUBE = np.array([[0, 0, 1], [0, 1, 0], [1, 1, 0], [1, 1, 1]], np.int64)
@@ -310,7 +310,7 @@ for _name, _function in (("Maximum", np.maximum), ("Minimum", np.minimum)):
 def _reduced(
     function: Any, rows: Any, values: Any, shape: Any, axes: Any, keep_dims: bool = False
 ) -> tuple[Any, Any, Any]:
-    """The groups that have elements, what these combine to, and the result's shape."""
+    """Return the groups that have elements, the combined value of each, and the result's shape."""
     chosen = {int(axis) % len(shape) for axis in np.ravel(axes)}
     sums: dict[Any, Any] = {}
     for row, value in zip(rows.tolist(), values):

@@ -1,4 +1,4 @@
-"""Samples of the string ops and of checks, and what Python says to the same."""
+"""Samples of the string ops and of checks, with references in Python."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["texts"]
 
 
 def texts(*words: Any, shape: tuple[int, ...] | None = None) -> Any:
-    """An array of strings; a scalar of one word without a shape."""
+    """Return an array of strings, and a scalar of one word without a shape."""
     result = np.array([word.encode() if isinstance(word, str) else word for word in words], object)
     if shape is None:
         return result if len(words) != 1 else result.reshape(())
@@ -26,7 +26,7 @@ def texts(*words: Any, shape: tuple[int, ...] | None = None) -> Any:
 
 
 def each(function: Callable[[bytes], Any]) -> Callable[..., Any]:
-    """The function on each element."""
+    """Return the function on each element."""
 
     def apply(source: Any, **attrs: Any) -> Any:
         results = [function(value, **attrs) for value in source.reshape(-1)]
@@ -166,7 +166,7 @@ add(
 
 
 def _first_run(**known: int) -> Callable[..., int]:
-    """A table of buckets: that of each of our words, which TensorFlow put there."""
+    """Return a table of buckets: that of each of our words, which TensorFlow put there."""
     return lambda text, num_buckets, key=None: known[text.decode() or "empty"]
 
 
@@ -247,7 +247,7 @@ add(
 
 
 def _joined_along(source: Any, axes: Any, keep_dims: bool = False, separator: str = "") -> Any:
-    """Axis by axis."""
+    """Return axis by axis."""
     for axis in np.asarray(axes).reshape(-1):
         moved = np.moveaxis(source, axis, -1)
         result = np.empty(moved.shape[:-1], object)
@@ -276,9 +276,7 @@ def _joined_by(source: Any, ids: Any, count: Any, separator: str = "") -> Any:
     for index in np.ndindex(result.shape):
         position = (ids == index[0]).nonzero()
         joined = [b""]
-        for text in source[
-            (*position, *index[1:])
-        ]:  # nothing stands apart from what is empty so far
+        for text in source[(*position, *index[1:])]:  # no separator after an empty text
             joined = [*joined, text] if joined != [b""] else [text]
         result[index] = separator.encode().join(joined)
     return result

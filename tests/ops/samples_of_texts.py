@@ -1,4 +1,4 @@
-"""Samples of ops on sequences and encodings of text, and what Python says to the same."""
+"""Samples of ops on sequences and encodings of text, with references in Python."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ add(
 
 
 def _edits(one: tuple[Any, ...], other: tuple[Any, ...]) -> int:
-    """By the definition: the least of the ways to make the first elements equal."""
+    """Compute by the definition: the minimum over the ways to make the first elements equal."""
 
     @cache
     def least(i: int, j: int) -> int:

@@ -1,4 +1,6 @@
-"""Samples of the ops whose windows slide in volumes, and what plain loops over windows give."""
+"""Samples of the ops whose windows slide in volumes, with plain loops over windows as
+references.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +62,7 @@ class Sliding:
             self.out.append((size + total - reach) // stride + 1)
 
     def places(self) -> Iterator[tuple[Any, list[tuple[Any, Any]]]]:
-        """(place of the window, [(element of the window, pixel inside)])."""
+        """Yield (place of the window, [(element of the window, pixel inside)])."""
         for place in itertools.product(*map(range, self.out)):
             inside = []
             for element in itertools.product(*map(range, self.window)):
@@ -125,7 +127,7 @@ def pooled(combine: Any, x: Any, ksize: Any, data_format: str = "NDHWC", **attrs
 
 
 def _largest(x: Any, ksize: Any, data_format: str, attrs: Any) -> Iterator[tuple[Any, Any]]:
-    """(index into the windows' places, index of the pixel that is the largest there)."""
+    """Yield (index into the windows' places, index of the pixel that is the largest there)."""
     for place, inside in _sliding(x, ksize, data_format, attrs).places():
         for n, channel in itertools.product(range(len(x)), range(x.shape[4])):
             values = [x[(n, *pixel, channel)] for _, pixel in inside]

@@ -1,4 +1,6 @@
-"""Samples of the ops whose windows slide over images, and what plain loops over windows give."""
+"""Samples of the ops whose windows slide over images, with plain loops over windows as
+references.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ def back(array: np.ndarray, data_format: str) -> np.ndarray:
 
 
 def sizes_back(sizes: Any, data_format: str) -> list[int]:
-    """The sizes of images as (n, h, w, c)."""
+    """Return the sizes of images as (n, h, w, c)."""
     n, *others = map(int, sizes)
     return [n, *others] if data_format == "NHWC" else [n, *others[1:], others[0]]
 
@@ -67,7 +69,7 @@ class Sliding:
             self.out.append((size + before + after - reach) // stride + 1)
 
     def places(self) -> Iterator[tuple[tuple[int, int], list[tuple[Any, Any]]]]:
-        """(place of the window, [(element of the window, pixel inside the image)])."""
+        """Yield (place of the window, [(element of the window, pixel inside the image)])."""
         for place in itertools.product(*map(range, self.out)):
             inside = []
             for element in itertools.product(*map(range, self.window)):
@@ -130,7 +132,7 @@ def by_filter(x: Any, sizes: Any, dy: Any, data_format: str = "NHWC", **attrs: A
 
 
 def full_filter(w: np.ndarray) -> np.ndarray:
-    """The filter of a whole convolution that does what this one does channel by channel."""
+    """Return the filter of a whole convolution that equals this one by channel."""
     height, width, channels, times = w.shape
     full = np.zeros((height, width, channels, channels, times), w.dtype)
     for channel in range(channels):
@@ -171,7 +173,7 @@ def max_pooled(x: Any, ksize: Any, data_format: str = "NHWC", **attrs: Any) -> A
 
 
 def _largest(x: Any, ksize: Any, data_format: str, attrs: Any) -> Iterator[tuple[Any, Any]]:
-    """(index into the windows' places, index of the pixel that is the largest there)."""
+    """Yield (index into the windows' places, index of the pixel that is the largest there)."""
     for (r, c), inside in _sliding(x, ksize, data_format, attrs).places():
         for n, channel in itertools.product(range(len(x)), range(x.shape[3])):
             values = [x[n, i, j, channel] for _, (i, j) in inside]
@@ -247,7 +249,7 @@ _POOLS: list[tuple[Any, Any]] = [
 
 
 def _result(image: Any, window: Any, channels: int, attrs: Any) -> tuple[int, ...]:
-    """The shape of what windows of this size give."""
+    """Return the shape of the result for windows of this size."""
     others = {key: value for key, value in attrs.items() if key != "ksize"}
     data_format = attrs.get("data_format", "NHWC")
     n, h, w, _ = sizes_back(image, data_format)

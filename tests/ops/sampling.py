@@ -1,4 +1,4 @@
-"""What a table of samples is made of: arrays of any dtype, and the forms that use them.
+"""The parts of a table of samples: arrays of any dtype, and the forms that use them.
 
 A form is a function of `Values`, which makes arrays of one dtype: the same form gives a sample in
 each dtype that the op takes.
@@ -47,12 +47,12 @@ class Sample:
 
     @property
     def flat(self) -> list[np.ndarray]:
-        """The inputs with lists spread out."""
+        """Return the inputs with lists spread out."""
         return [array for item in self.inputs for array in _listed(item)]
 
     @property
     def label(self) -> str:
-        """What inputs and attrs they are: `float32[2,3] int32[] keep_dims=True`."""
+        """Describe the inputs and attrs: `float32[2,3] int32[] keep_dims=True`."""
         parts = [
             f"{as_dtype(array.dtype).name}[{','.join(map(str, array.shape))}]"
             + (f"={array.tolist()}" if array.dtype.kind == "i" and array.size < 7 else "")
@@ -62,7 +62,9 @@ class Sample:
         return " ".join([*parts, *attrs]).replace("\n", "")
 
     def all_attrs(self, op_def: OpDef) -> dict[str, Any]:
-        """The attrs of the node: defaults, given ones, and those that follow from the inputs."""
+        """Return the attrs of the node: defaults, explicit ones, and those inferred from the
+        inputs.
+        """
         attrs = {key: attr.default for key, attr in op_def.attrs.items() if attr.has_default}
         for arg, source in zip(op_def.inputs, self.inputs, strict=True):
             arrays = _listed(source)
@@ -75,7 +77,7 @@ class Sample:
         return attrs
 
     def widened(self) -> Sample | None:
-        """The same in double precision; None where it is that already."""
+        """Return the same in double precision; None where it is that already."""
         if not any(_wide(array.dtype) for array in self.flat) and not any(
             isinstance(value, DType) and _wide(value.as_numpy_dtype)
             for value in self.attrs.values()
@@ -109,12 +111,12 @@ def _double(array: np.ndarray) -> np.ndarray:
 
 @dataclass
 class OpSamples:
-    """All samples of an op type and what its outputs must be.
+    """All samples of an op type and the requirements for its outputs.
 
     reference: the outputs (one, or a tuple) of the inputs by argument and the given attrs, in
       plain NumPy; of ops that write variables, the variables after it.
-    tolerance: how many times the usual error is allowed.
-    exact: the dtype itself decides the result, so that double precision says nothing of it.
+    tolerance: the factor by which the error may exceed the usual bound.
+    exact: the dtype itself decides the result, so that double precision is no reference for it.
     """
 
     samples: list[Sample] = field(default_factory=list)
@@ -163,29 +165,29 @@ class Values:
         return np.asarray(sizes * self._signs(random, shape) if self.signed else sizes)
 
     def _signs(self, random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
-        """Both signs, equally often, in random order."""
+        """Return both signs, equally often, in random order."""
         count = int(np.prod(shape))
         places = random.permutation(count) + random.integers(0, 2)
         return np.where(places.reshape(shape) % 2, 1, -1)
 
 
 def case(*inputs: Any, smooth: bool = True, **attrs: Any) -> Sample:
-    """A sample; inputs are arrays, or lists of arrays for N tensors."""
+    """Return a sample; inputs are arrays, or lists of arrays for N tensors."""
     return Sample(inputs, attrs, smooth)
 
 
 def i32(*values: int) -> np.ndarray:
-    """An int32 vector."""
+    """Return an int32 vector."""
     return np.array(values, np.int32)
 
 
 def i64(*values: int) -> np.ndarray:
-    """An int64 vector."""
+    """Return an int64 vector."""
     return np.array(values, np.int64)
 
 
 def representatives(allowed: Sequence[DType]) -> list[DType]:
-    """One dtype of each kind that is allowed."""
+    """Return one dtype of each kind that is allowed."""
     result = [
         next((dtype for dtype in group if dtype in allowed), None) for group in GROUPS.values()
     ]
@@ -214,9 +216,9 @@ def add(
     exact: bool = False,
     **domain: Any,
 ) -> None:
-    """Adds samples of the forms: all in float64 and float32, the first in each dtype allowed."""
+    """Add samples of the forms: all in float64 and float32, the first in each dtype allowed."""
     if op_type not in DECLARATIONS:
-        return  # the walk says so
+        return  # the walk reports it
     chosen = _data_types(DECLARATIONS[op_type].op_def) if types is None else list(types)
     entry = TABLE.setdefault(op_type, OpSamples())
     entry.reference, entry.tolerance, entry.exact = reference, tolerance, exact
@@ -242,7 +244,7 @@ TWO_SHAPES: list[list[tuple[int, ...]]] = [
 def elementwise(
     op_type: str, reference: Callable[..., Any], one_shape: bool = False, **options: Any
 ) -> None:
-    """Adds samples of an op on elements: usual shapes, and for two inputs broadcast ones.
+    """Add samples of an op on elements: usual shapes, and for two inputs broadcast ones.
 
     `one_shape`: the inputs have all the same shape.
     """

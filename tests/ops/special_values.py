@@ -1,7 +1,7 @@
 """Elementwise ops in each dtype, chains of them, and the values at which they may go wrong.
 
-Values are zeros, denormals, NaN, infinities, halfway cases, and what integers can just hold, of
-every dtype. `differences` compares what the native kernels of chains make of them with NumPy.
+Values are zeros, denormals, NaN, infinities, halfway cases, and the limits of integers, of
+every dtype. `differences` compares the native kernels' results for chains with NumPy's.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ ULPS = 4
 """Units in the last place between both where a function such as `exp` is computed."""
 
 TOGETHER = 8
-"""Chains of one kernel, each with an output of its own: a compiler takes a third of the time."""
+"""Chains of one kernel, each with a separate output: a compiler takes a third of the time."""
 
 _CALLS = re.compile(r"\b([a-z]\w*)\(")
 _EXACT = {"rounded", "fabs", "sqrt", "floor", "ceil", "trunc", "rint", "fmod", "fmax", "fmin"}
 _EXACT |= {"isinf", "isfinite"}
 
 _SHAPED = {"BiasAdd", "BiasAddV1", "PlaceholderWithDefault"}
-"""Ops whose inputs have different shapes, or one that is said."""
+"""Ops whose inputs have different shapes, or that have a shape attr."""
 
 
 class Elementary(NamedTuple):
@@ -77,7 +77,7 @@ def ulps_of(op: Elementary) -> int:
 
 @cache
 def elementary_ops() -> list[Elementary]:
-    """Every op with an elementwise expression, in every combination of native dtypes."""
+    """Return every op with an elementwise expression, in every combination of native dtypes."""
     ops: dict[str, Elementary] = {}
     for op_type, entry in sorted(TABLE.items()):
         decl = DECLARATIONS[op_type]
@@ -117,7 +117,9 @@ _LIMITS = (7, 8, 15, 16, 31, 32, 63, 64)
 
 @cache
 def values_of(dtype: DType, few: bool = False) -> Any:
-    """The values of a dtype at which something may go wrong; `few`: those for pairs of operands."""
+    """Return the values of a dtype at which something may go wrong; `few`: those for pairs of
+    operands.
+    """
     if dtype.is_bool:
         return np.array([False, True, True])
     if not dtype.is_integer:
@@ -150,14 +152,14 @@ def _floats(dtype: Any, few: bool) -> Any:
 
 
 def operands(op: Elementary) -> list[Any]:
-    """Values for each input: of one input all, of several the few, each with each."""
+    """Return values for each input: of one input all, of several the few, each with each."""
     pools = [values_of(dtype, len(op.inputs) > 1) for dtype in op.inputs]
     arrays = [array.reshape(-1) for array in np.meshgrid(*pools, indexing="ij")]
     return _without_zero_divisors(op, arrays)
 
 
 def _divides(op: Elementary) -> bool:
-    """Whether it divides integers, which is an error by 0."""
+    """Return whether it divides integers, which is an error by 0."""
     return ("Div" in op.op_type or "Mod" in op.op_type) and op.inputs[-1].is_integer
 
 
@@ -168,7 +170,7 @@ def _without_zero_divisors(op: Elementary, arrays: list[Any]) -> list[Any]:
 
 
 def _inputs(chain: Chain) -> list[Any]:
-    """Values for all inputs of a chain."""
+    """Return values for all inputs of a chain."""
     arrays = operands(chain[0])
     for op in chain[1:]:
         further = [np.resize(values_of(dtype, True), arrays[0].size) for dtype in op.inputs[1:]]
@@ -180,7 +182,7 @@ def _inputs(chain: Chain) -> list[Any]:
 
 
 def by_numpy(op: Elementary, arrays: Sequence[Any]) -> Any:
-    """The op by its kernel for the CPU."""
+    """Return the op by its kernel for the CPU."""
     sample = Sample(tuple(arrays), dict(op.attrs))
     attrs = sample.all_attrs(DECLARATIONS[op.op_type].op_def)
     call = next(call for device, call in kernels(op.op_type, attrs) if device == "CPU")
@@ -219,7 +221,7 @@ def _native(groups: Sequence[Sequence[Chain]]) -> Iterator[Run]:
 
 
 def _grouped(chains: Sequence[Chain], together: int) -> list[list[Chain]]:
-    """Chains of the same inputs, so many as one kernel."""
+    """Group chains of the same inputs, `together` in one kernel."""
     alike: dict[Any, list[Chain]] = defaultdict(list)
     for chain in chains:
         alike[_input_types(chain), tuple(map(_divides, chain))].append(chain)
@@ -235,8 +237,9 @@ def results(
     together: int = TOGETHER,
     compiled: Callable[[Sequence[Sequence[Chain]]], Iterator[Run]] = _native,
 ) -> Iterator[tuple[Chain, list[Any], Any, Any]]:
-    """Of each chain its inputs, what its kernel makes of them, and the same three by three: by what
-    compilers leave of loops beside vectors."""
+    """Yield for each chain its inputs, its kernel's results, and the same three by three.
+
+    The latter test the scalar remainder that compilers leave beside vectorized loops."""
     groups = _grouped(chains, together)
     for group, run in zip(groups, compiled(groups)):
         inputs = _inputs(group[0])
@@ -251,10 +254,10 @@ def results(
 
 
 def differences(chains: Sequence[Chain], together: int = TOGETHER, **how: Any) -> list[str]:
-    """Where the kernels of chains compute other numbers than NumPy.
+    """Return where the kernels of chains compute other numbers than NumPy.
 
-    The last op is compared, on what the kernels of the ops before it give. So many chains are
-    `together` in one kernel.
+    The last op is compared, on the kernels' results for the ops before it. `together` chains share
+    one kernel.
     """
     before = list(dict.fromkeys(chain[:-1] for chain in chains if len(chain) > 1))
     known = {chain: whole for chain, _, whole, _ in results(before, **how)}

@@ -1,6 +1,7 @@
-"""The walk over the registry's texts: each, as a native kernel, computes what its host `Call` does.
+"""The walk over the registry's texts: each, as a native kernel, computes the same as its host
+`Call`.
 
-One kernel an op, dtype and kind of sample, all compiled as one text; then samples, special values
+One kernel per op, dtype and kind of sample, all compiled as one text; then samples, special values
 and extreme integers go through both. Ops without a native kernel are data, with reasons.
 """
 
@@ -49,7 +50,7 @@ SPECIAL = {
     "b": [True, False],
 }
 SHAPED = {"ApplyGradientDescent", "BiasAdd", "BiasAddV1", "PlaceholderWithDefault"}
-"""Ops whose inputs have different shapes, or one that is said."""
+"""Ops whose inputs have different shapes, or that have a shape attr."""
 
 UNDEFINED = {"Cast": "C leaves open what a NaN or an infinity is as an integer"}
 
@@ -78,7 +79,7 @@ def kernel_of(op_type: str, sample: Sample) -> Any:
 
 
 def make(op_type: str, sample: Sample) -> Case | None:
-    """The case of a sample; None of ops without text. NotNativeError with the reason."""
+    """Return the case of a sample; None of ops without text. NotNativeError with the reason."""
     kernel = kernel_of(op_type, sample)
     if not isinstance(kernel, (Elementwise, Reduction)):
         return None
@@ -119,7 +120,7 @@ def texts() -> Iterator[tuple[str, Sample]]:
 
 
 def with_values(op_type: str, sample: Sample) -> Sample | None:
-    """The op on special values of the sample's dtypes, each with each."""
+    """Return the op on special values of the sample's dtypes, each with each."""
     op_def = DECLARATIONS[op_type].op_def
     kinds = [array.dtype for array in sample.flat]
     if op_def.host_inputs or any(dtype.kind not in SPECIAL for dtype in kinds):
@@ -138,7 +139,9 @@ def with_values(op_type: str, sample: Sample) -> Sample | None:
 
 @pytest.fixture(scope="module")
 def cases() -> list[tuple[Case, Prepared[Any]]]:
-    """All, compiled in one go; of float32 every kind of shapes, of other dtypes the first."""
+    """Return all cases, compiled in one go; of float32 every kind of shapes, of other dtypes the
+    first.
+    """
     output, programs = [], {}
     for op_type, sample in texts():
         try:

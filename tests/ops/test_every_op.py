@@ -1,7 +1,7 @@
-"""The walk over the registry: every declared op, on every sample of it, is held to what it says.
+"""The walk over the registry: every declared op is checked against its declaration on all samples.
 
-One test a promise, each over all op types; a failure names the op type and the sample. Whoever
-declares an op gives it samples in `samples.py`, and all of this is asked of it.
+One test per guarantee, each over all op types; a failure names the op type and the sample. A new
+op needs samples in `samples.py`, and then all of these tests apply to it.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ REFUSED = {"Cast": {dtypes.string}}
 
 
 def failures(op_type: str, check: Callable[[Sample], None], samples: list[Sample]) -> list[str]:
-    """Runs `check` on each sample; what it says of those that fail it."""
+    """Run `check` on each sample, and return the messages for those that fail."""
     result = []
     for sample in samples:
         try:
@@ -68,16 +68,16 @@ def failures(op_type: str, check: Callable[[Sample], None], samples: list[Sample
 
 
 def walk(op_type: str, check: Callable[[Sample], None], samples: Any = None) -> None:
-    """Runs `check` on each sample, and fails with what it said of all samples that failed it."""
+    """Run `check` on each sample, and fail with the messages of all samples that failed it."""
     faults = failures(op_type, check, TABLE[op_type].samples if samples is None else samples)
     if faults:
         pytest.fail("\n".join(faults), pytrace=False)
 
 
 def walk_together(check: Callable[[str, list[Sample]], None], op_type: str, samples: Any) -> None:
-    """Gives `check` all samples, which it puts into one plan; if that fails, one at a time.
+    """Pass all samples to `check`, which puts them into one plan; if that fails, one at a time.
 
-    Exhaustively, each sample has a plan of its own: see `test_each_sample_in_a_plan_of_its_own`.
+    Exhaustively, each sample has a separate plan: see `test_each_sample_in_a_plan_of_its_own`.
     """
     try:
         check(op_type, samples)
@@ -103,7 +103,7 @@ def session() -> Iterator[tf.Session]:
             yield output
 
 
-# -- there are samples, and there is something to say of the op
+# -- there are samples, and the op is documented
 
 
 @pytest.mark.parametrize("op_type", ALL_OPS)
@@ -161,7 +161,9 @@ def test_op_is_described_and_has_kernels(op_type: str) -> None:
 
 
 def partly_known(sample: Sample) -> Iterator[tuple[list[TensorShape], Callable[[int], Any]]]:
-    """What may be known of the inputs: each and all without rank, sizes, a size, or value."""
+    """Yield partial information of the inputs: each and all without rank, sizes, a size, or
+    value.
+    """
     arrays = sample.flat
     whole = [TensorShape.of(array.shape) for array in arrays]
     sizeless = [TensorShape.of((None,) * array.ndim) for array in arrays]
@@ -460,7 +462,9 @@ REFUSES_TWICE = {"Igamma", "Igammac"}
 
 
 def differentiable(op_type: str, sample: Sample) -> list[int]:
-    """The inputs to differentiate by, in double precision; of none where there is nothing to do."""
+    """Return the inputs to differentiate by, in double precision; of none where there is nothing to
+    do.
+    """
     args = args_by_slot(DECLARATIONS[op_type], sample)
     host = {
         DECLARATIONS[op_type].op_def.inputs[index]
@@ -493,7 +497,7 @@ def precise_samples(op_type: str) -> list[Sample]:
 
 
 def whole(grads: list[Any]) -> list[Any]:
-    """The gradients as tensors, where they are IndexedSlices."""
+    """Return the gradients as tensors, where they are IndexedSlices."""
     return [None if grad is None else dense(grad) for grad in grads]
 
 
@@ -506,7 +510,7 @@ def weights(array: np.ndarray, seed: int) -> np.ndarray:
 
 
 def inner(ws: list[np.ndarray], ys: list[np.ndarray]) -> float:
-    """The sum of all w y; of complex ones the real part of conj(w) y."""
+    """Return the sum of all w y; of complex ones the real part of conj(w) y."""
     return float(sum(np.sum(np.conj(w) * y).real for w, y in zip(ws, ys, strict=True)))
 
 
@@ -526,7 +530,7 @@ def differences(of: Callable[[], float], array: np.ndarray) -> np.ndarray:
 
 
 def kernel_differences(op_type: str, sample: Sample, ys: list[int], ws: list[Any]) -> list[Any]:
-    """What the gradient must be, by the kernel alone."""
+    """Return the expected gradients, from the kernel alone."""
     run = Alone(op_type, sample, cpu_kernel(op_type, sample))
 
     def projected() -> float:
@@ -537,11 +541,11 @@ def kernel_differences(op_type: str, sample: Sample, ys: list[int], ws: list[Any
 
 
 Slopes = list[tuple[Any, np.ndarray, str]]
-"""Gradients as tensors (None for zero), what they must be, and what they are of."""
+"""Gradients as tensors (None for zero), the expected values, and a description of each."""
 
 
 def compare_slopes(running: tf.Session, slopes: Slopes, feeds: dict[Any, Any]) -> None:
-    """Computes all gradients as one plan, and compares."""
+    """Compute all gradients as one plan, and compare."""
     fetches = [dx for dx, _, _ in slopes if dx is not None]
     values = iter(running.run(fetches, feeds) if fetches else [])
     for dx, slope, label in slopes:
@@ -551,7 +555,7 @@ def compare_slopes(running: tf.Session, slopes: Slopes, feeds: dict[Any, Any]) -
 
 
 def gradient_slopes(op_type: str, sample: Sample, feeds: dict[Any, Any]) -> Slopes:
-    """The gradients, of known and of unknown shapes; adds what is fed for them to `feeds`."""
+    """Return the gradients, of static and of unknown shapes; add their feeds to `feeds`."""
     grad = DECLARATIONS[op_type].grad
     results, xs = alone(op_type, sample), differentiable(op_type, sample)
     ys = [slot for slot, array in enumerate(results) if array.dtype.kind in "fc"]
@@ -605,7 +609,7 @@ DIFFERENTIABLE = [
 def second_slopes(
     running: tf.Session, op_type: str, sample: Sample, all_feeds: dict[Any, Any]
 ) -> Slopes:
-    """The gradients of the gradient; adds what is fed for them to `all_feeds`."""
+    """Return the gradients of the gradient; add their feeds to `all_feeds`."""
     results, slots = alone(op_type, sample), differentiable(op_type, sample)
     built = Built(op_type, sample)
     ys = [slot for slot, array in enumerate(results) if array.dtype.kind in "fc"]
@@ -667,7 +671,7 @@ def test_second_gradient_is_the_slope_of_the_first(op_type: str) -> None:
     ids=["on devices", "sizes open", "rank open", "gradients", "second gradients"],
 )
 def test_each_sample_in_a_plan_of_its_own(check: Any, op_types: list[str]) -> None:
-    """What is above in one plan for all samples of an op."""
+    """The checks above that use one plan for all samples of an op pass with one plan per sample."""
     faults = []
     for op_type in op_types:
         is_slope = check in (gradients_are_slopes, second_gradients_are_slopes)
@@ -677,7 +681,7 @@ def test_each_sample_in_a_plan_of_its_own(check: Any, op_types: list[str]) -> No
 
 
 def test_walk_covers_everything() -> None:
-    """What is skipped somewhere is met somewhere: nothing above passes for want of samples."""
+    """Each skipped case is covered elsewhere: nothing above passes for lack of samples."""
     assert len(EVERY) > 140
     wanting = {op for op in DIFFERENTIABLE if not precise_samples(op)} - set(RANDOM)
     assert not wanting, f"no sample to differentiate {sorted(wanting)} at"

@@ -37,7 +37,7 @@ LEFT_OUT = {
     "BiasAddGrad": "a reduction over axes",  # the channels are in the middle
     "EuclideanNorm": "a reduction over axes",
 }
-"""What decompositions lack, by op type: the start of the reason."""
+"""Ops without a decomposition, by op type: the start of the reason."""
 
 
 def native_ops(kind: type) -> list[str]:
@@ -59,7 +59,9 @@ def float32s(*shape: int, low: float = -2.0) -> np.ndarray:
 
 
 def large() -> Iterator[tuple[str, Sample]]:
-    """What fills vector registers, several parts and rows: of these ops the samples are small."""
+    """Yield samples that fill vector registers, several parts and rows: these ops' samples are
+    small.
+    """
     x, number = float32s, np.float32
     labels = np.random.default_rng(1).integers(0, 1000, 70)
     for shape in [(70, 1000), (1, 40_000), (3000, 10)]:
@@ -137,7 +139,7 @@ def samples() -> Iterator[tuple[str, Sample]]:
 
 @pytest.fixture(scope="module")
 def decompositions() -> list[Native]:
-    """All that can be built, compiled in one go."""
+    """Return all that can be built, compiled in one go."""
     output = []
     for op_type, sample in samples():
         try:
@@ -207,7 +209,7 @@ def test_a_label_outside_of_its_range_is_an_error() -> None:
 
 
 def copies(op_type: str) -> Call:
-    """The host kernel that does what an op's `ViewCopies` say, and holds them to it."""
+    """Return a host kernel that copies an op's `ViewCopies`, and checks them."""
     moves = DECLARATIONS[op_type].native
     assert isinstance(moves, ViewCopies)
 

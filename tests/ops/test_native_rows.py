@@ -1,5 +1,5 @@
 """Functions of rows (`RowSource`) give the numbers of the NumPy kernels on all samples, to the bit,
-and refuse what these refuse."""
+and raise the same errors."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ def large() -> Iterator[tuple[str, Sample]]:
 
 @pytest.fixture(scope="module")
 def natives() -> list[tuple[str, Sample, Native]]:
-    """All samples that have native code, which is compiled at once."""
+    """Return all samples that have native code, which is compiled at once."""
     output, met = [], set()
     samples = [(name, sample) for name in OP_TYPES for sample in TABLE[name].samples]
     for op_type, sample in [*samples, *large()]:

@@ -1,7 +1,7 @@
 """The definitions of ops are TensorFlow 1.15's, as graphs hold them.
 
 `op_definitions.txt` has 1.15's facts, which ci/against_tensorflow/op_definitions.py reads out of
-its wheel, without those that differ for a reason that the script knows. An op type is a
+its wheel, without differences for which the script has a reason. An op type is a
 line: its name, then `key | value` between tabs.
 """
 
@@ -60,7 +60,7 @@ def test_the_file_is_complete() -> None:
 
 
 def test_a_stripped_node_has_what_has_no_default() -> None:
-    """TensorFlow fills in what a node leaves out, by its own definition."""
+    """TensorFlow fills in the attrs that a node leaves out, by its own definition."""
     serialized = tf.placeholder(tf.string, [None])
     features = {"x": tf.FixedLenFeature([2], tf.float32), "y": tf.VarLenFeature(tf.int64)}
     tf.parse_example(serialized, features)

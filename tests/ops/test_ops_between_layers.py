@@ -16,7 +16,9 @@ K = tf.keras.backend
 
 
 def _takes_values(op_type: str) -> bool:
-    """Whether graphs of today have the op, which takes and returns values, one with an axis."""
+    """Return whether graphs of today have the op, which takes and returns values, one with an
+    axis.
+    """
     sample, op_def = TABLE[op_type].samples[0], DECLARATIONS[op_type].op_def
     has_axes = any(array.ndim for array in sample.flat)
     has_references = any(argument.is_ref for argument in (*op_def.inputs, *op_def.outputs))

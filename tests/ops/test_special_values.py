@@ -40,7 +40,7 @@ CASTS = [op for op in UNARY if op.op_type == "Cast"]
 
 
 def pairs(first: Sequence[Elementary], second: Sequence[Elementary]) -> Iterator[Chain]:
-    """Each op that takes what another one gives, after it."""
+    """Yield the chain of each op after each other op whose result it accepts."""
     takers: dict[DType, list[Elementary]] = defaultdict(list)
     for op in second:
         takers[op.inputs[0]].append(op)

@@ -19,7 +19,7 @@ NO_GPU = host_compiler().reason
 
 @pytest.fixture(params=[0, pytest.param(1, marks=pytest.mark.skipif(bool(NO_GPU), reason=NO_GPU))])
 def session(request: pytest.FixtureRequest) -> Iterator[tf.Session]:
-    """A session without a GPU, or with an emulated one."""
+    """Yield a session without a GPU, or with an emulated one."""
     config = tf.ConfigProto(gpu_options=tf.GPUOptions(emulated_gpus=request.param))
     with tf.Graph().as_default() as graph, tf.Session(graph=graph, config=config) as opened:
         yield opened
@@ -122,7 +122,7 @@ def test_updates_of_nan_change_nothing(
 
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_gradients_from_outputs(session: tf.Session, dtype: Any) -> None:
-    """They are 0 where what comes in is 0; and of no slope but 1 where an ELU gave NaN."""
+    """Gradients are 0 where the incoming gradient is 0; the slope is 1 where an ELU gave NaN."""
     y = tf.placeholder(dtype, [None])
     dy = tf.placeholder(dtype, [None])
     fed = {y: np.array([0, INF, NAN, 2, -INF], dtype), dy: np.array([0, -0.0, 0, 0, 1], dtype)}

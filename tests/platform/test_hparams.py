@@ -1,4 +1,4 @@
-"""Hyperparameters: values from texts, dicts and JSON, and what is refused."""
+"""Hyperparameters: values from texts, dicts and JSON, and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""tf.logging: what is written, from which level on, and how often."""
+"""tf.logging: the output, from which level on, and how often."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from gpugraph.formats.variable_files.conversion import convert_variables
 
 ROOT = Path(__file__).resolve().parents[2]
 REFUSALS = (tf.errors.OpError, OSError, ValueError)
-"""OSError: what Keras and h5py raise for files that can't be opened; ValueError: Saver.restore."""
+"""OSError: from Keras and h5py for files that can't be opened; ValueError: from Saver.restore."""
 
 SECONDS = 20
 MEMORY = 3 << 30
@@ -42,7 +42,7 @@ def fetch(make: Callable[[], Any]) -> Any:
 
 
 def record_of(reader: Any, path: str) -> Any:
-    """The first record of a reader, whose queue holds the path alone."""
+    """Return the first record of a reader, whose queue holds the path alone."""
 
     def make() -> Any:
         queue = tf.FIFOQueue(1, tf.string)
@@ -55,14 +55,14 @@ def record_of(reader: Any, path: str) -> Any:
 
 
 def link(folder: Path, name: str, path: str) -> Path:
-    """A path of that name in a new folder, which leads to `path`."""
+    """Return a path of that name in a new folder, which leads to `path`."""
     folder.mkdir()
     (folder / name).symlink_to(path)
     return folder / name
 
 
 def bad_data(folder: Path, path: str) -> str:
-    """The prefix of a checkpoint whose data file is a link to `path`."""
+    """Return the prefix of a checkpoint whose data file is a link to `path`."""
     prefix = str(folder / "model")
     with tf.Graph().as_default(), tf.Session() as session:
         session.run(tf.get_variable("v", [300], initializer=tf.ones_initializer()).initializer)
@@ -103,7 +103,9 @@ def table(path: str) -> Any:
 
 
 def readers(folder: Path, path: str) -> dict[str, Callable[[], Any]]:
-    """What reads the file of a path, or one of a fixed name or suffix that is a link to it."""
+    """Return functions that read the file of a path, or one of a fixed name or suffix that links to
+    it.
+    """
     linked = {
         name: link(folder / f"at_{name}", name, path)
         for name in ("x.index", "checkpoint", "saved_model.pb", "x.h5", "x.npz", "x.safetensors")
@@ -152,7 +154,7 @@ def readers(folder: Path, path: str) -> dict[str, Callable[[], Any]]:
 
 
 def read_all(folder: str, path: str) -> None:
-    """Reads by each reader, and prints which it is before and what became of it after."""
+    """Run each reader, and print its name before and its outcome after."""
     tf.logging.set_verbosity("FATAL")
     with open("/proc/self/statm", encoding="ascii") as file:
         pages = int(file.read().split()[0])

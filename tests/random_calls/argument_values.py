@@ -1,7 +1,7 @@
 """Values of arguments: plausible ones by the name of the parameter, and wild ones for any.
 
 Each is a function without parameters, since tensors belong to the graph that is the default when
-it is called. Numbers are small or beyond all memory: what a call may hold is a few megabytes.
+it is called. Numbers are small or beyond all memory: a call may hold a few megabytes.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def constant(dtype: tf.DType, *shape: int) -> Maker:
 
 
 def fed(dtype: tf.DType, *shape: int, known: bool = False) -> Maker:
-    """A placeholder, fed by default, of a shape that inference does not know."""
+    """Return a placeholder, fed by default, whose shape is unknown to inference unless `known`."""
     return lambda: tf.placeholder_with_default(
         tf.constant(array(dtype, shape), dtype), shape if known else None
     )

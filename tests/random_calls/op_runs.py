@@ -1,7 +1,7 @@
 """Random wrong inputs of ops: a sample of an op, of which one or two inputs or attrs are changed.
 
-What the graph knows of an input is chance too: a constant, a placeholder of its shape, or one of
-no known shape, so that what is refused is refused when the graph is built, when a run is compiled,
+The static information of an input is random too: a constant, a placeholder of its shape, or one of
+no known shape, so that errors come when the graph is built, when a run is compiled,
 or in the kernel.
 """
 
@@ -37,7 +37,7 @@ def _reshaped(chance: random.Random, value: np.ndarray) -> np.ndarray:
 
 
 def _revalued(chance: random.Random, value: np.ndarray) -> np.ndarray:
-    """The array with one element, or all, of an extreme value."""
+    """Return the array with one element, or all, of an extreme value."""
     kind = value.dtype.kind
     if not value.size or kind not in "iuf":
         return _reshaped(chance, value)
@@ -55,7 +55,7 @@ def _revalued(chance: random.Random, value: np.ndarray) -> np.ndarray:
 
 
 def _resized(chance: random.Random, value: np.ndarray) -> np.ndarray:
-    """The array with an axis more or less, or another size of one."""
+    """Return the array with an axis more or less, or another size of one."""
     choice = chance.randrange(4)
     if choice == 0 or value.ndim == 0:
         return value[None]
@@ -73,7 +73,9 @@ def _changed(chance: random.Random, value: np.ndarray) -> np.ndarray:
 
 
 def random_run(chance: random.Random) -> tuple[str, Callable[[], tuple[str, Callable[[], Any]]]]:
-    """The type of an op, and what makes its inputs and attrs: their text, and what adds the op."""
+    """Return an op type, and a function that makes its inputs and attrs: their text, and the op's
+    adder.
+    """
     op_type = chance.choice(_OPS)
     op_def = DECLARATIONS[op_type].op_def
     sample = chance.choice(TABLE[op_type].samples)
@@ -103,7 +105,7 @@ def random_run(chance: random.Random) -> tuple[str, Callable[[], tuple[str, Call
 def _spoil(
     chance: random.Random, op_def: OpDef, inputs: list[list[np.ndarray]], makers: dict[str, Any]
 ) -> None:
-    """Changes one or two of the inputs, or gives attrs wild values."""
+    """Change one or two of the inputs, or gives attrs wild values."""
     places = [(part, index) for part in inputs for index in range(len(part))]
     derived = {key for arg in op_def.inputs for key in (arg.number_attr, arg.type_list_attr)}
     names = [

@@ -1,10 +1,10 @@
-"""Makes random wrong calls and prints those that do not end as they should.
+"""Makes random wrong calls and prints those with a wrong outcome.
 
     python -m tests.random_calls.program SEED COUNT
 
-Half of them are calls of public functions, half are ops on wrong inputs; what they return is run.
-Each ends well, or with an error of TensorFlow's classes, within seconds. The process may use a
-limited memory, so that a size too large is an error here as well, and a crash ends only it.
+Half of them are calls of public functions, half are ops on wrong inputs; their results are run.
+Each succeeds, or raises an error of TensorFlow's classes, within seconds. The process's memory is
+limited, so that a size too large is an error here as well, and a crash ends only this process.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from .op_runs import random_run
 from .public_calls import public_functions, random_call
 
 SECONDS = 20
-"""What a call may take, on a machine that has other work too."""
+"""Time limit of a call, on a machine that has other work too."""
 
 MEMORY = 3 << 29
-"""Bytes that the calls may use, beside what the program uses at first."""
+"""Bytes that the calls may use, beside the program's own use at first."""
 
 
 WORDS: dict[type[Exception], tuple[str, ...]] = {
@@ -45,7 +45,7 @@ class HangError(BaseException):
 
 
 def fetchable(value: Any, depth: int = 100) -> list[Any]:
-    """The tensors and operations in what a function returned, at most so deep."""
+    """Return the tensors and operations in a function's result, up to a depth."""
     if isinstance(value, (tf.Tensor, tf.Operation, tf.SparseTensor, tf.IndexedSlices)):
         return [value]
     if isinstance(value, (list, tuple)) and depth:
@@ -54,7 +54,7 @@ def fetchable(value: Any, depth: int = 100) -> list[Any]:
 
 
 def is_tensorflows(error: Exception) -> bool:
-    """Whether TensorFlow raises errors of this very class, for what a program has done wrong."""
+    """Return whether TensorFlow raises errors of this very class for a program's mistakes."""
     if isinstance(error, tf.errors.OpError):
         return not isinstance(error, tf.errors.UnknownError)
     if type(error) in WORDS:
@@ -65,7 +65,9 @@ def is_tensorflows(error: Exception) -> bool:
 
 
 def fault_of(make: Callable[[], tuple[str, Callable[[], Any]]]) -> str:
-    """The arguments and the traceback of a call that does not end as it should; "" for others."""
+    """Return the arguments and the traceback of a call that does not end as it should; "" for
+    others.
+    """
     text = ""
     with tf.Graph().as_default() as graph, tf.Session() as session:
         try:
@@ -82,7 +84,7 @@ def fault_of(make: Callable[[], tuple[str, Callable[[], Any]]]) -> str:
 
 
 def main(seed: int, count: int) -> int:
-    """The number of faults."""
+    """Return the number of faults."""
     chance = random.Random(seed)
     functions = list(public_functions().items())
     faults = 0

@@ -29,19 +29,21 @@ GLOBAL = (
     "clear_session set_epsilon set_floatx set_image_data_format set_learning_phase set_session "
     "manual_variable_initialization Server"
 )
-"""What changes more than the graph: registries, files, stacks, settings of Keras, ports."""
+"""Names that change more than the graph: registries, files, stacks, settings of Keras, ports."""
 
 INTERNAL = (
     "Attr Call Elementwise NodeDef OpDef Operation Reduction Session Sized Source Tensor "
     "UnconnectedGradients VariableAggregation VariableSynchronization"
 )
-"""What programs don't call, or Python's own: enums."""
+"""Names that programs don't call, or Python's own: enums."""
 
 _LEFT_OUT = {*GLOBAL.split(), *INTERNAL.split()}
 
 
 def faces() -> Iterator[tuple[str, Any]]:
-    """Each public module whose functions are called, and its path; the root's is empty."""
+    """Yield each public module whose functions are called, and its path, and the root's is
+    empty.
+    """
     yield "", tf
     for path, module in TENSORFLOW_MODULES.items():
         if not any(path == other or path.startswith(f"{other}.") for other in OTHER_FACES):
@@ -49,7 +51,7 @@ def faces() -> Iterator[tuple[str, Any]]:
 
 
 def public_functions() -> dict[str, Any]:
-    """The functions and classes of the public modules, by their names."""
+    """Return the functions and classes of the public modules, by their names."""
     functions: dict[int, tuple[str, Any]] = {}
     for path, face in faces():
         for name in dir(face):
@@ -68,7 +70,7 @@ def public_functions() -> dict[str, Any]:
 def random_call(
     chance: random.Random, name: str, function: Any
 ) -> tuple[str, Callable[[], tuple[str, Callable[[], Any]]]]:
-    """The function's name, and what makes its arguments: their text, and the call itself."""
+    """Return the function's name, and a maker of its arguments: their text, and the call itself."""
     makers = _arguments(chance, function)
 
     def make() -> tuple[str, Callable[[], Any]]:
@@ -82,8 +84,8 @@ def random_call(
 def _called(function: Any, arguments: dict[str, Any]) -> Any:
     """Call the function; an argument's lack of a public attribute is a TypeError.
 
-    TensorFlow raises AttributeError where an object of any class will do, say an optimizer, and
-    gets one without its methods.
+    TensorFlow raises AttributeError where it accepts an object of any class, such as an optimizer,
+    and gets one without its methods.
     """
     try:
         return function(**arguments)
@@ -95,7 +97,9 @@ def _called(function: Any, arguments: dict[str, Any]) -> Any:
 
 
 def _arguments(chance: random.Random, function: Any) -> dict[str, Maker]:
-    """Of what is required, and of some of what is not; none, one or two of them wild."""
+    """Return makers of the required arguments and of some optional ones; none, one or two are
+    wild.
+    """
     kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     parameters: list[inspect.Parameter] = []
     with contextlib.suppress(TypeError, ValueError):  # a class that has no signature

@@ -1,4 +1,4 @@
-"""What random calls have found: wrong arguments that raised Python's errors of our own lines."""
+"""Findings of random calls: wrong arguments that raised Python's errors from our own lines."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from gpugraph.runtime import execute, execute_traced
 
 
 class Diary:
-    """A plan of named steps that write down what happens."""
+    """A plan of named steps that record events."""
 
     def __init__(self, *names: str, kinds: dict[str, str] | None = None, cells: bool = True):
         self.written: list[str] = []
@@ -52,7 +52,7 @@ class Diary:
         return run
 
     def page(self) -> list[str]:
-        """What was written since the last page."""
+        """Return the text written since the last page."""
         page, self.written = self.written, []
         return page
 

@@ -1,4 +1,4 @@
-"""A program whose signal handlers raise in the midst of what it does, again and again.
+"""A program whose signal handlers raise in the midst of its work, again and again.
 
     python handler_scenes.py SCENE SIGNAL KIND COUNT [before]
 
@@ -73,11 +73,11 @@ class Training:
         self.run(self.restart)
 
     def factor(self) -> Any:
-        """By what the loss is multiplied."""
+        """Return the factor of the loss."""
         return tf.ones([SIZE])
 
     def open(self) -> None:
-        """Opens the session."""
+        """Open the session."""
         self.session = tf.Session()
         self.run = self.session.run
 
@@ -91,7 +91,7 @@ class Training:
             self.run(self.restart)
 
     def check(self) -> None:
-        """Counts a state that is torn."""
+        """Count a state that is torn."""
         self.compare(self.run(self.fetches))
 
     def compare(self, state: Any) -> None:
@@ -101,7 +101,7 @@ class Training:
         self.torn += not (is_whole and self.expected.setdefault(int(number), value) == value)
 
     def finish(self) -> None:
-        """Compares with the numbers of steps that nothing interrupts."""
+        """Compare with the numbers of steps that nothing interrupts."""
         self.run(self.restart)
         for _ in range(max(self.expected, default=0) + 1):
             self.check()
@@ -201,7 +201,7 @@ class Fit:
         self.begin(always=True)
 
     def values(self) -> list[Any]:
-        """All that training changes, the number of steps first."""
+        """Return all that training changes, the number of steps first."""
         return tf.keras.backend.batch_get_value(self.model.optimizer.weights + self.model.weights)
 
     def begin(self, always: bool = False) -> None:
@@ -241,7 +241,7 @@ chance = random.Random(1)
 
 
 def send() -> None:
-    """Sends a signal some time after each time that it is armed."""
+    """Send a signal some time after each time that it is armed."""
     while True:
         armed.wait()
         time.sleep(chance.random() * limit)
@@ -263,7 +263,7 @@ def work(before: int) -> bool:
         scene.step()
         if KIND in QUIET and CALLS:
             return len(CALLS) == 1
-    given_up = time.monotonic() + 20  # what it has raised is lost
+    given_up = time.monotonic() + 20  # exceptions raised there are lost
     while time.monotonic() < given_up:
         scene.step()
     return False

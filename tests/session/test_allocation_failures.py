@@ -62,7 +62,9 @@ def losses() -> list[float]:
 
 
 def refused_at_every_point(training: Training, counter: FailingAllocator | FailingSubAllocator):
-    """The losses of the steps that follow refusals of the first, second, ... request in turn."""
+    """Return the losses of the steps that follow refusals of the first, second, ... request in
+    turn.
+    """
     seen: list[str] = []
     while True:
         training.forget_plans()

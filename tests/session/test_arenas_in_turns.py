@@ -1,4 +1,4 @@
-"""Plans of a session that run in turns have the memory of one; those that run together do not."""
+"""Plans of a session that run alternately share memory; plans that run together do not."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ SIZES = range(2, 10)
 
 
 def sums(sizes: Any = SIZES, device: str = "/gpu:0") -> tuple[Any, list[Any]]:
-    """A number, and a fetch for each size in MiB, whose arena is of about twice that size."""
+    """Return a number, and a fetch for each size in MiB, whose arena is of about twice that
+    size.
+    """
     number = tf.placeholder(tf.float32, [])
     with tf.device(device):
         waves = [tf.fill([size * MIB // 4], number) for size in sizes]
@@ -38,7 +40,7 @@ def arena(session: Any, fetch: Any, feeds: Any) -> int:
 
 
 def in_use(session: Any) -> int:
-    """What plans asked for: BFC gives more."""
+    """Return the bytes that plans requested: BFC allocates more."""
     return sum(
         num_bytes
         for use in session.memory_stats().values()
@@ -83,7 +85,7 @@ def test_plans_that_run_in_turns_have_the_largest_arena(compilations: Any, order
 
 
 def program() -> tuple[list[Any], Callable[[Any], list[Any]]]:
-    """Fetches of many kinds, and what runs them all twice in turns."""
+    """Return fetches of many kinds, and a function that runs them all twice alternately."""
     tf.set_random_seed(3)
     x = tf.placeholder(tf.float32, [None, 6, 6, 2])
     y = tf.layers.conv2d(x, 3, 3, activation=tf.nn.relu)
@@ -208,7 +210,7 @@ def test_growing_shapes_compile_a_bounded_number_of_plans(compilations: Any) -> 
 
 
 def test_memory_is_given_back_around_a_run() -> None:
-    """What a run uses stays until it is over, whatever is released meanwhile."""
+    """Memory that a run uses stays until it is over, whatever is released meanwhile."""
     entered, go_on = threading.Event(), threading.Event()
     number, (first, second) = sums([2, 3])
 
@@ -272,7 +274,7 @@ def test_a_reset_waits_for_the_run_and_leaves_memory_whole() -> None:
 
 
 def interrupted_at(number: int, run: Callable[[], Any]) -> bool:
-    """Runs, with Ctrl-C at a call of the run; whether there are so many."""
+    """Run, with Ctrl-C at the n-th call of the run; return whether there are that many calls."""
     calls = 0
 
     def profile(frame: Any, event: str, arg: Any) -> None:
@@ -293,7 +295,7 @@ def interrupted_at(number: int, run: Callable[[], Any]) -> bool:
 
 
 def in_thread(function: Callable[[], Any]) -> Any:
-    """What a function returns in another thread; it is not waited for after a while."""
+    """Call a function in another thread with a time limit, and return its result."""
     results: list[Any] = []
     thread = threading.Thread(target=lambda: results.append(function()), daemon=True)
     thread.start()

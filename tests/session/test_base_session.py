@@ -1,4 +1,4 @@
-"""Session.run: what it remembers, its options, and what it tells of a run."""
+"""Session.run: its caches, its options, and its metadata of a run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def session() -> Any:
 
 
 def plans(session: Any) -> int:
-    """How many plans the session has made and kept."""
+    """Return how many plans the session has made and kept."""
     return len(session._backend.plans)
 
 

@@ -93,7 +93,7 @@ def test_a_callable_shares_its_plans_with_run(session: Any) -> None:
 
 @pytest.fixture
 def connected() -> Any:
-    """A session whose placeholders `x` and `z` other tensors can be fed to."""
+    """Yield a session whose placeholders `x` and `z` other tensors can be fed to."""
     with tf.Graph().as_default() as graph:
         x = tf.placeholder(tf.float32, [None, 2], name="x")
         z = tf.placeholder(tf.float32, [], name="z")

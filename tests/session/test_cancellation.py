@@ -1,6 +1,6 @@
 """Time limits, Ctrl-C and `close` from another thread end runs of every kind; the next one works.
 
-What takes long is ended by the clock of its run: the limit is over before it begins, so that no
+Long operations are ended by the clock of their run: the limit is over before it begins, so that no
 test waits.
 """
 
@@ -31,7 +31,7 @@ def graph() -> Iterator[tf.Graph]:
 
 @pytest.fixture
 def blocked() -> Iterator[Callable[[], Any]]:
-    """A function that returns when the test is over."""
+    """Yield a function that returns when the test is over."""
     over = threading.Event()
 
     def wait() -> Any:

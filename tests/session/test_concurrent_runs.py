@@ -21,7 +21,7 @@ def graph() -> Iterator[tf.Graph]:
 
 
 def in_threads(*works: Callable[[], Any]) -> None:
-    """Runs the works at the same time; raises what one of them raises."""
+    """Run the functions at the same time; re-raise an exception of any."""
     errors: list[BaseException] = []
 
     def run(work: Callable[[], Any]) -> None:

@@ -72,7 +72,7 @@ def barrier() -> Any:
 
 
 def gpus(*mebibytes: int, **settings: Any) -> tf.ConfigProto:
-    """A config with virtual GPUs of these sizes."""
+    """Return a config with virtual GPUs of these sizes."""
     options = tf.GPUOptions(virtual_gpus=list(mebibytes))
     return tf.ConfigProto(gpu_options=options, **settings)
 
@@ -83,7 +83,7 @@ def in_use(session: Any) -> dict[str, int]:
 
 
 def count_compilations(monkeypatch: Any) -> list[Any]:
-    """A list that gets the key of each plan that is compiled from now on."""
+    """Return a list that gets the key of each plan that is compiled from now on."""
     values: list[Any] = []
     compile_plan = direct.compile_plan
 
@@ -500,7 +500,7 @@ def test_placements_are_logged_once(capsys: Any) -> None:
 
 @pytest.fixture
 def reentering() -> Iterator[Any]:
-    """Makes ops whose kernels call what they are given before they copy their input."""
+    """Yield a maker of ops whose kernels call a given function before they copy their input."""
     values: list[str] = []
 
     def make(inner: Any) -> Any:
@@ -559,7 +559,7 @@ def test_memory_that_a_kernel_reads_outlives_the_variable_s_move(reentering: Any
         grown = tf.assign(v, np.full(60_000, 2, np.float32), validate_shape=False)
         other = tf.Variable(np.full(50_000, 9, np.float32))
 
-        def inner() -> None:  # the memory of v is given up and would be taken by other
+        def inner() -> None:  # the memory of v is freed and would be taken by another tensor
             if not moved:
                 moved.append(True)
                 session.run(grown.op)
@@ -628,7 +628,7 @@ def test_a_kernel_that_refuses_at_bind_fails_its_node_at_the_run() -> None:
 def test_a_kernel_that_runs_something_does_not_meet_who_drops_its_plan(
     reentering: Any, ending: str
 ) -> None:
-    """One thread holds a plan and wants the session, another the other way round."""
+    """One thread holds a plan and acquires the session, another the other way round."""
     entered, dropping = threading.Event(), threading.Event()
     with tf.Graph().as_default() as graph:
         x = tf.placeholder(tf.float32, [None])

@@ -1,4 +1,4 @@
-"""Session.explain: where each op runs and why, what goes between devices, what passes did."""
+"""Session.explain: where each op runs and why, transfers between devices, and reports of passes."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_it_refuses_what_run_refuses(session: Any) -> None:
 
 
 def loop_gradient(shape: Any) -> tuple[Any, Any, Any]:
-    """A fed number of iterations, what goes into a loop, and the gradient at that."""
+    """Return a fed number of iterations, the input of a loop, and the gradient at that input."""
     count, x = tf.placeholder(tf.int32, []), tf.placeholder(tf.float32, shape, name="x")
 
     def body(i: Any, y: Any, rows: Any) -> tuple[Any, Any, Any]:

@@ -1,4 +1,4 @@
-"""What can be fed, what is made of it, and what is refused."""
+"""Feeds: accepted values, their conversion, and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be fetched, and in what structure the answer comes."""
+"""Fetches: accepted values, and the structure of the result."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Attribute:
 
 
 class Losses:
-    """What the attrs library makes of a class, as far as a session looks."""
+    """The parts of an attrs class that a session inspects."""
 
     __attrs_attrs__ = (Attribute("total"), Attribute("parts"))
 

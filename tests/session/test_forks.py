@@ -1,4 +1,4 @@
-"""A forked child of a process that runs plans has locks of its own."""
+"""A forked child of a process that runs plans has separate locks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = [
 
 
 def in_child(function: Callable[[], Any]) -> None:
-    """Runs the function in a forked child, which must end well within 20 seconds."""
+    """Run the function in a forked child, which must end well within 20 seconds."""
     child = os.fork()
     if child == 0:
         status = 1
@@ -151,7 +151,7 @@ def test_no_child_has_a_variable_half_written(
 
 
 def variable_state(session: tf.Session, name: str) -> Any:
-    """The memory of a variable of a session."""
+    """Return the memory of a variable of a session."""
     states = session._backend.resources.variables.values()
     return next(state for state in states if state.name == name)
 

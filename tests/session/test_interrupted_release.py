@@ -66,7 +66,7 @@ class Training:
         return [(entry.bytes_in_use, entry.bytes_reserved) for entry in stats]
 
     def released(self) -> list[tuple[int, int]]:
-        """The same, once all that can be is given back."""
+        """Return the same, after releasing all memory that can be."""
         gc.collect()
         self.session.release_memory()
         return self.held()
@@ -74,7 +74,7 @@ class Training:
 
 @pytest.fixture(scope="module")
 def expected() -> Any:
-    """The losses, and what is held in the end, where nothing is interrupted."""
+    """Return the losses, and the memory held in the end, without an interrupt."""
     training = Training()
     losses = [training.step() for _ in range(4)]
     return losses, training.released()

@@ -131,12 +131,12 @@ def test_threads_on_one_session(first: int, rounds: int, num_threads: int) -> No
         finally:
             tracemalloc.stop()
         assert threading.active_count() <= count
-        assert objects_later - objects < 200_000  # what native code that came later takes
+        assert objects_later - objects < 200_000  # memory of native code that came later
         assert all(later <= 4 * before + 4096 for before, later in zip(arenas, arenas_later))
 
 
 def step(level: int = tf.OptimizerOptions.DEFAULT) -> Callable[[], Any]:
-    """A small step of training, which stays small. level: how it becomes native code."""
+    """Return a small step of training, which stays small. level: how it becomes native code."""
     x = tf.placeholder(tf.float32, [32])
     w = tf.get_variable("w", [32], initializer=tf.ones_initializer)
     loss = tf.reduce_sum(tf.square(tf.tanh(x * w + 1)))

@@ -61,7 +61,7 @@ def test_feeds_may_come_before_anything_is_fetched(sums: Sums) -> None:
     run = sums.session.partial_run
     value = np.array(1, np.float32)
     assert run(handle, [], {sums.a: value}) == []
-    value[...] = 100  # what was fed stays
+    value[...] = 100  # the fed value is unaffected
     assert run(handle, [], {sums.b: 2, sums.c: 3}) == []
     total = run(handle, [sums.sum])[0]
     assert (total, run(handle, sums.product)) == (3, 9)

@@ -1,4 +1,4 @@
-"""What the program's signal handlers raise arrives as it is, and tears no update and no file."""
+"""Exceptions of the program's signal handlers arrive unchanged, and tear no update and no file."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ EXHAUSTIVE = [
 
 
 def check(case: str, native: str, count: int, *when: str) -> None:
-    """Runs a scene: all exceptions arrive, as they were raised, and leave what is whole."""
+    """Run a scene, and check that all exceptions arrive unchanged and leave a consistent state."""
     ended = subprocess.run(
         [sys.executable, str(SCENES), *case.split(), str(count), *when],
         env={**os.environ, "GPUGRAPH_NATIVE": native},

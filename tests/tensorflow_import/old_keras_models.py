@@ -38,7 +38,7 @@ def cnn(keras: Any) -> Any:
 
 
 def masked_lstm(keras: Any) -> Any:
-    """A functional model: two recurrent layers behind a mask, beside an input of numbers."""
+    """Return a functional model: two recurrent layers behind a mask, beside an input of numbers."""
     layers = keras.layers
     words, numbers = keras.layers.Input((7,), dtype="int32"), layers.Input((3,))
     x = layers.Embedding(11, 5, mask_zero=True)(words)
@@ -85,7 +85,7 @@ MODELS = {"cnn": cnn, "gated": gated, "masked_lstm": masked_lstm, "normalized": 
 
 
 def data(name: str, random: np.random.RandomState) -> tuple[Any, Any]:
-    """Inputs and targets of 16 examples."""
+    """Return inputs and targets of 16 examples."""
     images = random.randn(16, 8, 8, 2)
     if name == "cnn":
         return images, np.eye(3)[random.randint(0, 3, 16)]
@@ -99,7 +99,7 @@ def data(name: str, random: np.random.RandomState) -> tuple[Any, Any]:
 
 
 def begin(name: str, keras: Any) -> tuple[Any, Any, Any]:
-    """The model with its first weights, inputs, targets."""
+    """Return the model with its first weights, inputs, targets."""
     random = np.random.RandomState(0)
     model = MODELS[name](keras)
     weights = [0.3 * random.randn(*weight.shape) for weight in model.get_weights()]
@@ -112,7 +112,9 @@ def begin(name: str, keras: Any) -> tuple[Any, Any, Any]:
 
 
 def values(name: str, keras: Any) -> dict[str, list[float]]:
-    """What the model predicts first, its losses in 20 steps, and its trained weights, summed up."""
+    """Return the model's first predictions, its losses in 20 steps, and sums of its trained
+    weights.
+    """
     model, x, y = begin(name, keras)
     predicted = model.predict(x, batch_size=8)
     losses = [float(np.ravel(model.train_on_batch(x, y))[0]) for _ in range(STEPS)]
@@ -125,6 +127,8 @@ def values(name: str, keras: Any) -> dict[str, list[float]]:
 
 
 def trained_weights(layer: Any) -> list[Any]:
-    """A layer's weights without moving averages, which old Keras corrects for their start at 0."""
+    """Return a layer's weights without moving averages, which old Keras corrects for their start at
+    0.
+    """
     weights: list[Any] = layer.get_weights()
     return weights[:2] if type(layer).__name__ == "BatchNormalization" else weights

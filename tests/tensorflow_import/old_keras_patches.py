@@ -1,7 +1,7 @@
-"""What Python, NumPy and h5py have changed since Keras 2.1.6 ... 2.3.1, put back for Keras.
+"""Interfaces that Python, NumPy and h5py have changed since Keras 2.1.6 ... 2.3.1, restored for
+Keras.
 
-Nothing here concerns TensorFlow. `apply` is called before Keras is imported, in a process of its
-own.
+Nothing here concerns TensorFlow. `apply` is called before Keras is imported, in a separate process.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 
 
 def apply() -> None:
-    """Puts all of it back."""
+    """Put all of it back."""
     _python()
     _numpy()
     _h5py()

@@ -1,8 +1,8 @@
-"""What one old Keras does on gpugraph, in a process of its own: `test_old_keras.py` runs this.
+"""Programs of one old Keras on gpugraph, in a separate process: `test_old_keras.py` runs this.
 
     python old_keras_programs.py VERSION
 
-Prints a line for each program that fails, with its traceback, and ends with 1 if there is one.
+Prints a line for each program that fails, with its traceback, and exits with 1 if there is one.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def numbers(name: str) -> Program:
 
 
 def blobs(count: int = 96) -> tuple[Any, Any]:
-    """Images whose brightness tells their class."""
+    """Return images whose brightness tells their class."""
     classes = RANDOM.randint(0, 2, count)
     images = 0.3 * RANDOM.randn(count, 8, 8, 1) + classes[:, None, None, None]
     return images.astype(np.float32), classes
@@ -64,7 +64,7 @@ def classifier(keras: Any) -> Any:
 
 
 def training(keras: Any) -> None:
-    """fit, evaluate, predict, a generator; what batch normalization and dropout do in a test."""
+    """fit, evaluate, predict, a generator; batch normalization and dropout at test time."""
     model, (x, y) = classifier(keras), blobs()
     history = model.fit(x, y, batch_size=8, epochs=8, validation_split=0.25, verbose=0).history
     assert history["loss"][-1] < 0.5 * history["loss"][0], history["loss"]
@@ -84,7 +84,7 @@ def training(keras: Any) -> None:
 
 
 def masks(keras: Any) -> None:
-    """What stands behind the end of a sequence changes nothing."""
+    """Check that values after the end of a sequence change nothing."""
     model, [words, others], _ = models.begin("masked_lstm", keras)
     whole = model.predict([words, others])
     assert (words[:, -2:] == 0).any()
@@ -200,7 +200,7 @@ def many_layers(keras: Any) -> None:
 
 
 def improves(model: Any, x: Any, y: Any) -> None:
-    """Trains the model for some steps, after which it is better."""
+    """Train the model for some steps, after which it is better."""
     model.compile("sgd", "mse")
     losses = [float(model.train_on_batch(x, y)) for _ in range(5)]
     assert losses[-1] < losses[0], losses
@@ -227,7 +227,7 @@ def backend(keras: Any) -> None:
         np.testing.assert_allclose(value, model.predict(array), rtol=1e-6)
     even = K.constant(np.full([1, 5, 4], 0.25))
     cost = K.ctc_batch_cost(K.constant([[1, 2]]), even, K.constant([[5]]), K.constant([[2]]))
-    # All 4**5 paths are equally likely; 35 of them say 1, 2 between blanks and repetitions.
+    # All 4**5 paths are equally likely; 35 of them give 1, 2 between blanks and repetitions.
     np.testing.assert_allclose(K.eval(cost), [[5 * np.log(4) - np.log(35)]], rtol=1e-4)
     K.clear_session()
     assert keras.layers.Dense(2).name == "dense_1"

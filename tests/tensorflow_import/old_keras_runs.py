@@ -1,7 +1,7 @@
-"""Runs a program by one old Keras on gpugraph, in a process of its own.
+"""Runs a program by one old Keras on gpugraph, in a separate process.
 
 ci/test puts the packages beside its environment; elsewhere GPUGRAPH_OLD_KERAS may name a folder
-that has them as `keras-VERSION`, and what they need as `needed`.
+that has them as `keras-VERSION`, and their requirements as `needed`.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ def reason_to_skip(version: str) -> str:
 
 
 def run_program(program: Path, version: str, folder: Path) -> None:
-    """Runs `program VERSION` where `import keras` is that version; skips the test without it.
+    """Run `program VERSION` where `import keras` is that version; skip the test without it.
 
-    folder: for what it writes. The modules beside this one are on its path.
+    folder: for its output. The modules beside this one are on its path.
     """
     if reason := reason_to_skip(version):
         pytest.skip(reason)

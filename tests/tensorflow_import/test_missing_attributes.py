@@ -1,4 +1,4 @@
-"""Names that are left out on purpose: the user reads why, and what to use."""
+"""Names that are left out on purpose: the error gives the reason, and an alternative."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Keras 2.1.6, 2.2.4 and 2.3.1, as they are, on gpugraph: `old_keras_programs` is what they do."""
+"""Unmodified Keras 2.1.6, 2.2.4 and 2.3.1 on gpugraph, with the programs of
+`old_keras_programs`.
+"""
 
 from __future__ import annotations
 

@@ -26,9 +26,9 @@ PENALTIES: Options = {
 def rows(
     names: str, shapes: Any, always: Options, variants: Iterable[Options], **call: Any
 ) -> dict[str, Case]:
-    """Cases of the classes of a text, with some arguments always and others in turn.
+    """Return cases of the classes of a text, with some arguments always and others alternately.
 
-    `call` are arguments of the call. A case is named after the class and what varies.
+    `call` are arguments of the call. A case is named after the class and the varying arguments.
     """
 
     def maker(name: str, options: Options) -> Callable[[Any], Any]:
@@ -49,5 +49,5 @@ def rows(
 
 
 def masked(layers: Any, layer: Any) -> Callable[[Any], Any]:
-    """A layer behind one that masks what is 0."""
+    """Return a layer behind one that masks zeros."""
     return lambda x: layer(layers.Masking()(x))

@@ -27,22 +27,22 @@ NOISE: list[tuple[str, Any, Options]] = [
 
 
 def ids(layers: Any) -> Any:
-    """A layer that makes numbers from 0 to 4 of inputs."""
+    """Return a layer that makes numbers from 0 to 4 of inputs."""
     return layers.Lambda(lambda t: t * t * 5)
 
 
 def twice(layers: Any, base: str = "Layer") -> Any:
-    """A class of a program, of a base that computes nothing."""
+    """Return a class of a program, of a base that computes nothing."""
 
     class Twice(getattr(layers, base)):  # type: ignore[misc]
-        """Doubles what the wrapped layer gives, or the inputs."""
+        """Doubles the result of the wrapped layer, or the inputs."""
 
         def call(self, inputs: Any) -> Any:
-            """The doubled values."""
+            """Return the doubled values."""
             return 2 * (self.layer(inputs) if base == "Wrapper" else inputs)
 
         def compute_output_shape(self, input_shape: Any) -> Any:
-            """The shape of the inputs."""
+            """Return the shape of the inputs."""
             return input_shape
 
     return Twice

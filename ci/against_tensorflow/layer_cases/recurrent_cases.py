@@ -44,15 +44,15 @@ CASES |= {
 
 
 def running_sum(layers: Any) -> Any:
-    """A layer of a cell that a program wrote."""
+    """Return a layer of a cell that a program wrote."""
 
     class RunningSum(layers.AbstractRNNCell):  # type: ignore[misc, name-defined]
-        """Adds what it sees."""
+        """Adds its inputs."""
 
         state_size = output_size = 4
 
         def call(self, inputs: Any, states: Any) -> Any:
-            """The sum so far, as output and as state."""
+            """Return the sum so far, as output and as state."""
             total = states[0] + inputs
             return total, [total]
 

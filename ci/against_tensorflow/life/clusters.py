@@ -18,7 +18,7 @@ _servers: list[Any] = []  # of all programs: TensorFlow's can't be stopped
 
 
 def targets(tf: Any) -> list[str]:
-    """The targets of two workers and a parameter server, whose variables are cleared."""
+    """Return the targets of two workers and a parameter server, whose variables are cleared."""
     if not _servers:
         listeners = [socket.socket() for _ in range(3)]
         for listener in listeners:
@@ -42,7 +42,7 @@ def targets(tf: Any) -> list[str]:
 
 
 def names(devices: Any) -> list[str]:
-    """The names of CPUs."""
+    """Return the names of CPUs."""
     return sorted(device.name for device in devices if device.device_type == "CPU")
 
 

@@ -15,7 +15,7 @@ program = adding_to(PROGRAMS)
 
 
 def trained(tf: Any, hooks: Any, steps: int = 5, **settings: Any) -> list[int]:
-    """The steps of a training that hooks end, at most so many."""
+    """Return the steps of a training that hooks end, at most `steps`."""
     _, count = counting(tf)
     values: list[int] = []
     with tf.train.MonitoredSession(hooks=hooks, **settings) as session:
@@ -41,7 +41,7 @@ def checkpoints_saved(tf: Any, record: Record) -> None:
     log: list[str] = []
 
     class Listener(tf.train.CheckpointSaverListener):  # type: ignore[misc, name-defined]
-        """Notes what is called."""
+        """Records its calls."""
 
         def begin(self) -> None:
             log.append("begin")
@@ -126,7 +126,7 @@ def tensors_logged(tf: Any, record: Record) -> None:
 
 
 def run_with_hook(tf: Any, hook: Any, session: Any, fetches: Any, count: int) -> list[Any]:
-    """What runs of a session give, with the calls of a hook around them, and its end."""
+    """Return the results of a session's runs, with the calls of a hook around them, and its end."""
     hook.begin()
     hook.after_create_session(session, None)
     results = []
@@ -147,7 +147,7 @@ def steps_counted(tf: Any, record: Record) -> None:
     hook = tf.train.StepCounterHook(every_n_steps=2, output_dir=str(record.folder))
     with record.log("log"):
         record("steps", trained(tf, [hook], 7))
-    # before the process ends: what the hook has written, or its writer holds back
+    # before the process ends: events that the hook has written, or that its writer holds back
     tf.summary.FileWriterCache.clear()
     record.events("events", record.folder)
     record.error("both", lambda: tf.train.StepCounterHook(every_n_secs=1))

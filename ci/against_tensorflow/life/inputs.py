@@ -16,7 +16,9 @@ program = adding_to(PROGRAMS)
 
 
 def run_with_runners(tf: Any, action: Callable[[Any], Any], seconds: int = 10) -> Any:
-    """What an action gives of a session whose queue runners run; all threads are joined."""
+    """Run an action on a session whose queue runners run; join all threads, and return the
+    result.
+    """
     with tf.Session() as session:
         session.run([tf.global_variables_initializer(), tf.local_variables_initializer()])
         coordinator = tf.train.Coordinator()

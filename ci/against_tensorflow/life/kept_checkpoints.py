@@ -54,11 +54,11 @@ class History:
         self.hours = self.chance.choice((10000.0, 1.0, 2.5))
 
     def present(self) -> list[str]:
-        """The checkpoints that are there."""
+        """Return the checkpoints that are there."""
         return sorted(path.stem for path in self.folder.glob("*.index"))
 
     def files(self) -> list[str]:
-        """The files of checkpoints, whole or not."""
+        """Return the files of checkpoints, whole or not."""
         return sorted(path.name for path in self.folder.glob("model*"))
 
     def some(self) -> list[str]:
@@ -75,7 +75,7 @@ class History:
             os.utime(file, (self.clock.now, self.clock.now))
 
     def number(self) -> int:
-        """The next step, or one of a former save."""
+        """Return the next step, or one of a former save."""
         self.step += 1
         return self.chance.randrange(1, self.step + 1) if self.chance.random() < 0.2 else self.step
 

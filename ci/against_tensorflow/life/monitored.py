@@ -1,4 +1,4 @@
-"""Programs of monitored sessions and what hooks do in them."""
+"""Programs of monitored sessions and their hooks."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def step_functions(tf: Any, record: Record) -> None:
 
 
 def stop(step_context: Any) -> None:
-    """Ends the training."""
+    """End the training."""
     step_context.request_stop()
 
 

@@ -12,7 +12,7 @@ program = adding_to(PROGRAMS)
 
 
 def names_in(folder: Path) -> list[str]:
-    """The files of a folder, without the part that a host and a time make."""
+    """Return the files of a folder, without the part that a host and a time make."""
     kinds = {path.name.partition(".out.")[0] for path in Path(folder).iterdir()}
     return sorted(kinds)
 

@@ -14,7 +14,7 @@ program = adding_to(PROGRAMS)
 
 
 def training_module(tf: Any, name: str) -> Any:
-    """A module of tensorflow/python/training, which has no public name."""
+    """Return a module of tensorflow/python/training, which has no public name."""
     own = {"slot_creator": "optimizers.slot_creator"}.get(name, name)
     package = (
         "gpugraph.library.train." if tf.__name__ == "gpugraph" else "tensorflow.python.training."
@@ -170,7 +170,7 @@ def averages_assigned(tf: Any, record: Record) -> None:
 
 
 def written(tf: Any, record: Record, key: str, fetches: Any, feeds: Any = None) -> None:
-    """Records the values of a summary, which one run gives."""
+    """Record the values of a summary, which one run gives."""
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         folder = record.folder / key.replace(" ", "_")
@@ -200,7 +200,7 @@ def scalars(tf: Any, record: Record) -> None:
 
 
 def run_one(tf: Any, fetches: Any) -> Any:
-    """What a session of its own gives."""
+    """Return the fetched values of a separate session."""
     with tf.Session() as session:
         return session.run(fetches)
 

@@ -17,7 +17,7 @@ WHOLE, NUMBER = -2, -1
 
 
 def contrib(tf: Any) -> Any:
-    """`tf.contrib.lookup`, or what TensorFlow 2 has left of it."""
+    """Return `tf.contrib.lookup`, or its remainder in TensorFlow 2."""
     if hasattr(tf, "contrib"):
         return tf.contrib.lookup
     return importlib.import_module("tensorflow.python.ops.lookup_ops")
@@ -30,14 +30,14 @@ def in_order(pair: Any) -> list[Any]:
 
 
 def write(record: Record, name: str, text: str) -> str:
-    """The path of a new file."""
+    """Return the path of a new file."""
     path = record.folder / name
     path.write_text(text)
     return str(path)
 
 
 def pairs(tf: Any, keys: Any, values: Any, dtype: str = "int64", **options: Any) -> Any:
-    """A table of two lists."""
+    """Return a table of two lists."""
     initializer = tf.lookup.KeyValueTensorInitializer(keys, values, value_dtype=dtype)
     return tf.lookup.StaticHashTable(initializer, **{"default_value": -1, **options})
 

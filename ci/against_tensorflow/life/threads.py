@@ -186,7 +186,7 @@ def loopers(tf: Any, record: Record) -> None:
     record.error("no coordinator", lambda: tf.train.LooperThread(3, 1))
 
     class Looper(tf.train.LooperThread):  # type: ignore[misc, name-defined]
-        """Notes what is called."""
+        """Records its calls."""
 
         def start_loop(self) -> None:
             calls.append(-1)

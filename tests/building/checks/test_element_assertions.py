@@ -1,4 +1,4 @@
-"""Checks of elements: what they say, when, and what they are called in the graph."""
+"""Checks of elements: their messages, when they fail, and their names in the graph."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def graph() -> Any:
 
 
 def fails(check: Any, feeds: Any) -> str:
-    """What the run says that the check ends; empty if it does not."""
+    """Return the message of the run that the check ends, or "" if the run succeeds."""
     with tf.Session() as session:
         try:
             assert not isinstance(session.run(check, feeds), Exception)

@@ -39,7 +39,9 @@ def test_what_is_not_finite_is_named(dtype: Any, value: Any, kind: str) -> None:
 
 @pytest.mark.parametrize("device", ["/cpu:0", "/gpu:0"])
 def test_what_waits_for_a_check_does_not_run(device: str) -> None:
-    """Nobody takes what the check gives, and yet it is made."""
+    """An op that depends on a failed check does not run, though nothing consumes the check's
+    output.
+    """
     x = tf.placeholder(tf.float32, [2])
     v = tf.Variable(1.0)
     with tf.device(device):

@@ -1,4 +1,4 @@
-"""Decorators of TensorFlow's own: what they warn of, and what they leave as it is."""
+"""TensorFlow's deprecation decorators: their warnings, and the attributes that they preserve."""
 
 from __future__ import annotations
 

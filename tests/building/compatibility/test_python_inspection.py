@@ -1,4 +1,4 @@
-"""What is asked about functions."""
+"""Inspection of Python functions."""
 
 from __future__ import annotations
 

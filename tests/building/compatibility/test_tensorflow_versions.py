@@ -1,4 +1,6 @@
-"""compat, versions, behaviours switched on and off, TensorSpec and what is a tensor."""
+"""`compat`, versions, switches of behaviour, TensorSpec, and the test whether a value is a
+tensor.
+"""
 
 from __future__ import annotations
 

@@ -17,10 +17,10 @@ _ATTRS = ("frame_name", "is_constant", "parallel_iterations", "swap_memory", "el
 
 
 def lines(name: str, graph: Any) -> list[str]:
-    """One line an operation: name, op type, inputs, control inputs, attrs, device, shapes.
+    """Return one line per operation: name, op type, inputs, control inputs, attrs, device, shapes.
 
-    Of a program named `gradient ...`, only the ops that move tensors, without shapes: what the
-    gradients of other ops are made of is not TensorFlow's.
+    For a program named `gradient ...`, return only the ops that move tensors, without shapes: the
+    ops inside other gradients differ from TensorFlow's.
     """
     only_moves = name.startswith("gradient")
     found = []
@@ -53,7 +53,7 @@ def _attrs(op: Any) -> list[str]:
 
 
 def expected() -> dict[str, list[str]]:
-    """The lines of each program's graph as TensorFlow makes it."""
+    """Return the lines of each program's graph as TensorFlow makes it."""
     tables: dict[str, list[str]] = {}
     for line in Path(__file__).with_name("structures.txt").read_text("utf-8").splitlines():
         if line.startswith("# "):

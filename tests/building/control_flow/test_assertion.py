@@ -1,4 +1,4 @@
-"""`tf.Assert`: when a run ends by it, and what it shows then."""
+"""`tf.Assert`: when it ends a run, and the values that its message shows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def graph() -> Any:
 
 
 def said(data: Any, summarize: int | None = None) -> str:
-    """What a failing assertion says of `data`."""
+    """Return the message of a failing assertion about `data`."""
     condition = tf.placeholder_with_default(False, [])
     with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError) as found:
         session.run(tf.Assert(condition, data, summarize))
@@ -26,7 +26,7 @@ def said(data: Any, summarize: int | None = None) -> str:
     return text.removeprefix("assertion failed: ")
 
 
-# What TensorFlow shows of the same.
+# TensorFlow's output for the same values.
 SHOWN: dict[str, tuple[list[Any], int | None, str]] = {
     "several": ([np.float32([1.5, 2, 3.25, 9]), "text", 3], None, "[1.5 2 3.25...] [text] [3]"),
     "rows": (

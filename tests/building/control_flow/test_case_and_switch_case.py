@@ -1,4 +1,4 @@
-"""`tf.case` and `tf.switch_case`: which function is chosen, and what is refused."""
+"""`tf.case` and `tf.switch_case`: the choice of the function, and the errors."""
 
 from __future__ import annotations
 

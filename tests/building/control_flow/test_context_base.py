@@ -1,4 +1,4 @@
-"""Which context ops are made in, and what it does to them."""
+"""Control flow contexts: the context in which an op is created, and its effect on the op."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is refused when branches and loops are made, and that nothing is left behind then."""
+"""Errors in building branches and loops: each leaves the graph unchanged."""
 
 from __future__ import annotations
 
@@ -249,11 +249,11 @@ def test_it_is_refused(
     assert graph.is_fetchable(outside)
 
 
-# -- what was made inside and is used elsewhere
+# -- tensors that are created inside and used elsewhere
 
 
 def leaked(name: str = "mul") -> tf.Tensor:
-    """A tensor of the inside of a loop."""
+    """Return a tensor of the inside of a loop."""
     held: list[Any] = []
 
     def body(i: Any) -> Any:

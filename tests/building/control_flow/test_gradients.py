@@ -23,7 +23,7 @@ def graph() -> Any:
 
 
 def loop(times: Any, body: Callable[..., Any], *start: Any, **how: Any) -> Any:
-    """`body(i, *variables)`, `times` times; what the variables are then."""
+    """Run `body(i, *variables)` `times` times, and return the variables after the loop."""
     found = tf.while_loop(
         lambda i, *_: i < times,
         lambda i, *held: (i + 1, *_listed(body(i, *held))),
@@ -311,7 +311,7 @@ def test_variables_in_a_loop() -> None:
 
 
 def kept(graph: tf.Graph) -> list[str]:
-    """The tensors of forward loops that backward loops wait for."""
+    """Return the tensors of forward loops that backward loops wait for."""
     waited = {each for op in graph.get_operations() for each in op.control_inputs}
     return [
         op.inputs[1].op.name
@@ -332,7 +332,7 @@ def test_what_only_the_gradient_at_a_constant_needs_is_not_kept() -> None:
     x, w = tf.placeholder(tf.float64, [3]), tf.placeholder(tf.float64, [3])
     y = loop(3, lambda i, a: tf.sin(a) * 2.0 * w, x)
     found = tf.gradients(y, x)
-    assert kept(x.graph) == ["while/Identity_1"]  # what the sine was taken of
+    assert kept(x.graph) == ["while/Identity_1"]  # the sine's operand
     with tf.Session() as session:
         values = session.run([y, *found], {x: X, w: W})
     wanted, slope = X, np.ones(3)

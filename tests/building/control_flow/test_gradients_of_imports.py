@@ -26,7 +26,7 @@ def branched(v: Any) -> Any:
 
 
 def taken_in(part: Callable[[Any], Any], how: str, value: Any) -> Any:
-    """The result of a part: built in place, or imported."""
+    """Return the result of a part: built in place, or imported."""
     if how == "in place":
         return part(value)
     with tf.Graph().as_default() as graph:

@@ -148,7 +148,7 @@ def test_a_loop_in_a_loop() -> None:
 
 
 def test_results_of_shapes_that_change() -> None:
-    """Without infer_shape what is held may grow; its results can't be stacked then."""
+    """Without infer_shape the accumulator may grow; its results can't be stacked then."""
     x = tf.placeholder(tf.float32, [None])
     lengths = tf.map_fn(
         lambda n: tf.size(tf.range(tf.cast(n, tf.int32))), x, dtype=tf.int32, infer_shape=False

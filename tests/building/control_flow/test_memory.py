@@ -1,4 +1,6 @@
-"""What a loop keeps for its gradient grows with its iterations, and is given back afterwards."""
+"""The memory that a loop keeps for its gradient grows with its iterations, and is freed
+afterwards.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ Feeds = Callable[[int], dict[tf.Tensor, Any]]
 
 
 def while_loop() -> tuple[Any, Feeds]:
-    """Keeps two rows an iteration: what w is multiplied with, and the tanh of that."""
+    """Return a loop that keeps two rows per iteration: the left operand of `w`, and the product's
+    tanh.
+    """
     n, x = tf.placeholder(tf.int32, []), tf.placeholder(tf.float32, [SIZE])
     w = tf.Variable(np.full(SIZE, 0.5, np.float32))
     last = tf.while_loop(lambda i, _: i < n, lambda i, a: (i + 1, tf.tanh(a * w) + x), (0, x))[1]
@@ -27,7 +31,10 @@ def while_loop() -> tuple[Any, Feeds]:
 
 
 def dynamic_rnn() -> tuple[Any, Feeds]:
-    """Keeps eight rows a step: four gates, the memory and its tanh, [input, output], the output."""
+    """Return an RNN that keeps eight rows per step.
+
+    These are four gates, the memory and its tanh, [input, output], and the output.
+    """
     x = tf.placeholder(tf.float32, [BATCH, None, 1])
     cell = tf.nn.rnn_cell.BasicLSTMCell(UNITS)
     _, last = tf.nn.dynamic_rnn(cell, x, dtype=tf.float32)
@@ -60,7 +67,7 @@ def test_a_gradient_takes_memory_by_the_step_and_gives_it_back(name: str, device
         with tf.Graph().as_default(), tf.device(device), opened(device) as session:
             fetches, feeds = make()
             session.run(tf.global_variables_initializer())
-            session.explain(fetches, feeds(steps))  # makes the plan, which has memory of its own
+            session.explain(fetches, feeds(steps))  # makes the plan, which has separate memory
             before = in_use(session)
             session.run(fetches, feeds(steps))
             assert in_use(session) == before

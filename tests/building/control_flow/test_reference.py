@@ -1,7 +1,7 @@
-"""What the executor promises of raw control flow, sentence by sentence.
+"""The executor's guarantees for raw control flow, one by one.
 
-Names, errors of the Python functions and gradients have tests of their own beside this one. Where
-a test gives a bare `Switch`, `Merge`, `Enter` or `Exit`, TensorFlow gives the same answers.
+Names, errors of the Python functions and gradients have separate tests. Where a test uses a bare
+`Switch`, `Merge`, `Enter` or `Exit`, TensorFlow gives the same results.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def run(fetches: Any, feeds: Any = None, gpus: int = 0) -> Any:
 
 
 def forked(value: Any = 1.0) -> tuple[tf.Tensor, tf.Tensor]:
-    """A dead tensor and one that is alive."""
+    """Return a dead tensor and one that is alive."""
     sides = tf.raw_ops.Switch(tf.constant(value), tf.placeholder_with_default(True, []))
     return sides.output_false, sides.output_true
 
@@ -73,7 +73,7 @@ class RawLoop:
         return self
 
     def one(self) -> tf.Tensor:
-        """A 1 of each iteration."""
+        """Return a 1 of each iteration."""
         with tf.control_dependencies([self.body.op]):
             return tf.constant(1)
 

@@ -35,7 +35,7 @@ def in_use(session: tf.Session) -> list[int]:
 
 
 def grown(limit: tf.Tensor, x: tf.Tensor) -> tf.Tensor:
-    """A loop over cells, nested: x as long as 2 * (i + 1) in iteration i, on a device."""
+    """Return a loop over cells, nested: x as long as 2 * (i + 1) in iteration i, on a device."""
 
     def body(i: Any, x: Any) -> Any:
         inner = tf.while_loop(
@@ -144,7 +144,7 @@ def test_who_closes_a_session_ends_its_loops() -> None:
 
 
 def failing(at: tf.Tensor, where: str) -> tf.Tensor:
-    """Fails in iteration `at`: in the loop's condition, its body, a branch or an inner loop."""
+    """Fail in iteration `at`: in the loop's condition, its body, a branch or an inner loop."""
 
     def check(i: Any, x: Any) -> Any:
         return tf.gather([1.0], tf.cast(tf.equal(i, at), tf.int32) * 7, name="checked") * x
@@ -240,7 +240,7 @@ def test_one_plan_of_open_sizes(session: Any) -> None:
 
 
 def test_a_kernel_in_a_loop_may_run_the_session(session: Any) -> None:
-    """The plan is running: a run of the same loop gets one of its own."""
+    """The plan is in use, so that a run of the same loop gets a separate plan."""
     n = tf.placeholder(tf.int32, [])
 
     def count(i: Any) -> Any:

@@ -1,7 +1,7 @@
-"""What is not run does not fail: branches and loops whose ops could not run with what is fed.
+"""Ops that do not run do not fail: branches and loops whose ops could not run with the fed values.
 
-Random programs of `cond`, `case` and `while_loop` over a fed vector compute what plain Python does,
-and fail with InvalidArgumentError where plain Python reaches an op that can not run.
+Random programs of `cond`, `case` and `while_loop` over a fed vector compute the same as plain
+Python, and fail with InvalidArgumentError where plain Python reaches an op that can not run.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def reshaped(x: Any, rows: int) -> Any:
 
 
 def cut(x: Any, size: int) -> Any:
-    """The first `size` elements: impossible if there are fewer."""
+    """Return the first `size` elements: impossible if there are fewer."""
     if isinstance(x, np.ndarray):
         if x.size < size:
             raise Refused
@@ -74,7 +74,7 @@ programs = st.recursive(
 
 
 def python(program: Any, x: Any, flags: list[bool], counts: list[int]) -> Any:
-    """What the program computes in plain Python."""
+    """Compute the program's result in plain Python."""
     kind, number, *parts = program
     if callable(kind):
         return kind(x, number)
@@ -93,14 +93,16 @@ def python(program: Any, x: Any, flags: list[bool], counts: list[int]) -> Any:
 
 
 def graph(program: Any, x: Any, flags: Any, counts: Any) -> Any:
-    """The program as a graph."""
+    """Return the program as a graph."""
     kind, number, *parts = program
 
     def part(index: int) -> Any:
         return lambda: graph(parts[index], x, flags, counts)
 
     if callable(kind):
-        return tf.placeholder_with_default(kind(x, number), [None])  # of a size that the run knows
+        return tf.placeholder_with_default(
+            kind(x, number), [None]
+        )  # the size is known at run time only
     if kind == "then":
         return graph(parts[0], graph(number, x, flags, counts), flags, counts)
     if kind == "cond":
@@ -119,7 +121,7 @@ def graph(program: Any, x: Any, flags: Any, counts: Any) -> Any:
 
 
 def numeric_gradient(program: Any, x: Any, flags: list[bool], counts: list[int]) -> Any:
-    """The gradient of the sum of what the program computes, by central differences."""
+    """Return the gradient of the sum of the program's result, by central differences."""
     steps = np.eye(x.size) * 1e-6
     ends = [
         [python(program, x + sign * step, flags, counts).sum() for sign in (1, -1)]
@@ -129,7 +131,7 @@ def numeric_gradient(program: Any, x: Any, flags: list[bool], counts: list[int])
 
 
 def check(program: Any, feeds: Any, config: Any = None) -> None:
-    """Runs the program with all feeds in one session."""
+    """Run the program with all feeds in one session."""
     with tf.Graph().as_default():
         x = tf.placeholder(tf.float64, [None])
         flags = [tf.placeholder(tf.bool, []) for _ in range(2)]

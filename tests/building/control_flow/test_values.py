@@ -1,4 +1,4 @@
-"""What branches and loops compute, against plain Python."""
+"""Results of branches and loops, against plain Python."""
 
 from __future__ import annotations
 

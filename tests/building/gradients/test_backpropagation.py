@@ -1,4 +1,4 @@
-"""Symbolic gradients: against finite differences, and what is asked for around them."""
+"""Symbolic gradients: against finite differences, and the options of `tf.gradients`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def values(fetches, feeds=None):
 
 
 def numeric(function: Callable[[np.ndarray], float], x: np.ndarray) -> np.ndarray:
-    """The gradient of a function of an array by central differences, in float64."""
+    """Return the gradient of a function of an array by central differences, in float64."""
     actual = np.zeros_like(x)
     for index in np.ndindex(x.shape):
         moved = x.copy()
@@ -109,7 +109,7 @@ def test_any_dag_against_finite_differences(data):
         np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-6)
 
 
-# -- what is asked for
+# -- the requested gradients
 
 
 def test_names_and_scopes():

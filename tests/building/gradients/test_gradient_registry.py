@@ -1,4 +1,4 @@
-"""Gradients that a program registers, and ops that are told to have them."""
+"""Gradients that a program registers, and ops that select them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def graph() -> Any:
 
 
 def registered() -> str:
-    """A gradient of three times what comes, under a new name."""
+    """Register a gradient that triples its input, and return its new name."""
     name = f"Threefold{uuid4().hex}"
     tf.RegisterGradient(name)(lambda op, dy: dy * 3.0)
     return name

@@ -80,7 +80,9 @@ WRAPPERS = {"recompute_grad": tf.recompute_grad, "layers": tf.contrib.layers.rec
 
 
 def slopes_of_calls(wrap: Any, flow: str) -> list[Any]:
-    """A loss and its gradients, of a layer that is called again and again with one variable."""
+    """Return a loss and its gradients, of a layer that is called again and again with one
+    variable.
+    """
     with tf.Graph().as_default(), tf.variable_scope("net", use_resource=True, reuse=tf.AUTO_REUSE):
         x = tf.placeholder(tf.float32, [2, 4])
         weights = tf.get_variable("w", initializer=np.sin(np.arange(16.0)).reshape(4, 4))

@@ -1,11 +1,11 @@
-"""Graph files, mutated: each is imported, or refused by an error of the right class.
+"""Mutated graph files: each is imported, or refused by an error of the right class.
 
     python -m tests.building.graph_files.graph_file_fuzzer [--count 300000] [--seed 1]
 
 Half of the mutations change bytes, the others fields of messages: names, inputs, dtypes, sizes,
-shapes. A refused import leaves the graph as it was; what is imported can be written again. The
-process may take 2 GiB of address space more than it has at the beginning, so that a file of few
-bytes that asks for much memory is a fault.
+shapes. A refused import leaves the graph unchanged; an imported graph can be written again. The
+process may use at most 2 GiB of address space more than at the start, so that a small file that
+demands much memory counts as a fault.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def branch(y: Any) -> Any:
 
 
 def mutate_bytes(content: bytes, random_source: random.Random) -> bytes:
-    """The bytes with some changed, left out, doubled or cut off."""
+    """Return the bytes with some changed, left out, doubled or cut off."""
     data = bytearray(content)
     for _ in range(random_source.choice((1, 1, 2, 8))):
         if not data:
@@ -71,7 +71,7 @@ def mutate_bytes(content: bytes, random_source: random.Random) -> bytes:
 
 
 def mutate_field(message: Any, random_source: random.Random, depth: int = 0) -> None:
-    """Changes one field of the message, or of one of those in it."""
+    """Change one field of the message, or of one of those in it."""
     fields = [descriptor for descriptor, _ in message.ListFields()]
     if not fields or random_source.random() < 0.05:
         fields = list(message.DESCRIPTOR.fields)
@@ -113,7 +113,7 @@ def mutate_list(values: Any, random_source: random.Random, depth: int) -> None:
 
 
 def another(value: Any, random_source: random.Random) -> Any:
-    """A value of the same type, often one on the edge of what there is."""
+    """Return a value of the same type, often at the edge of its range."""
     if isinstance(value, bool):
         return not value
     if isinstance(value, int):
@@ -125,7 +125,7 @@ def another(value: Any, random_source: random.Random) -> Any:
 
 
 def enlarge(message: Any, random_source: random.Random) -> None:
-    """Gives a number of a random node's attrs, or a size of its shapes, an extreme value."""
+    """Return a number of a random node's attrs, or a size of its shapes, an extreme value."""
     node = random_source.choice(list(message.graph_def.node))
     for value in node.attr.values():
         number = random_source.choice(NUMBERS)
@@ -137,7 +137,7 @@ def enlarge(message: Any, random_source: random.Random) -> None:
 
 
 def mutated(meta: Any, random_source: random.Random) -> bytes:
-    """The bytes of a changed MetaGraphDef."""
+    """Return the bytes of a changed MetaGraphDef."""
     if random_source.random() < 0.5:
         return mutate_bytes(meta.SerializeToString(), random_source)
     copy = messages_pb2.MetaGraphDef()
@@ -156,7 +156,7 @@ def mutated(meta: Any, random_source: random.Random) -> bytes:
 
 
 def outcome(content: bytes) -> str:
-    """What becomes of a file: the class of its refusal, or that it is imported."""
+    """Return the outcome for a file: the class of the error, or that it is imported."""
     try:
         meta = messages_pb2.parse_message(messages_pb2.MetaGraphDef, content)
     except ValueError:
@@ -177,7 +177,7 @@ def outcome(content: bytes) -> str:
 
 
 def fuzz(count: int, seed: int) -> tuple[Counter[str], list[str]]:
-    """The outcomes of `count` files, and the faults: errors of other classes."""
+    """Return the outcomes of `count` files, and the faults: errors of other classes."""
     random_source = random.Random(seed)
     metas = seeds()
     outcomes: Counter[str] = Counter()

@@ -68,7 +68,7 @@ def test_what_can_t_be_frozen_is_refused() -> None:
 
 
 def choices(x: Any, v: Any, w: Any) -> Any:
-    """Reads of variables in branches, loops, and both."""
+    """Read of variables in branches, loops, and both."""
     chosen = tf.case([(x > 0, lambda: v * x), (x < -5, lambda: w * x)], default=lambda: w - v)
     nested = tf.cond(x > 0, lambda: tf.cond(x > 1, lambda: v + 1, lambda: w + 2), lambda: x)
     looped = tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * v + w), (0, x))[1]
@@ -105,7 +105,7 @@ def test_variables_that_branches_and_loops_read(use_resource: bool) -> None:
 
 
 def merged_handles() -> tuple[Any, Any]:
-    """A read of one of two variables, which a branch chooses by their handles."""
+    """Return a read of one of two variables, which a branch chooses by their handles."""
     v, w = (tf.Variable(n, name=f"v{n:.0f}", use_resource=True) for n in (2.0, 3.0))
     is_first = tf.placeholder(tf.bool, [], name="is_first")
     handle = tf.cond(is_first, lambda: tf.identity(v.handle), lambda: tf.identity(w.handle))

@@ -169,7 +169,7 @@ def test_the_last_branch_of_a_case_is_for_all_other_indices(index: int, wanted: 
 
 
 def forget_bodies(meta_graph: Any) -> None:
-    """Leave out of the contexts what is inlined: TensorFlow's know the calls only."""
+    """Remove the inlined ops from the contexts: TensorFlow's contexts hold the calls only."""
     for key, kind in (("cond_context", "CondContextDef"), ("while_context", "WhileContextDef")):
         items = meta_graph.collection_def[key].bytes_list.value
         messages = [getattr(messages_pb2, kind).FromString(item) for item in items]

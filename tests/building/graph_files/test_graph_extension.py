@@ -12,7 +12,7 @@ from gpugraph.graph.client.node_messages import graph_def_of
 
 
 def parts(graph: tf.Graph, *versions: int) -> list[tf.GraphDef]:
-    """The graph in parts that end with these numbers of operations."""
+    """Return the graph in parts that end with these numbers of operations."""
     ends = [0, *versions, graph.version]
     return [
         graph_def_of(graph._ops[first:last], graph._versions, False, sort_controls=False)

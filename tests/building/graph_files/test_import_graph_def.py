@@ -30,7 +30,7 @@ def graph_def(*nodes: Any, **fields: Any) -> Any:
 
 
 def imported(graph: Any, **options: Any) -> tuple[Any, Any]:
-    """The new graph of an import, and what the import returned."""
+    """Import a graph, and return the new graph and the import's return value."""
     with tf.Graph().as_default() as new:
         return new, tf.import_graph_def(graph, **options)
 
@@ -41,7 +41,7 @@ def built(make: Callable[[], Any]) -> Any:
     return graph.as_graph_def()
 
 
-# -- what is imported is what was written
+# -- the imported graph equals the written one
 
 
 def layers() -> None:
@@ -183,7 +183,7 @@ def test_a_large_constant_of_one_value_takes_no_memory() -> None:
         imported(graph_def(node("c", "Const", dtype=FLOAT, value=value)))
 
 
-# -- what is refused
+# -- refused graphs
 
 A = placeholder()
 HUGE = node("h", "Placeholder", dtype=FLOAT, shape={"shape": {"dim": [{"size": (1 << 63) - 1}]}})

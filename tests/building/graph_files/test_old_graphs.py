@@ -14,9 +14,10 @@ F, INT, Z = tf.float32, tf.int32, tf.complex64
 
 
 class Old(NamedTuple):
-    """A graph: its producer, nodes "name op inputs..." with attrs, and what it gives.
+    """A graph: its producer, its nodes as "name op inputs..." with attrs, and its result.
 
-    Its first node that is no constant is "x", which is fed. result: of NumPy, of what is fed.
+    Its first node that is not a constant is "x", which is fed. result: computed by NumPy from the
+    fed value.
     """
 
     producer: int
@@ -27,7 +28,10 @@ class Old(NamedTuple):
 
 
 def x(dtype: tf.DType = F, shape: Any = ()) -> tuple[str, dict[str, Any]]:
-    """A placeholder of any shape: till version 21 graphs had no word for it but an empty shape."""
+    """Return a placeholder of any shape.
+
+    Up to version 21, graphs expressed an unknown shape by an empty one.
+    """
     return "x Placeholder", {"dtype": dtype, "shape": tf.TensorShape(shape)}
 
 
@@ -46,7 +50,7 @@ def positive(side: int) -> Any:
 
 
 def moved(array: Any, kernel: Any) -> Any:
-    """A convolution of stride 1 without padding."""
+    """Return a convolution of stride 1 without padding."""
     windows = np.lib.stride_tricks.sliding_window_view(array, kernel.shape[:2], (1, 2))
     return np.einsum("brcikl,klio->brco", windows, kernel)
 

@@ -115,7 +115,7 @@ def test_loss_scales_are_followed():
 
 
 def keys(root):
-    """The keys of a root's variables, without their common ending."""
+    """Return the keys of a root's variables, without their common suffix."""
     ending = "/.ATTRIBUTES/VARIABLE_VALUE"
     nodes = ObjectGraph(root).nodes
     return sorted(key.removesuffix(ending) for node in nodes for _, key, _ in node.attributes())

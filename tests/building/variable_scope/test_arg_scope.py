@@ -15,7 +15,7 @@ arg_scope, add_arg_scope = framework.arg_scope, framework.add_arg_scope
 
 @add_arg_scope
 def one(x, a=1, b=2, **others):
-    """Says what it was given."""
+    """Return the arguments."""
     local = (x, a, b, others)
     return local
 

@@ -1,4 +1,4 @@
-"""Custom getters and variable creators: who is asked, in which order, with what."""
+"""Custom getters and variable creators: which are called, in which order, and their arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `get_variable` is told, and what it takes from the scope where it is not."""
+"""The arguments of `get_variable`, and the defaults that it takes from the scope."""
 
 from __future__ import annotations
 
@@ -279,7 +279,7 @@ def test_parts_of_a_resource_variable_are_resources():
         assert session.run(rows).tolist() == [[1, 1]] * 2
 
 
-# -- what a scope says
+# -- a scope's settings
 
 
 def test_a_scope_tells_what_holds_and_may_be_told():

@@ -187,7 +187,7 @@ def test_a_template_has_a_name():
         tf.make_template(None, add_w)
 
 
-# -- what it tells
+# -- attributes
 
 
 @pytest.mark.parametrize("now", [False, True])
@@ -223,7 +223,7 @@ def test_it_says_what_it_is():
     assert repr(shared) == "<Template 'f' scope 'f'>"
 
 
-# -- what goes wrong
+# -- errors
 
 
 @pytest.mark.parametrize("now", [False, True])

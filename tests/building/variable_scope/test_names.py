@@ -1,4 +1,4 @@
-"""What variables and operations are called: scopes by name, jumps, default names, the root."""
+"""Names of variables and operations: scopes by name, jumps, default names, the root."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ def graph() -> Iterator[tf.Graph]:
 
 
 def variable(name: str) -> str:
-    """The name of a new variable got as `name`."""
+    """Return the name of a new variable got as `name`."""
     return str(tf.get_variable(name, [1], initializer=tf.zeros_initializer()).op.name)
 
 
 def operation() -> str:
-    """The name of a new operation called `c`."""
+    """Return the name of a new operation called `c`."""
     return str(tf.constant(0, name="c").op.name)
 
 
@@ -37,7 +37,7 @@ def listing(graph: tf.Graph) -> str:
     return "\n".join(lines)
 
 
-# -- what a variable is made of
+# -- the ops of a variable
 
 
 def test_a_float_variable_begins_as_glorot_says(graph):
@@ -251,7 +251,7 @@ def test_the_original_name_scope_is_entered_again():
             assert (variable("v"), operation()) == ("s/v", "s/c_1")
 
 
-# -- what is no name
+# -- invalid names
 
 
 @pytest.mark.parametrize(

@@ -108,7 +108,7 @@ def test_two_threads_that_ask_for_one_variable_get_one(graph):
 
 
 def build(program) -> list[str]:
-    """Scopes opened and variables made as `program` says; their names."""
+    """Open scopes and create variables as `program` specifies, and return their names."""
     names = []
     for name, inner in program:
         with tf.variable_scope(None, name, reuse=False) as scope:

@@ -1,4 +1,4 @@
-"""Partitioners: how many parts they give, and what they refuse."""
+"""Partitioners: the number of parts, and the errors."""
 
 from __future__ import annotations
 

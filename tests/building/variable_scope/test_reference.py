@@ -1,4 +1,4 @@
-"""What TensorFlow promises of variable sharing and no other test here is about."""
+"""TensorFlow's guarantees for variable sharing that no other test here covers."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def layer(name, size=1):
 
 
 def build(steps, size):
-    """What the steps make: names of scopes and variables, and sizes."""
+    """Run the steps, and return the names of scopes and variables, and the sizes."""
     seen = []
     for kind, name in steps:
         if kind == "scope":

@@ -1,4 +1,4 @@
-"""Who makes a variable and who finds it: reuse, how it is inherited, and its errors."""
+"""Reuse of variables: when one is created or found, how reuse is inherited, and its errors."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_reuse_variables_of_a_jump_is_only_its_own():
 @pytest.mark.parametrize("inner", MODES)
 @pytest.mark.parametrize("outer", MODES)
 def test_how_parents_and_children_mix(outer, inner):
-    """None and False are inherited from the root's False; what a child says goes first."""
+    """None and False inherit the root's False; a child's own setting goes first."""
     expected = inner or outer or False
     with tf.variable_scope("a", reuse=outer) as parent:
         assert parent.reuse is (outer or False)

@@ -22,7 +22,7 @@ def resource(value: Any, **how: Any) -> Any:
 
 
 def run(fetches: Any, feeds: Any = None) -> Any:
-    """What one run gives after all variables are initialized."""
+    """Initialize all variables, and return the values of one run."""
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         return session.run(fetches, feeds)
@@ -168,7 +168,7 @@ OPTIMIZERS: dict[str, Callable[[], tf.train.Optimizer]] = {
 
 
 def trained(use_resource: bool, make: Callable[[], tf.train.Optimizer]) -> list[Any]:
-    """The losses of five steps of a small net with an embedding, and all variables then."""
+    """Return the losses of five steps of a small net with an embedding, and all variables then."""
     random = np.random.RandomState(0)
 
     def normal(*shape: int) -> Any:

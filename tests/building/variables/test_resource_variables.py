@@ -1,4 +1,4 @@
-"""Resource variables: their ops, what reads and writes see, rows, errors."""
+"""Resource variables: their ops, the values seen by reads and writes, rows, errors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def resource(value: Any, **how: Any) -> Any:
 
 
 def run(fetches: Any, feeds: Any = None, gpus: int = 0) -> Any:
-    """What one run gives after all variables are initialized."""
+    """Initialize all variables, and return the values of one run."""
     config = tf.ConfigProto(allow_soft_placement=True, gpu_options=tf.GPUOptions(virtual_gpus=gpus))
     with tf.Session(config=config) as session:
         session.run(tf.global_variables_initializer())
@@ -33,7 +33,7 @@ def run(fetches: Any, feeds: Any = None, gpus: int = 0) -> Any:
 
 
 def listing(graph: tf.Graph, since: int = 0) -> list[str]:
-    """The ops as TensorFlow would make them: `name = Type(inputs; ^control inputs)`."""
+    """Return the ops as TensorFlow would make them: `name = Type(inputs; ^control inputs)`."""
     lines = []
     for op in graph.get_operations()[since:]:
         inputs = ", ".join(tensor.name.removesuffix(":0") for tensor in op.inputs)
@@ -129,7 +129,7 @@ def test_a_caching_device_keeps_one_read_for_all_users(graph):
     assert run(total).tolist() == [2.0]
 
 
-# -- what reads and writes see
+# -- the values that reads and writes see
 
 
 def test_values_live_in_sessions():
@@ -342,7 +342,7 @@ def test_the_initialized_value_is_the_initial_one_until_there_is_another():
         assert session.run(safe).tolist() == [5]
 
 
-# -- what is refused
+# -- errors
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,6 @@
-"""Variables: the ops they are made of, what they keep, who may change it, and their errors."""
+"""Variables: their ops, the attributes that they keep, the ops that may change them, their
+errors.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ def graph() -> Iterator[tf.Graph]:
 
 
 def listing(graph: tf.Graph) -> str:
-    """The graph as text: a line `name = Type(inputs; ^control inputs)` for each operation."""
+    """Return the graph as text: a line `name = Type(inputs; ^control inputs)` for each
+    operation.
+    """
     lines = []
     for op in graph.get_operations():
         inputs = ", ".join(tensor.name.removesuffix(":0") for tensor in op.inputs)
@@ -45,7 +49,7 @@ def initialized() -> tf.Session:
     return session
 
 
-# -- what a variable is made of
+# -- the ops of a variable
 
 
 def test_a_variable_is_four_operations(graph):
@@ -172,7 +176,7 @@ def test_collections_by_scope():
     assert tf.local_variables("a/") == []
 
 
-# -- what it holds
+# -- its value
 
 
 def test_a_reading_is_of_the_moment_and_precedes_writing():

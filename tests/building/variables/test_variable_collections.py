@@ -1,4 +1,4 @@
-"""What counts as a tensor, and the initializer of all tables."""
+"""Types that count as tensors, and the initializer of all tables."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def pred(name: str = "p") -> tf.Tensor:
 
 
 def told(fetches: list[Any], *preds: tf.Tensor, gpus: int = 0) -> Any:
-    """A function from a node's name to the condition under which it is alive, in words."""
+    """Return a function from a node's name to the condition under which it is alive, in words."""
     feeds = dict.fromkeys(preds, ())
     unit = compiled(fetches, feeds, upto="flow_analysis", target=make_target(gpus=gpus))
     flow = unit.flow
@@ -68,7 +68,9 @@ def test_a_branch_in_a_branch():
 
 
 def test_the_predicate_is_found_behind_what_passes_it_on():
-    """Both Switches follow the one predicate, so that their sides merge to what always is."""
+    """Both Switches follow the one predicate, so that merging their sides gives a value that is
+    always alive.
+    """
     p, x = pred(), tf.placeholder_with_default(1.0, [])
     one = raw_ops.Switch(x, tf.identity(p)).output_true
     other = raw_ops.Switch(x, tf.identity(tf.identity(p))).output_false

@@ -22,7 +22,7 @@ def graph() -> Any:
 
 
 def looped(body: Any, *start: Any, count: int = 3) -> list[Any]:
-    """The variables after the loop; their shapes may change."""
+    """Return the variables after the loop, and their shapes may change."""
     shapes = [tf.TensorShape([])] + [OPEN] * len(start)
     result = tf.while_loop(
         lambda i, *_: i < count, lambda i, *held: [i + 1, *body(*held)], [0, *start], shapes
@@ -85,7 +85,7 @@ def test_a_size_that_changes_is_no_constant() -> None:
 
 
 def test_a_size_that_stays_is_a_constant_in_the_loop() -> None:
-    """But one of the loop: it is as dead or alive as what it is the size of."""
+    """It is a constant of the loop: it is dead or alive like the tensor whose size it is."""
     _, total = looped(lambda x, total: [x + 1.0, total + tf.size(x, name="count")], tf.ones([5]), 0)
     unit = compiled([total], upto="constant_folding")
     assert node(unit, "while/count").is_constant

@@ -1,4 +1,4 @@
-"""The model of a step's time: what recomputation costs, as it is explained."""
+"""The model of a step's time: the cost of recomputation, as the explanation reports it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RECOMPUTE = RewriterConfig.RECOMPUTATION_HEURISTICS
 
 
 def explained(**fields: Any) -> str:
-    """What the pass says of a training step of some layers."""
+    """Return the pass's report about a training step of some layers."""
     with tf.Graph().as_default():
         x = y = tf.placeholder(tf.float32, [512, 64])
         for _ in range(4):
@@ -31,7 +31,7 @@ def explained(**fields: Any) -> str:
 
 
 def percent(text: str) -> int:
-    """The time that the first line says."""
+    """Return the time in percent that the first line reports."""
     match = re.search(r"about (\d+) % more time, by a model", text.splitlines()[0])
     assert match is not None, text
     return int(match[1])

@@ -1,4 +1,4 @@
-"""References: writes through what passes a variable on reach the variable."""
+"""References: writes through ops that pass a variable on reach the variable."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def session(graph: Any) -> Any:
 
 
 def assigned(p: tf.Tensor, v: tf.Variable, w: tf.Variable) -> tf.Tensor:
-    """A reference: to v, set to 5, if p, else to w, plus 10."""
+    """Return a reference: to v, set to 5, if p, else to w, plus 10."""
     return tf.cond(p, lambda: v.assign(5.0), lambda: w.assign_add(10.0))
 
 

@@ -21,7 +21,8 @@ FILES = frozenset(module.__file__ for module in MODULES)
 
 
 def interrupting(countdown: int) -> Any:
-    """A profile function that sends a signal where Python looks for them: as a function begins,
+    """Return a profile function that sends a signal where Python looks for them: as a function
+    begins,
     and after a call of a builtin one. Only the files that hold memory count."""
     left = [countdown]
 

@@ -109,7 +109,7 @@ def test_a_loop_s_cells_make_room_for_the_next_loop_s():
     plan = make_plan([tf.reduce_sum(y)], {x: (100_000,)}, target)
     assert execute(plan, [np.ones(100_000, np.float32)]) == [100_000.0]
     peak = target.devices[0].allocator.get_stats().peak_bytes_in_use
-    assert peak < 10 * 400_000  # of 12 loops at most two at once hold what they took
+    assert peak < 10 * 400_000  # of 12 loops at most two at once hold their memory
 
 
 NATIVE = pytest.mark.parametrize("native", ["0", "wait"])
@@ -173,7 +173,7 @@ def test_variables_that_end_at_once_or_never_begin_to():
 
 
 def test_what_enters_once_may_be_the_next_value_once():
-    """The second value is the last: what enters once is dead in the second iteration."""
+    """The second value is the last: a value that enters once is dead in the second iteration."""
     loop = RawLoop(4)
     once = loop.enter(tf.constant(2.0))
     value = loop.merge(tf.constant(1.0))
@@ -254,7 +254,7 @@ def test_a_variable_has_one_start_and_one_way_back():
 
 
 def one_or_all(x: tf.Tensor, is_one: tf.Tensor) -> tf.Tensor:
-    """A predicate whose rank is known only at run time: true, or [true]."""
+    """Return a predicate whose rank is known only at run time: true, or [true]."""
     sizes = tf.boolean_mask([1], tf.reshape(is_one, [1]))
     return tf.reshape(x > 0.0, sizes)
 

@@ -29,7 +29,7 @@ def waiting(monkeypatch):
 
 
 def native_loops(session, fetches, feeds=None):
-    """What the runs so far have put together as native calls of loops, a line each."""
+    """Return the native calls of loops that the runs so far have assembled, one line each."""
     lines = str(session.explain(fetches, feeds or {})).splitlines()
     return [line.strip() for line in lines if "one native call of the loop" in line]
 
@@ -104,7 +104,7 @@ def test_what_has_no_native_code_runs_by_python_between_native_parts(waiting):
 
 
 def nested(x, w):
-    """A loop with a loop and a branch in it."""
+    """Return a loop with a loop and a branch in it."""
 
     def body(i, y):
         z = tf.while_loop(
@@ -245,7 +245,7 @@ def test_what_a_native_step_refuses_is_the_error_of_its_step(monkeypatch):
 
 
 def endless(session):
-    """A loop that never ends once it is fed 1, and its feed; it is native by now."""
+    """Return a loop that never ends once it is fed 1, and its feed; it is native by now."""
     step, m = tf.placeholder(tf.int32, []), tf.constant(np.eye(4) * 0.5, tf.float32)
     loop = tf.while_loop(
         lambda i, y: i < 3, lambda i, y: (i + step, tf.tanh(tf.matmul(y, m))), [0, tf.ones([4, 4])]

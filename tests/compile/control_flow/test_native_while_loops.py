@@ -32,7 +32,7 @@ def native(monkeypatch):
 
 
 def told(fetches, feeds=None):
-    """The report of the bind pass on the loops."""
+    """Return the report of the bind pass on the loops."""
     plan = make_plan(fetches, feeds or {}, make_target())
     reports = plan.current_reports(step_codes(plan.steps))
     lines = [line for report in reports if report.name == "binder" for line in report.lines]
@@ -40,7 +40,7 @@ def told(fetches, feeds=None):
 
 
 def both(monkeypatch, fetches, feeds=None):
-    """The results by steps and by the function."""
+    """Return the results by steps and by the function."""
     results = []
     for way in ("0", "wait"):
         monkeypatch.setenv("GPUGRAPH_NATIVE", way)

@@ -43,7 +43,7 @@ SHAPE = (2, 6, 5, 3)
 
 
 def convolved(dtype=tf.float32, shape=SHAPE, outputs=4, **attrs):
-    """Images to be fed and what they convolve to."""
+    """Return a placeholder of images and their convolution."""
     x = tf.placeholder(dtype, shape, name="x")
     w = tf.constant(np.linspace(-1, 1, 2 * 2 * 3 * outputs).reshape(2, 2, 3, outputs), dtype)
     attrs = {"strides": [1, 1, 1, 1], "padding": "SAME", "name": "conv", **attrs}
@@ -132,7 +132,7 @@ def test_what_was_waited_for_is_waited_for():
     assert "z" in {number.name for number in node(unit, "last").control_inputs}
 
 
-# What others see stays
+# Values with other consumers stay
 
 
 def unchanged(fetches, feeds, **how):

@@ -35,7 +35,7 @@ def small(monkeypatch):
 
 
 def fused(unit):
-    """Names of the ops of each fused step."""
+    """Return names of the ops of each fused step."""
     return sorted(sorted(name for name, _, _ in ops) for ops in unit.fused.values())
 
 

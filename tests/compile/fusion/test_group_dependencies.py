@@ -1,4 +1,4 @@
-"""Dependencies of groups: what the bits say is what a walk over the graph finds."""
+"""Dependencies of groups: the bit sets agree with a walk over the graph."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ OPS = [
 
 
 def depended_on(dependencies: Dependencies, start: Group) -> int:
-    """The bits of the groups on which one depends, found by a walk with groups as single nodes."""
+    """Return the bits of the groups on which one depends, found by a walk with groups as single
+    nodes.
+    """
     bits = 0
     seen: set[Any] = {start}
     stack: list[Any] = [start]

@@ -34,7 +34,9 @@ def config(level: Any) -> tf.ConfigProto:
 
 
 def both(fetches: Any, feeds: Any, between: Any = ()) -> list[str]:
-    """Runs it three times by native code and by NumPy, with `between` after each; what was done."""
+    """Run it three times by native code and by NumPy, with `between` after each; return the
+    report.
+    """
     results = []
     for level in (ON, OFF):
         with tf.Session(config=config(level)) as session:

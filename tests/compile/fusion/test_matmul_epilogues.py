@@ -1,4 +1,4 @@
-"""Epilogues: what follows a product on a GPU is done with it, where that saves a pass."""
+"""Epilogues: ops that follow a product on a GPU are fused into it where that saves a pass."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def told(explained: Any) -> list[str]:
 
 
 def both(fetches: Any, feeds: Any, error: float = 2e-5) -> list[str]:
-    """Runs it on a GPU and on the CPU, which must find the same; what the pass did."""
+    """Check that a GPU and the CPU give the same results, and return the pass's report."""
     results = []
     for options in (GPU, None):
         with tf.Session(config=tf.ConfigProto(gpu_options=options)) as session:
@@ -52,7 +52,7 @@ def both(fetches: Any, feeds: Any, error: float = 2e-5) -> list[str]:
 
 
 def _pairs(found: Any, wanted: Any) -> Any:
-    """The arrays of two equal structures of lists."""
+    """Yield the arrays of two equal structures of lists."""
     if isinstance(wanted, list):
         for one, other in zip(found, wanted, strict=True):
             yield from _pairs(one, other)
@@ -61,7 +61,7 @@ def _pairs(found: Any, wanted: Any) -> Any:
 
 
 def product(dtype: Any = tf.float32) -> tuple[Any, Any, Any]:
-    """Two placeholders of matrices, what is fed to them, and their product."""
+    """Return two placeholders of matrices, their feeds, and their product."""
     a, b = tf.placeholder(dtype, [4, 6]), tf.placeholder(dtype, [6, 8])
     feeds = {a: numbers(4, 6, dtype=dtype.as_numpy_dtype)}
     return {**feeds, b: numbers(6, 8, dtype=dtype.as_numpy_dtype)}, tf.matmul(a, b, name="ab"), a

@@ -24,7 +24,7 @@ def numbers(*shape: int, dtype: Any = np.float32) -> np.ndarray:
 
 
 def attend(arrays: Any, adj_y: bool, scale: float | None, mask: Any, level: Any) -> Any:
-    """Attention by a session of that level; what the pass did."""
+    """Compute attention by a session of that level, and return the pass's report too."""
     options = tf.OptimizerOptions(global_jit_level=level)
     config = tf.ConfigProto(graph_options=tf.GraphOptions(optimizer_options=options))
     with tf.Graph().as_default(), tf.Session(config=config) as session:

@@ -1,4 +1,4 @@
-"""Epilogues on the CPU: products by tiles do what follows them, and find what NumPy finds."""
+"""Epilogues on the CPU: products by tiles include the ops that follow, and agree with NumPy."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def config(level: Any) -> tf.ConfigProto:
 
 
 def both(fetches: Any, feeds: Any, runs: int = 2, error: float = 1e-4) -> list[str]:
-    """Runs it by native code and by NumPy, which must find the same; what the pass did."""
+    """Check that native code and NumPy give the same results, and return the pass's report."""
     results = []
     for level in (tf.OptimizerOptions.ON_1, tf.OptimizerOptions.OFF):
         with tf.Session(config=config(level)) as session:

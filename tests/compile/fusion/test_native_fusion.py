@@ -1,4 +1,4 @@
-"""Fusing for native kernels: what one kernel can compute is one step, and nothing else."""
+"""Fusing for native kernels: ops that one kernel can compute become one step, and no others do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Restores go to the memory of variables: when, when not, and what an error leaves."""
+"""Restores straight into the memory of variables: when, when not, and the state after an error."""
 
 from __future__ import annotations
 

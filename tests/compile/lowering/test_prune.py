@@ -1,4 +1,4 @@
-"""Prune: what a run needs, as a runtime graph."""
+"""Prune: the ops that a run needs, as a runtime graph."""
 
 from __future__ import annotations
 

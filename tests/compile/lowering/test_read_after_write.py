@@ -100,7 +100,7 @@ def after(op: tf.Operation | tf.Tensor, make) -> tf.Tensor:
 
 @pytest.mark.parametrize("taken", [False, True])
 def test_a_write_in_a_branch_is_seen_by_who_comes_after_the_branch(taken):
-    """If the branch is not taken the write is dead, and who comes after it lives all the same."""
+    """If the branch is not taken the write is dead, and the ops after it live all the same."""
     v = tf.Variable(1.0)
     written = tf.cond(
         tf.placeholder_with_default(taken, []), lambda: v.assign(5.0) + 0.0, lambda: tf.zeros([])

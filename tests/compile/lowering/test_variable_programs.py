@@ -1,8 +1,7 @@
-"""Random programs of reads and writes against a plain interpreter of the settled order.
+"""Random programs of reads and writes against a plain interpreter of the fixed order.
 
-What holds: a read is what the variable was at the read's place in the order; a reference that is
-fetched gives the final value; where programs ask for an order, by data or control edges, reads
-and writes keep it.
+A read gives the variable's value at the read's place in the order; a fetched reference gives the
+final value; where programs require an order, by data or control edges, reads and writes keep it.
 """
 
 from __future__ import annotations
@@ -30,7 +29,9 @@ KINDS = ("read", "assign", "add", "sub", "neg", "mul", "view", "direct")
 
 
 def interpret(unit: Unit) -> list[Any]:
-    """What the order says, one node after the other, every value a copy of its own."""
+    """Interpret the nodes one after the other in the given order, with a separate copy of each
+    value.
+    """
     memory = {("", name): value.copy() for name, value in START.items()}
     values: dict[tuple[int, int], Any] = {}
     sends = {recv.id: send for send, recv in unit.send_recv_pairs}
@@ -61,7 +62,9 @@ def interpret(unit: Unit) -> list[Any]:
 
 
 def draw_program(draw: Any, devices: list[str], open_shape: bool) -> list[tf.Tensor]:
-    """The tensors of a random program; its variables are `a` and `b`, each under two names."""
+    """Return the tensors of a random program, and its variables are `a` and `b`, each under two
+    names.
+    """
     variables = []
     for name in "ab":
         with tf.device(draw(st.sampled_from(devices))):
@@ -100,7 +103,7 @@ def draw_program(draw: Any, devices: list[str], open_shape: bool) -> list[tf.Ten
 
 
 def start(target: Any, fetches: list[tf.Tensor]) -> None:
-    """Runs an Assign of its own for each variable."""
+    """Run a separate Assign for each variable."""
     graph = fetches[0].graph
     for name, value in START.items():
         initializer = raw_ops.Assign(graph.get_tensor_by_name(f"{name}:0"), value)
@@ -132,7 +135,7 @@ def test_on_one_device(data):
 def test_with_updates_that_are_put_off(data):
     order = import_module(
         "gpugraph.compile.memory.execution_order"
-    )  # the package has the function by that name
+    )  # the package exports the function under that name
 
     def on_all(unit: Unit) -> int:
         with mock.patch.object(Device, "has_kernels", True):

@@ -35,7 +35,7 @@ def updates(order: list[str]) -> str:
 
 
 def grown(at: int, depth: int) -> Any:
-    """An update of a variable of its own, which comes at some depth."""
+    """Return an update of a separate variable, which comes at some depth."""
     variable = tf.Variable(tf.zeros([4]), name=f"v{at}")
     by = tf.Variable(tf.ones([4])).read_value()
     for _ in range(depth):
@@ -102,7 +102,7 @@ def test_an_update_in_a_branch_stays_in_it() -> None:
 
 
 def touches(unit: Unit) -> dict[str, list[tuple[str, bool]]]:
-    """Who takes a reference to each variable, in order, and whether it writes."""
+    """Return the ops that take a reference to each variable, in order, and whether each writes."""
     mapping: dict[str, list[tuple[str, bool]]] = {}
     for node in unit.order:
         decl = DECLARATIONS.get(node.type)

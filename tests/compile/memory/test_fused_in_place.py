@@ -17,7 +17,7 @@ def place_of(fetches, feeds):
 
 
 def producer(x):
-    """A tensor that no other op may be fused with, and that the arena holds."""
+    """Return a tensor that no other op may be fused with, and that the arena holds."""
     return tf.matmul(x, x, name="producer")
 
 

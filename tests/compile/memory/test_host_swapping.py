@@ -36,7 +36,7 @@ def layers(x: Any, width: int, count: int) -> Any:
 def trained(
     session: tf.Session, rows: int, width: int, count: int = 5, steps: int = 3
 ) -> tuple[list[str], dict[str, int], str]:
-    """The losses of some steps as hex, the bytes of arenas, and what the pass says."""
+    """Return the losses of some steps as hex, the bytes of arenas, and the pass's report."""
     x = tf.placeholder(tf.float32, [rows, width])
     with tf.device("/gpu:0"):
         loss = layers(x, width, count)
@@ -55,7 +55,7 @@ def training(mode: int, kind: str = KINDS[0], limit: int = 128, **sizes: int) ->
 
 
 def widest(y: Any) -> Any:
-    """What needs several tensors at a time."""
+    """Return an expression that needs several tensors at a time."""
     return tf.matmul(tf.tanh(y), tf.matmul(tf.sin(y), tf.cos(y)))
 
 
@@ -67,7 +67,7 @@ def slow_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def free_copies(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Copies take no time, so that whatever is idle is swapped."""
+    """Copy take no time, so that whatever is idle is swapped."""
     monkeypatch.setattr(swap_choice, "copy_seconds", lambda num_bytes: 0.0)
     monkeypatch.setattr(idle_tensors, "SMALL", 1)
 

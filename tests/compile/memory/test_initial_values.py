@@ -26,7 +26,7 @@ def numbers(name, mean=0.5):
 
 
 def in_place(unit):
-    """The ops whose results are in the memory of a variable."""
+    """Return the ops whose results are in the memory of a variable."""
     return sorted(
         node.type
         for node in unit.order

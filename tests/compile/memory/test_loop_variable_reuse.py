@@ -116,7 +116,7 @@ def test_not_where_it_is_made_though_the_loop_may_be_over():
 
 
 def test_what_is_done_before_the_first_iteration_comes_first():
-    """Whatever it depends on there, so that what enters has its place until the loop begins."""
+    """The initial value has its place until the loop begins, whatever it depends on there."""
     x = tf.placeholder_with_default(np.array([1.0, 2.0]), [2])
     loop = RawLoop(3)
     once = loop.enter(tf.tanh(x))

@@ -1,4 +1,4 @@
-"""Memory: who shares bytes with whom, and who must not."""
+"""Memory planning: values that may share bytes, and values that must not."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ def test_a_view_of_a_constant_is_the_constant():
     unit = planned([y])
     assert home(unit, "y").storage.kind == "constant"
     got = run([y])[0]
-    got[...] = 0  # what is fetched is the caller's
+    got[...] = 0  # fetched arrays are the caller's
     assert run([y])[0][0, 1] == 1.0
 
 
@@ -394,7 +394,7 @@ def test_empty_tensors_take_no_room():
     assert run([tf.exp(x)], {x: np.zeros((0, 3))})[0].shape == (0, 3)
 
 
-# What the declarations allow, the kernels must bear
+# Kernels must support the sharing that the declarations allow
 
 
 def may_overwrite(decl, kernel):

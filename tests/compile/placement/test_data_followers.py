@@ -1,4 +1,4 @@
-"""Where ops of control flow go: to their data, and what counts a loop to the host."""
+"""Placement of control flow ops: with their data, and loop counters on the host."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_a_variable_is_where_its_next_value_is_made() -> None:
 
 
 def test_what_does_not_count_is_where_the_gpu_is() -> None:
-    """Floats are no counters, and what only compares them is asked for on the host."""
+    """Floats are no counters, and an op that only compares them is needed on the host."""
     last = tf.while_loop(lambda x: x < 3.0, lambda x: x * 2.0, [tf.placeholder(tf.float32, [])])
     index = placed([last], {last.graph.get_tensor_by_name("Placeholder:0"): ()})
     assert index("while/mul") == index("while/Merge") == "GPU:0"

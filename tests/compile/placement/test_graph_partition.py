@@ -26,7 +26,7 @@ def parted(fetches, feeds=None, gpus=2, upto="graph_partition"):
 
 
 def ways(unit):
-    """(tensor, from, to), short device names."""
+    """Return (tensor, from, to), short device names."""
     return [
         (way.tensor, *(name.rpartition("device:")[2] for name in (way.source, way.target)))
         for way in unit.transfers

@@ -44,13 +44,15 @@ def variable(name, device="", shape=(2,)):
 
 
 def some_value(device="", name="given"):
-    """A tensor that nothing folds and that is there without a feed."""
+    """Return a tensor that nothing folds and that is there without a feed."""
     with tf.device(device):
         return raw_ops.Identity(variable(f"{name}_v", device), name=name)
 
 
 def imported(tensor, device=""):
-    """The tensor, its op as an imported graph may have it: with this request and no colocation."""
+    """Return the tensor, its op as an imported graph may have it: with this request and no
+    colocation.
+    """
     op = tensor.op
     op._attrs = {key: value for key, value in op._attrs.items() if key != "_class"}
     op._set_device(device)
@@ -336,7 +338,7 @@ def test_strings_live_on_the_cpu():
     assert reason(unit, "y") == "no GPU kernel: 'y' handles strings"
 
 
-# What can't be
+# Impossible placements
 
 
 def test_an_unknown_device_is_refused_with_those_there_are():

@@ -1,4 +1,4 @@
-"""Recomputation: less memory, the same losses to the bit, and only what may be computed again."""
+"""Recomputation: less memory, the same losses to the bit, and only of ops that may run again."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def session_with(**fields: Any) -> tf.Session:
 
 
 def trained(network: Any, **fields: Any) -> tuple[list[str], int, str]:
-    """The losses of some steps as hex, the bytes of the arena, and what the pass says."""
+    """Return the losses of some steps as hex, the bytes of the arena, and the pass's report."""
     with tf.Graph().as_default():
         tf.set_random_seed(1)
         fetches, batch = networks.training(tf, network)
@@ -111,7 +111,7 @@ def test_random_numbers_are_drawn_once(fields: dict[str, Any]) -> None:
 
 
 def test_variables_that_are_updated_meanwhile_are_read_as_they_were() -> None:
-    """Each weight is assigned right when its gradient is known; copies read what was before."""
+    """Each weight is assigned as soon as its gradient is available; copies read the old value."""
     values = {}
     for mode, fields in MODES.items():
         with tf.Graph().as_default():

@@ -1,4 +1,4 @@
-"""Cancel: what undoes, or is neutral, is a view; only where no bit can differ."""
+"""Cancel: inverse or neutral ops become views, only where no bit can differ."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def after(fetches, feeds):
 
 
 def plain():
-    """A target that simplifies nothing."""
+    """Return a target that simplifies nothing."""
     options = tf.OptimizerOptions(opt_level=tf.OptimizerOptions.L0)
     config = tf.ConfigProto(graph_options=tf.GraphOptions(optimizer_options=options))
     return make_target()._replace(config=config)
@@ -94,7 +94,7 @@ LOSING = [
     (tf.float64, tf.float32, tf.float64),
     (tf.int32, tf.float32, tf.int32),
     (tf.int64, tf.float64, tf.int64),
-    (tf.int32, tf.float64, tf.int8),  # what is out of range wraps otherwise
+    (tf.int32, tf.float64, tf.int8),  # values out of range wrap differently
     (tf.float32, tf.float64, tf.int32),  # a NaN is another int
     (tf.int8, tf.uint8, tf.int32),
     (tf.complex64, tf.float32, tf.complex64),

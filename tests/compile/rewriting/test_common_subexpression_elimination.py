@@ -1,4 +1,4 @@
-"""Common: what computes the same is done once, and nothing else is."""
+"""Common: equal computations are done once, and nothing else is merged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fold: shapes known for good, and constants for what follows from them."""
+"""Fold: shapes known at compile time, and constants that follow from them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def folded(fetches, feeds=None):
 
 
 def value(unit, index=0):
-    """The constant that a fetch has become."""
+    """Return the constant that a fetch has become."""
     source = unit.retvals[index].input_edge(0).src
     assert source.type == "Const"
     return source.attrs["value"]

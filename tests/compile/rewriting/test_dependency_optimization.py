@@ -1,4 +1,4 @@
-"""Ops that are only waited for: what is left out, and what must not be."""
+"""Ops that serve as control inputs only: which are removed, and which must not be."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def waits(unit):
 
 
 def pairs(change=None):
-    """A loop whose body has a tuple of two values of x."""
+    """Return a loop whose body has a tuple of two values of x."""
     x = tf.placeholder(tf.float32, [3], name="x")
 
     def body(i, y):

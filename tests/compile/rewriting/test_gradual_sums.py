@@ -10,7 +10,7 @@ STEPS, WIDTH = 12, 192
 
 
 def gradient_of_shared_weights():
-    """The gradient of a matrix that each of some time steps uses."""
+    """Return the gradient of a matrix that each of some time steps uses."""
     weights = tf.constant(np.random.RandomState(0).normal(size=(WIDTH, WIDTH)).astype("float32"))
     state = tf.placeholder(tf.float32, [4, WIDTH])
     y = state

@@ -41,7 +41,7 @@ def session_with(mode: int, gpus: int = 0, **fields: Any) -> tf.Session:
 
 
 def values_of(program: list[Statement], seed: int, mode: int, gpus: int) -> tuple[list[bytes], str]:
-    """Values and gradients as bytes, and what is computed again."""
+    """Return values and gradients as bytes, and the report of recomputed ops."""
     fed, _ = expected(program, seed)
     with tf.Graph().as_default(), session_with(mode, gpus) as session:
         inputs = [tf.placeholder(tf.float64, [SIZE]) for _ in range(STATE)]
@@ -111,7 +111,7 @@ def branching(function: Any, x: Any) -> Any:
 
 
 def inside(x: Any) -> Any:
-    """A loop whose body goes down a gradient."""
+    """Return a loop whose body goes down a gradient."""
 
     def body(i: Any, y: Any) -> Any:
         return i + 1, y - 0.1 * tf.gradients(tf.reduce_sum(wide(y)), y)[0]

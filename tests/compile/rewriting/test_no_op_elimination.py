@@ -1,4 +1,4 @@
-"""Simplify: what changes nothing is an Identity, and so a view."""
+"""Simplify: an op that changes nothing becomes an Identity, and so a view."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def graph():
 
 
 def slope(body: Callable[[Any], Any], dtype: Any = "float32", shape: Any = SHAPE, **loop: Any):
-    """What goes into a loop, and the gradient of what comes out of it."""
+    """Return the input of a loop, and the gradient of the loop's result."""
     x = tf.placeholder(dtype, shape)
     _, y = tf.while_loop(
         lambda i, _: i < COUNT, lambda i, value: (i + 1, body(value)), [0, x], **loop
@@ -40,7 +40,7 @@ def gated(x: Any) -> Any:
 
 
 def run(fetch: Any, feeds: Any, toggle: int, **config: Any) -> tuple[bytes, str, int]:
-    """The value's bytes, what the pass says, and the most bytes at a time."""
+    """Return the value's bytes, the pass's report, and the maximum of bytes in use."""
     options = tf.GraphOptions(rewrite_options=RewriterConfig(loop_optimization=toggle))
     with tf.Session(config=tf.ConfigProto(graph_options=options, **config)) as session:
         said = session.explain(fetch, feeds).of_pass("stacked_values")
@@ -53,7 +53,7 @@ def run(fetch: Any, feeds: Any, toggle: int, **config: Any) -> tuple[bytes, str,
 
 
 def both(fetch: Any, feeds: Any, **config: Any) -> tuple[str, int]:
-    """What the pass says, and the bytes it saves, where all bits stay."""
+    """Check that all bits stay, and return the pass's report and the bytes that it saves."""
     value, said, most = run(fetch, feeds, RewriterConfig.DEFAULT, **config)
     expected, off, before = run(fetch, feeds, RewriterConfig.OFF, **config)
     assert "loop_optimization is OFF" in off
@@ -62,7 +62,7 @@ def both(fetch: Any, feeds: Any, **config: Any) -> tuple[str, int]:
 
 
 def num_stacks(fetch: Any, feeds: Any, target: Any = None) -> tuple[int, int]:
-    """How many stacks there are before the pass, and behind it."""
+    """Return how many stacks there are before the pass, and behind it."""
     before, behind = (
         types(compiled([fetch], feeds, upto, target))
         for upto in ("variable_restores", "stacked_values")

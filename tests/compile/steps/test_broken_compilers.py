@@ -30,7 +30,7 @@ print(round(float(found[0]), 5), round(float(found[2]), 5))
 
 
 def run(tmp_path: Path, **environment: str) -> tuple[str, list[str]]:
-    """The output of the program, and its warnings."""
+    """Return the output of the program, and its warnings."""
     root = str(Path(__file__).resolve().parents[3])
     settings = {
         "PYTHONPATH": root,
@@ -114,7 +114,7 @@ def filled(tmp_path_factory, plain) -> Path:
 
 
 def copied(filled: Path, tmp_path: Path) -> list[Path]:
-    """The entries of a copy of the cache."""
+    """Return the entries of a copy of the cache."""
     shutil.copytree(filled, tmp_path / "cache")
     objects = sorted(path for path in (tmp_path / "cache").rglob("*") if path.is_file())
     assert len(objects) > 1

@@ -26,7 +26,7 @@ PLANS = 40
 
 @pytest.fixture(autouse=True)
 def unknown_code(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """All code is checked in the first run, and what is accused warns, which is an error here."""
+    """Check all code in the first run, and turn the warning about rejected code into an error."""
     monkeypatch.setenv("GPUGRAPH_NATIVE", "wait")
     if compiler().reason:
         pytest.skip(compiler().reason)
@@ -37,7 +37,7 @@ def unknown_code(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def writer(kind: str, variable: tf.Variable) -> Callable[[tf.Session], Any]:
-    """What changes the variable's numbers by much."""
+    """Return a function that changes the variable's numbers by much."""
     if kind == "assign":
         value = tf.random_uniform([SIZE], 1.0, 1000.0)
         op = variable.assign(value).op

@@ -23,7 +23,7 @@ def in_use(target):
 
 
 def open_plan(fetches, feeds, target):
-    """A plan that leaves the sizes of these feeds open."""
+    """Return a plan that leaves the sizes of these feeds open."""
     return make_plan(fetches, {tensor: (None,) * rank for tensor, rank in feeds.items()}, target)
 
 

@@ -1,4 +1,4 @@
-"""What later plans of a graph will want is compiled while its first plan runs."""
+"""Early compilation: code that later plans of a graph need compiles while its first plan runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gpugraph.devices.codegen.c_compiler import compiler
 
 @pytest.fixture(autouse=True)
 def files(monkeypatch):
-    """The files that are asked for early."""
+    """Return the files whose compilation is requested early."""
     monkeypatch.delenv("GPUGRAPH_NATIVE", raising=False)
     if compiler().reason:
         pytest.skip(compiler().reason)

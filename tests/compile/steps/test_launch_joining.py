@@ -33,7 +33,7 @@ def overlap(one: tuple[int, int], other: tuple[int, int]) -> bool:
 
 
 def depends(one: Command, other: Command) -> bool:
-    """Whether two commands must keep their order."""
+    """Return whether two commands must keep their order."""
     if one.touches is None or other.touches is None:
         return True
     pairs = [(a, b) for a in one.touches.writes for b in other.touches.reads]
@@ -73,7 +73,7 @@ DTYPES = [tf.float32, tf.float32, tf.float16, tf.float64]
 
 @pytest.fixture
 def launched(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """The kernels that GPUs have run."""
+    """Return the kernels that GPUs have run."""
     functions: list[str] = []
     launch = HostModule.launch
 
@@ -95,7 +95,7 @@ def variables(count: int) -> list[Any]:
 
 
 def curves(make: Callable[[], Any], gpus: int = 1, count: int = 44) -> tuple[list[Any], list[str]]:
-    """The variables after four steps, and the plan's report."""
+    """Return the variables after four steps, and the plan's report."""
     options = tf.GPUOptions(emulated_gpus=gpus)
     config = tf.ConfigProto(gpu_options=options, allow_soft_placement=True)
     with tf.Graph().as_default(), tf.Session(config=config) as session:

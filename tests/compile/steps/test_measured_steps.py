@@ -103,7 +103,9 @@ def test_in_a_branch_and_in_a_loop() -> None:
 
 
 def losses(session: tf.Session) -> tuple[list[float], str]:
-    """The losses of a few steps over embeddings in three parts, which update only used rows."""
+    """Return the losses of a few steps over embeddings in three parts, which update only used
+    rows.
+    """
     draw = np.random.default_rng(0)
     ids, rows = tf.placeholder(tf.int64, [50]), tf.placeholder(tf.int64, [50])
     parts = [tf.Variable(draw.normal(size=(n, 4)).astype(np.float32)) for n in (5, 5, 4)]

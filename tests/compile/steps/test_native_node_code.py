@@ -1,4 +1,4 @@
-"""What native code of a plan is compiled in which order."""
+"""The native code of a plan, and the order in which it is compiled."""
 
 from __future__ import annotations
 

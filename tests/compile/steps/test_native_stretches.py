@@ -1,4 +1,4 @@
-"""Stretches: steps become native calls, results stay the same, and failures are reported."""
+"""Runs of native steps: steps become native calls, results stay the same, failures are reported."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def graph(monkeypatch):
 
 
 def network(optimizer):
-    """A training step: fetches and feeds."""
+    """Return a training step: fetches and feeds."""
     random = np.random.RandomState(0)
     x, labels = tf.placeholder(tf.float32, [16, 12]), tf.placeholder(tf.int32, [16], name="labels")
     y = dense(x, 20, tf.tanh)

@@ -21,7 +21,7 @@ needs_cxx = pytest.mark.skipif(bool(host_compiler().reason), reason=host_compile
 @pytest.fixture
 def register() -> Iterator[Any]:
     """`register_kernel`, undone by the end of the test."""
-    load_all()  # ops that a test needs first would lose their kernels with those that it registers
+    load_all()  # else ops that load later lose their kernels, too
     kept = {key: list(entries) for key, entries in kernels._KERNELS.items()}
     with tf.Graph().as_default():
         yield tf.register_kernel
@@ -85,7 +85,7 @@ def test_on_gpus_texts_of_others_are_fused_too(register: Any) -> None:
 
 
 def chains() -> tuple[dict[str, Any], dict[Any, Any]]:
-    """Chains of ops with kernels of ours: the last op of each, and feeds."""
+    """Return chains of ops with kernels of ours: the last op of each, and feeds."""
     x, images = tf.placeholder(tf.float32, [4, 4]), tf.placeholder(tf.float32, [1, 8, 8, 3])
     biased = tf.nn.bias_add(tf.matmul(x, x), tf.constant([1.0, 2, 3, 4]))
     filters = tf.constant(np.ones((3, 3, 3, 4), np.float32))

@@ -11,7 +11,7 @@ VALUES = np.linspace(-3, 3, 200, dtype=np.float32)
 
 
 def judged(array, wanted, spread=None, exactly=False):
-    """Return whether the array would be taken for what was wanted."""
+    """Return whether the array would be accepted as the expected result."""
     return are_equal([np.asarray(array)], [np.asarray(wanted)], exactly, spread)
 
 

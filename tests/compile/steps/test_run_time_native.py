@@ -32,7 +32,7 @@ def graph() -> Iterator[None]:
 
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The op types of steps that run by native code, in order."""
+    """Return the op types of steps that run by native code, in order."""
     seen: list[str] = []
     bound = run_time_native.RunTimeNative._bound
 
@@ -45,7 +45,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def trained(options: Any, optimizer: Any, steps: int = 4) -> Any:
-    """A table after steps in which rows come several times."""
+    """Return a table after steps in which rows come several times."""
     random = np.random.default_rng(3)
     with tf.Graph().as_default():
         table = tf.Variable(random.normal(size=(300, 7)).astype(np.float32))

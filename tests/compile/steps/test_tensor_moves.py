@@ -23,7 +23,7 @@ def graph():
 
 
 def array(value: tf.Tensor) -> tf.Tensor:
-    """The handle of a TensorArray that holds this value."""
+    """Return the handle of a TensorArray that holds this value."""
     elements = tf.TensorArray(tf.float64, 1, clear_after_read=False)
     with tf.control_dependencies([elements.write(0, value).flow]):
         return tf.identity(elements.handle)
@@ -34,7 +34,7 @@ def read_first(handle: tf.Tensor) -> tf.Tensor:
 
 
 def kinds() -> dict[str, tuple[Any, Any]]:
-    """Values of each kind of storage, and what to read of them in the end."""
+    """Return values of each kind of storage, each with the fetch that reads it in the end."""
     x = tf.placeholder_with_default(np.arange(6.0), [6])
     words = tf.constant(["a", "b", "c", "d", "e", "f"])
     return {

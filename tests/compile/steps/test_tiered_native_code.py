@@ -1,5 +1,5 @@
-"""Tiers of native code: no run takes long for the change, what was checked is trusted, and each
-step keeps the faster way."""
+"""Tiers of native code: no run takes long for the change, checked code is trusted, and each step
+keeps the faster way."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gpugraph.devices.native.verdicts import Findings
 
 
 class InMemory:
-    """What is kept of findings, without a disk."""
+    """A store of findings without a disk."""
 
     def __init__(self):
         self.contents = {}
@@ -28,7 +28,10 @@ class InMemory:
 
 
 class Clock:
-    """Steps take no time but what `slowed` adds: no load of the machine decides between ways."""
+    """A clock on which steps take only the time that `slowed` adds.
+
+    So no load of the machine decides between the ways.
+    """
 
     now = 0.0
 
@@ -63,7 +66,7 @@ class Disk:
 
 
 def new_process(monkeypatch):
-    """What was found out is read again from where it is kept."""
+    """Read the findings again from their store, as a new process does."""
     findings = Findings()
     for module in (step_tier, tiered_native_code):
         monkeypatch.setattr(module, "FINDINGS", findings)
@@ -78,7 +81,7 @@ def chain(x, count):
 
 
 def counted(monkeypatch, owner, name):
-    """The calls of a function, as a list that grows."""
+    """Return the calls of a function, as a list that grows."""
     calls, function = [], getattr(owner, name)
 
     def counting(*arguments):
@@ -125,7 +128,7 @@ def kinds(session, fetches, feeds):
 
 
 def run_until_native(y, feeds, wanted=", native"):
-    """A session whose runs have come to native code, and the number of its runs."""
+    """Return a session whose runs have come to native code, and the number of its runs."""
     session, ends, count = tf.Session(), monotonic() + 60, 0
     while monotonic() < ends:
         session.run(y, feeds)
@@ -171,7 +174,9 @@ def test_a_check_computes_the_step_once_more(monkeypatch):
 
 
 def slowed(monkeypatch, clock, seconds, times=None):
-    """Native code of fused steps takes so much longer, at the first `times` if they are given."""
+    """Make native code of fused steps take `seconds` longer, for the first `times` calls if
+    given.
+    """
     slow_runs = repeat(seconds) if times is None else repeat(seconds, times)
     native_step = step_tier.native_step
 
@@ -307,13 +312,13 @@ def test_products_have_one_thread_from_when_the_compiler_is_at_work(monkeypatch)
 
 
 def blas_threads():
-    """Those that the BLAS has at this moment."""
+    """Return the threads that the BLAS has at this moment."""
     ask = blas._asked()
     return ask() if ask is not None else 1
 
 
 def noting_blas_threads(monkeypatch):
-    """The threads that the BLAS has in plain steps, as a list that grows."""
+    """Return the threads that the BLAS has in plain steps, as a list that grows."""
     numbers, init = [], StepTier.__init__
 
     def noting(tier, entry, waits):
@@ -353,8 +358,9 @@ def test_numpy_has_one_blas_thread_beside_native_code(monkeypatch, clock):
 
 
 def later_runs(fetches, feeds):
-    """CPU seconds of the first run, and of the longest later one until all code is native: what
-    else the machine does counts for nothing."""
+    """Return CPU seconds of the first run, and of the longest later one until all code is native.
+
+    Other load on the machine does not count."""
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         seconds = []

@@ -1,4 +1,4 @@
-"""Guards: sets of conditions, and what follows from them."""
+"""Guards: sets of conditions, and their implications."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ both = C(after, aside)
 
 
 def found(text: str) -> tuple[RuntimeGraph, Level, list[Level]]:
-    """The graph, the level around all loops, and those of loops."""
+    """Return the graph, the level around all loops, and those of loops."""
     graph = parse_graph(text, {})
     frames = loop_frames(graph)
     every = levels(graph, frames, ())
@@ -76,7 +76,9 @@ def test_two_loops_that_need_each_other() -> None:
 
 
 def test_a_cycle_is_no_loop() -> None:
-    """Only what a NextIteration closes is one; of the nodes on a cycle the frame is unknown."""
+    """Only a cycle that a NextIteration closes is a loop; the frame of nodes on others is
+    unknown.
+    """
     graph = parse_graph("a = A()\nb = B(a, c)\nc = B(b)", {})
     frames = loop_frames(parse_graph("a = A()", {}))
     with pytest.raises(InvalidArgumentError, match="cycle with 2 nodes, including: b -> c -> b"):

@@ -1,4 +1,4 @@
-"""Switches: each rewrite can be asked for, or switched off, by TensorFlow's settings."""
+"""Switches: TensorFlow's settings switch each rewrite on or off."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ def with_options(options=None, **rewrites):
 
 
 def left(config):
-    """What is left of a fold, a product of a transpose, a double negation and a pair of twins."""
+    """Return the ops left of a fold, a product of a transpose, a double negation and a pair of
+    twins.
+    """
     x = tf.placeholder(tf.float32, [2, 2])
     folded = tf.constant([2.0]) / 3.0
     values = [

@@ -32,7 +32,7 @@ def cc(tmp_path: Path) -> Compiler:
 
 
 def script(folder: Path, text: str) -> str:
-    """A compiler of its own kind."""
+    """Write a compiler that is a script, and return its path."""
     path = folder / "my-cc"
     path.write_text(f"#!/bin/sh\n{text}\n")
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
@@ -247,7 +247,7 @@ print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), made.wait().answer())
 def run(
     tmp_path: Path, body: str, text: str = repr(ANSWER), **variables: str
 ) -> subprocess.Popen[str]:
-    """A process of its own; `text` is a Python expression, `more` goes into its environment."""
+    """Run a separate process; `text` is a Python expression, `more` goes into its environment."""
     program = PROGRAM.format(text=text, body=body)
     environment = {
         **os.environ,

@@ -1,4 +1,6 @@
-"""Compilers that hang, write without end, or leave others behind; what an interrupt leaves."""
+"""Compilers that hang, write without end, or leave processes behind; the state after an
+interrupt.
+"""
 
 from __future__ import annotations
 
@@ -130,7 +132,7 @@ def test_interrupted_compilations_leave_nothing(tmp_path: Path) -> None:
 
 
 def interrupted(cc: Compiler, index: int, source: str) -> bool:
-    """Whether a compilation was interrupted, at one of many places."""
+    """Return whether a compilation was interrupted, at one of many places."""
     main = threading.main_thread().ident
     assert main is not None
     timer = threading.Timer(0.002 * index, signal.pthread_kill, (main, signal.SIGINT))

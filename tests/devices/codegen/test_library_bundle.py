@@ -26,7 +26,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def started(folder: Path, sources: list[str] = SOURCES) -> tuple[Compiler, list[Compilation]]:
-    """A process's compiler, and compilations that it has started together; they are done."""
+    """Return a process's compiler, and compilations that it has started together; they are done."""
     cc = Compiler(compiler().command, folder)
     with cc.together():
         compilations = [cc.start(source, "numbers") for source in sources]
@@ -36,7 +36,7 @@ def started(folder: Path, sources: list[str] = SOURCES) -> tuple[Compiler, list[
 
 
 def right(compilations: list[Compilation]) -> bool:
-    """Whether each library computes what its source does."""
+    """Return whether each library computes the same as its source."""
     libraries = [compilation.library for compilation in compilations]
     return [getattr(lib, f"number_{n}")() for n, lib in enumerate(libraries, 1)] == [1, 2, 3]
 

@@ -53,7 +53,7 @@ def test_what_is_no_library_is_an_error() -> None:
 def test_a_file_that_others_may_write_is_not_loaded(
     libraries: list[bytes], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """The temporary folder of all is no place for code if others may rename what is in it."""
+    """A shared temporary folder is no place for code if others may rename the files in it."""
     monkeypatch.delattr(os, "memfd_create")
     monkeypatch.setattr("gpugraph.devices.codegen.trusted_folders._PRIVATE", {})
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))

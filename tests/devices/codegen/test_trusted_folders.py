@@ -1,4 +1,4 @@
-"""Folders that are used, refused and made; what another user could do with them."""
+"""Folders that are used, refused and made; the possible attacks by another user."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def no_mask() -> Iterator[None]:
 
 
 def modes(path: Path, end: Path) -> list[str]:
-    """The modes of a folder and of those above it, below `end`."""
+    """Return the modes of a folder and of those above it, below `end`."""
     return [
         f"{part.stat().st_mode & 0o7777:o}" for part in (path, *path.parents) if end in part.parents
     ]
@@ -136,7 +136,7 @@ def as_nobody(body: str) -> str:
 
 @pytest.fixture
 def of_two_users(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder of root's that another user reaches, as far as its mode allows."""
+    """Yield a folder of root's that another user reaches, as far as its mode allows."""
     path = Path("/tmp", f"gpugraph-test-{os.getpid()}")
     path.mkdir(mode=0o755)
     yield path

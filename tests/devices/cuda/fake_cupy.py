@@ -1,7 +1,7 @@
-"""Fake bindings of CuPy: each call is written down, memory is the host's, kernels are Python's.
+"""Fake bindings of CuPy: each call is recorded, memory is the host's, kernels are Python's.
 
-`FakeCuPy().install(monkeypatch)` puts it in the place of what `cupy_driver` has imported, or
-has not. Work is done as soon as it is enqueued; what is captured is kept for the graph.
+`FakeCuPy().install(monkeypatch)` replaces the modules that `cupy_driver` has imported, or failed
+to import. Work is done as soon as it is enqueued; captured work is kept for the graph.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class FakeError(RuntimeError):
 
 
 class Arguments:
-    """What lies at the pointers of a launch."""
+    """The values at the pointers of a launch."""
 
     def __init__(self, address: int) -> None:
         self._address = address
@@ -84,7 +84,9 @@ DRIVER = (
 
 
 class FakeCuPy:
-    """kernels: what each kernel does. failures: the status that a call fails with, by its name."""
+    """kernels: the function of each kernel. failures: the status that a call fails with, by its
+    name.
+    """
 
     def __init__(self, kernels: dict[str, Kernel] | None = None) -> None:
         self.calls: list[tuple[Any, ...]] = []
@@ -115,7 +117,7 @@ class FakeCuPy:
         return self
 
     def told(self, *names: str) -> list[tuple[Any, ...]]:
-        """The calls of these names, in order; without names all but those that every call makes."""
+        """Return the calls of these names in order, or without names all recorded calls."""
         return [call for call in self.calls if (call[0] in names if names else True)]
 
     def names(self) -> list[str]:
@@ -145,7 +147,7 @@ class FakeCuPy:
         else:
             self._captured.append(work)
 
-    # -- what the calls do; what is not here does nothing
+    # -- the effects of the calls; a call without a method here does nothing
 
     def _deviceGetAttribute(self, number: int, ordinal: int) -> int:
         return {16: 132, 75: 9, 76: 0, 97: 232448}[number]
@@ -205,7 +207,7 @@ class FakeCuPy:
 
 
 def answer_probe(arguments: Arguments) -> None:
-    """The kernel of `probe`, as its text says."""
+    """Do the same as the text of the kernel of `probe`."""
     out = (ctypes.c_int64 * 32).from_address(arguments.integer(0))
     for thread in range(32):
         out[thread] = arguments.integer(1) * int(arguments.number(2)) + thread

@@ -21,12 +21,12 @@ needs_cxx = pytest.mark.skipif(bool(host_compiler().reason), reason=host_compile
 
 
 def gpu(**how: Any) -> CudaDevice:
-    """A GPU of 256 MiB, whose fresh memory holds NaNs."""
+    """Return a GPU of 256 MiB, whose fresh memory holds NaNs."""
     return CudaDevice("/device:GPU:0", 0, HostDriver(fill=255, **how), 192 << 20)
 
 
 def on_gpu(device: CudaDevice, value: Any) -> Any:
-    """A value in the GPU's memory, for as long as the device lives."""
+    """Return a value in the GPU's memory, for as long as the device lives."""
     value = np.asarray(value)
     block = device.allocate(value.shape, as_dtype(value.dtype), "a test")
     device.__dict__.setdefault("kept", []).append(block)
@@ -35,7 +35,7 @@ def on_gpu(device: CudaDevice, value: Any) -> Any:
 
 
 def run_program(fused: Fused, inputs: Sequence[Any], outputs: Sequence[Any], **how: Any) -> None:
-    """Computes outputs (host arrays, written) of inputs."""
+    """Compute outputs (host arrays, written) of inputs."""
     with closing(gpu(**how)) as device:
         blocks: list[Any] = []
 

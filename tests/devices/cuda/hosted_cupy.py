@@ -1,6 +1,6 @@
 """Fake bindings of CuPy, whose kernels are CUDA texts run on the host: whole programs on them.
 
-What CUDA refuses while a stream is captured is refused, and arguments that CuPy would not take.
+They refuse calls that CUDA refuses while a stream is captured, and arguments that CuPy refuses.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ NOT_WHILE_CAPTURING = {
 
 
 class HostedCuPy(FakeCuPy):
-    """One GPU of 4 GiB. What is loaded is text, which `compiled` gives in a cubin's place."""
+    """One GPU of 4 GiB. Modules are loaded from text, which `compiled` gives in a cubin's place."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -49,7 +49,7 @@ def test_a_copy_that_nobody_read_is_given_up_by_the_next() -> None:
         array = on_gpu(device, np.zeros(LARGE, np.float32))
         way = device.fetching(array)
         way.begin()
-        device.staging.finish()  # what went in
+        device.staging.finish()  # the copies that are under way
         once = device.pinned.get_stats().bytes_in_use
         for _ in range(5):
             way.begin()
@@ -92,7 +92,9 @@ def test_what_failed_before_comes_out_when_it_is_read() -> None:
 
 
 def many(x: Any) -> list[Any]:
-    """Fetches of all kinds: a number, rows, what is large, without elements, from the host."""
+    """Return fetches of all kinds: a number, rows, a large one, one without elements, one on the
+    host.
+    """
     big = tf.tile(tf.reshape(x, [1, 12]), [LARGE // 16, 1])
     return [
         tf.reduce_sum(x), x * 2, big, x[:0], big + 1, tf.unique(tf.reshape(x, [12]))[0], x[1],

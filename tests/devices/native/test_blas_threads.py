@@ -1,4 +1,4 @@
-"""The threads of NumPy's BLAS: what the library says, in a process of one thread and in others."""
+"""The threads of NumPy's BLAS: the library's report, in a process of one thread and in others."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """C functions of single ops (kernels/host_*.h): compiled, bound to arrays, run by threads.
 
-What the functions compute is held, op by op, in tests/ops/nn/windows/test_native_windows.py.
+tests/ops/nn/windows/test_native_windows.py checks the functions' results, op by op.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Layer:
         return self.results
 
     def wanted(self) -> list[np.ndarray]:
-        """The same in float64, element by element of the window."""
+        """Return the same in float64, element by element of the window."""
         images, weights, slope = (
             array.astype(np.float64) for array in (self.images, self.filter, self.slope)
         )

@@ -1,4 +1,4 @@
-"""Programs of instructions: calls, jumps, bools, what is left to Python, accesses to elements."""
+"""Programs of instructions: calls, jumps, bools, steps left to Python, accesses to elements."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _runtime(monkeypatch):
 
 
 def run(instructions: list[Instruction], *keep: Any, most: int = 50) -> list[int]:
-    """Runs a program; the instructions that were left to Python, which does nothing."""
+    """Run a program, and return the instructions that were left to Python, which does nothing."""
     program = Iterations(instructions, np.zeros(1, np.int64), *keep)
     program.start()
     left = []
@@ -73,7 +73,7 @@ def test_a_program_comes_back_where_its_run_is_stopped() -> None:
         nonlocal checks
         checks += 1
         if checks == 3:
-            stop[0] = 1  # what a check does not raise goes on
+            stop[0] = 1  # the run goes on unless a check raises
         if checks == 5:
             raise KeyboardInterrupt
 
@@ -83,7 +83,7 @@ def test_a_program_comes_back_where_its_run_is_stopped() -> None:
 
 
 class Container:
-    """A handle of a container, and an access to it in a program of its own."""
+    """A handle of a container, and an access to it in a separate program."""
 
     def __init__(self, form: str, container: Any, value: Any, *rest: Any, kind: Any = KIND) -> None:
         self.handle = np.array([container, container], object)
@@ -112,7 +112,7 @@ def test_a_stack(monkeypatch: pytest.MonkeyPatch) -> None:
         if push.refuses():
             break
         pushed = number
-    assert pushed == 1023  # the room of a chunk: a power of 2, up to a quarter of what is expected
+    assert pushed == 1023  # a chunk: a power of 2, up to a quarter of the expected
     assert stack.size() == 1024
     assert copy.tolist() == [1023] * 3
     for number in range(1023, 0, -1):

@@ -1,4 +1,4 @@
-"""Native elementwise kernels: broadcasting, dtypes, memory, threads, calls, and what is refused."""
+"""Native elementwise kernels: broadcasting, dtypes, memory, threads, calls, and refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Native reductions: along rows, over rows, over all; what comes before, between and after them."""
+"""Native reductions: along rows, over rows, over all; ops before, between and after them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def random(*shape: int, seed: int = 0) -> np.ndarray:
 
 @pytest.fixture(params=[1, 4])
 def threads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kernels of any size run on so many threads."""
+    """Run kernels of any size on the given number of threads."""
     monkeypatch.setenv("GPUGRAPH_THREADS", str(request.param))
     monkeypatch.setattr(function_module, "THREAD_NANOSECONDS", 1)
 
@@ -54,7 +54,7 @@ def layer_norm(shape: tuple[int, ...]) -> Made:
 
 
 def standardized(shape: tuple[int, ...]) -> Made:
-    """Each number of all of them: two passes over everything."""
+    """Return each number of all of them: two passes over everything."""
     kernel = Made()
     x = kernel.input(random(*shape))
     mean = kernel.reduce(MEAN, x)
@@ -67,7 +67,7 @@ def standardized(shape: tuple[int, ...]) -> Made:
 
 
 def bias_gradient(shape: tuple[int, ...]) -> Made:
-    """Elements, their sum over rows, and what becomes of the bias."""
+    """Return a program of elements, their sum over rows, and the updated bias."""
     kernel = Made()
     dy, y = kernel.input(random(*shape)), kernel.input(random(*shape, seed=1))
     bias = kernel.input(random(*shape[-1:], seed=2))
@@ -79,7 +79,7 @@ def bias_gradient(shape: tuple[int, ...]) -> Made:
 
 
 def loss(shape: tuple[int, ...]) -> Made:
-    """A number a row, and the mean of these."""
+    """Return a number a row, and the mean of these."""
     kernel = Made()
     x, wanted = kernel.input(random(*shape)), kernel.input(random(*shape, seed=1))
     rows = kernel.reduce(SUM, kernel.apply("x * x", kernel.apply("x - y", x, wanted)), [-1])
@@ -184,7 +184,9 @@ def test_half_precision_is_summed_in_single() -> None:
 
 @pytest.mark.parametrize("shape", [(1_000_003,), (100_000, 7), (7, 100_003)])
 def test_sums_are_at_least_as_accurate_as_numpy_s(shape: tuple[int, ...]) -> None:
-    """Of numbers of one sign, whose sums lose the most, over all and along each axis."""
+    """Sums over all elements and along each axis, of numbers of one sign, which lose the most
+    bits.
+    """
     x = np.random.default_rng(3).uniform(0, 1, shape).astype(np.float32)
     for axes in [None, [0], [-1]] if len(shape) > 1 else [None]:
         fusion = Fusion()

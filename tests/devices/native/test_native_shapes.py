@@ -1,4 +1,4 @@
-"""Native kernels of values in other shapes, of positions, and those that refuse what they meet."""
+"""Native kernels of values in other shapes, of positions, and those that check their operands."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def random(*shape: int, dtype: Any = np.float32) -> np.ndarray:
 
 
 def repeated(array: np.ndarray, times: int) -> np.ndarray:
-    """The same memory, so often, along a new first axis; it can be written to."""
+    """Return the same memory, so often, along a new first axis; it can be written to."""
     shape, strides = (times, *array.shape), (0, *array.strides)
     return np.lib.stride_tricks.as_strided(array, shape, strides, writeable=True)
 
@@ -125,7 +125,7 @@ def test_weights_for_a_whole_batch_are_one_product(rows: int) -> None:
 
 
 def attention(x: np.ndarray, w: np.ndarray, arrays: list[np.ndarray]) -> Any:
-    """Scores of two heads by themselves, of a projection that is one array: products and moves."""
+    """Return the scores of two separate heads from one projection array: products and moves."""
     projected, scores, mixed, out = arrays
     b, t, _ = x.shape
     q, k, v = (projected[..., index : index + 16].reshape(b, t, 2, 8) for index in (0, 16, 32))
@@ -234,7 +234,7 @@ class NoRuntime:
 
 
 def in_fork(check: Callable[[], bool]) -> bool:
-    """What a forked child finds."""
+    """Return the result of a check in a forked child."""
     child = os.fork()
     if not child:
         os._exit(0 if check() else 1)
@@ -263,7 +263,7 @@ def test_the_last_user_of_one_thread_gives_the_others_back(
     def has_given_back() -> bool:
         with one_blas_thread():
             pass
-        second.__exit__(None, None, None)  # who was one before the fork
+        second.__exit__(None, None, None)  # entered before the fork
         with one_blas_thread():
             alone = blas_threads()
         return (alone, blas_threads()) == (1, before)

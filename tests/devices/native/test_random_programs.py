@@ -1,4 +1,4 @@
-"""Random programs of many ops, shapes and dtypes compute what NumPy computes."""
+"""Random programs of many ops, shapes and dtypes agree with NumPy."""
 
 from __future__ import annotations
 
@@ -22,13 +22,15 @@ SPACES = ((3, 17), (70,), (17, 70), (2, 3, 5), (3, 1, 1100), (1, 4), (), (2, 1, 
 
 
 def draw_shape(draw: Any, space: tuple[int, ...]) -> tuple[int, ...]:
-    """One that broadcasts to the space."""
+    """Return one that broadcasts to the space."""
     kept = draw(st.integers(0, len(space)))
     return tuple(size if draw(st.booleans()) else 1 for size in space[kept:])
 
 
 def draw_input(draw: Any, kernel: Made, shape: tuple[int, ...], seed: int) -> int:
-    """An input of this shape, or one (or what is made of it) of fewer axes, expanded to it."""
+    """Return an input of this shape, or one (or a value of it) of fewer axes, expanded to the
+    shape.
+    """
     array = np.random.default_rng(seed).uniform(-2, 2, shape).astype(np.float32)
     if draw(st.booleans()):
         return kernel.input(array)
@@ -89,7 +91,7 @@ def test_any_program_computes_what_numpy_computes(data: st.DataObject) -> None:
 
 
 def check_random(kernel: Made, result: list[np.ndarray]) -> None:
-    """Compares, if numbers are not so large that rounding shows."""
+    """Compare the results, unless numbers are so large that rounding shows."""
     for one, wanted in zip(result, kernel.wanted):
         scale = 1 + max(float(np.abs(array).max(initial=0)) for array in kernel.values.values())
         if np.isfinite(scale) and scale < 1e6:

@@ -41,7 +41,7 @@ def test_moves_are_numpy_s(data: Any, shape: tuple[int, ...], dtype: Any) -> Non
 
 
 def whole(view: np.ndarray) -> np.ndarray:
-    """The array that owns the memory of a view."""
+    """Return the array that owns the memory of a view."""
     return view if view.base is None else whole(view.base)
 
 

@@ -1,4 +1,4 @@
-"""Matrix products by tiles of our own: against NumPy, with what is done in the store."""
+"""Matrix products by tiles of our own, with ops fused into the store: against NumPy."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def code() -> SourceFile:
 
 
 def scratch(size: int) -> np.ndarray:
-    """What another function left in memory: no number."""
+    """Return memory with another function's leftovers: NaNs."""
     return np.full(size, 255, np.uint8)
 
 
@@ -146,7 +146,9 @@ def test_batches_by_threads(count: int, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_threads_join_job_after_job(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those that look for the next job, those that sleep by then, and more than there are cores."""
+    """Threads that look for the next job, threads that sleep by then, and more threads than
+    cores.
+    """
     a, b = random(33, 64), random(64, 500, seed=1)
     products = []
     for threads in "1", "2", "4":

@@ -1,10 +1,10 @@
-"""Checkpoints, state files, records and meta graphs, mutated: read, or refused by the right error.
+"""Mutated checkpoints, state files, records and meta graphs: read, or refused by the right error.
 
     python -m tests.formats.checkpoints.checkpoint_fuzzer KIND [--count 300000] [--seed 1]
 
 Of a checkpoint a third of the mutations change bytes of a file; a third change bytes of the index
-under right checksums; a third change its entries. What is read is never larger than the files. The
-process may take 1 GiB of address space more than it has at the beginning, and a file a second.
+under right checksums; a third change its entries. Values that are read are never larger than the
+files. The process may use 1 GiB of address space more than at the start, and a second per file.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _SLOW = 1.0
 
 
 def mutated(content: bytes, chance: random.Random, other: bytes = b"") -> bytes:
-    """The bytes with some changed, left out, doubled, cut off, or those of another file."""
+    """Return the bytes with some changed, left out, doubled, cut off, or those of another file."""
     data = bytearray(content)
     for _ in range(chance.choice((1, 1, 2, 5))):
         if not data:
@@ -79,7 +79,7 @@ def varint(number: int) -> bytes:
 
 
 def checkpoints(folder: Path) -> list[dict[str, bytes]]:
-    """The files of some checkpoints, by what comes after their prefix."""
+    """Return the files of some checkpoints, by the part of the name after their prefix."""
     generator = np.random.default_rng(0)
     plain, parts, shards = (str(folder / name) for name in ("plain", "parts", "shards"))
     with BundleWriter(plain) as writer:
@@ -105,7 +105,7 @@ def checkpoints(folder: Path) -> list[dict[str, bytes]]:
 
 
 def another_index(content: bytes, chance: random.Random) -> bytes:
-    """An index with changed entries, keys or header, all checksums right."""
+    """Return an index with changed entries, keys or header, all checksums right."""
     items = read_table(content, "index")
     for _ in range(chance.choice((1, 1, 3))):
         key = chance.choice(list(items))
@@ -122,7 +122,7 @@ def another_index(content: bytes, chance: random.Random) -> bytes:
 
 
 def another_block(content: bytes, chance: random.Random) -> bytes:
-    """An index one of whose blocks has changed bytes, its length and a right checksum."""
+    """Return an index one of whose blocks has changed bytes, its length and a right checksum."""
     end = len(content) - 48
     items = read_table(content, "index")
     blocks, start = [], 0
@@ -139,7 +139,7 @@ def another_block(content: bytes, chance: random.Random) -> bytes:
 
 
 def read_values(prefix: str, size: int) -> str:
-    """What becomes of a checkpoint whose values take at most so many bytes."""
+    """Return the outcome for a checkpoint whose values take at most `size` bytes."""
     reader = tf.train.NewCheckpointReader(prefix)
     reader.debug_string()
     shapes = reader.get_variable_to_shape_map()
@@ -157,7 +157,7 @@ def read_values(prefix: str, size: int) -> str:
 
 
 def read_checkpoint(prefix: str, size: int) -> str:
-    """What becomes of a checkpoint of so many bytes."""
+    """Return the outcome for a checkpoint of `size` bytes."""
     outcome = read_values(prefix, size)
     with BundleReader(prefix) as bundle:
         entry = bundle.entries.get("layer/2")
@@ -169,7 +169,7 @@ def read_checkpoint(prefix: str, size: int) -> str:
 
 
 def bundles(folder: Path) -> Callable[[random.Random], str]:
-    """What mutates a checkpoint and reads it."""
+    """Return a function that mutates a checkpoint and reads it."""
     seeds = checkpoints(folder)
     prefix = folder / "model"
 
@@ -196,7 +196,7 @@ def bundles(folder: Path) -> Callable[[random.Random], str]:
 
 
 def tables(folder: Path) -> Callable[[random.Random], str]:
-    """Return what mutates a V1 checkpoint, half of them compressed, and reads it."""
+    """Return a function that mutates a V1 checkpoint, half of them compressed, and reads it."""
     path = folder / "v1"
     whole = np.arange(12.0).reshape(4, 3)
     items = [(b"whole", ((4, 3), ((n, 2), (0, -1))), whole[n : n + 2], tf.float64) for n in (0, 2)]
@@ -224,7 +224,7 @@ def tables(folder: Path) -> Callable[[random.Random], str]:
 
 
 def states(folder: Path) -> Callable[[random.Random], str]:
-    """What mutates a state file and looks for the latest checkpoint."""
+    """Return a function that mutates a state file and looks for the latest checkpoint."""
     tf.train.update_checkpoint_state(
         str(folder), "model-2", ["model-1", "model-2"], None, [1.5, 2.5], 1.0
     )
@@ -251,7 +251,7 @@ def states(folder: Path) -> Callable[[random.Random], str]:
 
 
 def records(folder: Path) -> Callable[[random.Random], str]:
-    """What mutates an event file and reads its records and events."""
+    """Return a function that mutates an event file and reads its records and events."""
     path = folder / "events"
     event = tf.Event(wall_time=1.0, step=2, file_version="brain.Event:2").SerializeToString()
     summary = tf.Summary(value=[tf.Summary.Value(tag="loss", simple_value=0.5)])
@@ -280,7 +280,7 @@ def records(folder: Path) -> Callable[[random.Random], str]:
 
 
 def metas(folder: Path) -> Callable[[random.Random], str]:
-    """What mutates a meta graph with its saver and imports it from its file."""
+    """Return a function that mutates a meta graph with its saver and imports it from its file."""
     with tf.Graph().as_default():
         tf.get_variable("v", [2], tf.float32)
         tf.train.Saver()
@@ -303,7 +303,9 @@ KINDS = {"bundles": bundles, "states": states, "records": records, "metas": meta
 
 
 def fuzz(kind: str, count: int, seed: int, folder: Path) -> tuple[Counter[str], list[str]]:
-    """The outcomes of `count` files, and the faults: other errors, and files that take long."""
+    """Return the outcomes of `count` files, and the faults: other errors, and files that take
+    long.
+    """
     chance = random.Random(seed)
     one = KINDS[kind](folder)
     outcomes: Counter[str] = Counter()

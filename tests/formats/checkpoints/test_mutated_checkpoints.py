@@ -54,7 +54,7 @@ def prefix(tmp_path):
 
 
 def change_index(prefix, change):
-    """Writes the index again with what `change` makes of its bytes."""
+    """Rewrite the index with its bytes changed by `change`."""
     name = index_name(prefix)
     with open(name, "rb") as file:
         content = change(file.read())

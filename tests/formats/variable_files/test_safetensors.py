@@ -1,4 +1,4 @@
-"""safetensors files: every dtype comes back, and what is not as the format asks is refused."""
+"""safetensors files: every dtype comes back, and files that violate the format are refused."""
 
 from __future__ import annotations
 

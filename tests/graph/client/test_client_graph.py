@@ -1,4 +1,4 @@
-"""The client graph: names, lookups, making operations, threads, and what it costs."""
+"""The client graph: names, lookups, making operations, threads, and its cost."""
 
 from __future__ import annotations
 
@@ -312,7 +312,9 @@ STEPS = st.lists(st.sampled_from(["op", "scope", "device", "control"]), min_size
 
 @given(st.lists(STEPS, min_size=2, max_size=4))
 def test_threads_build_one_graph_without_disturbing_each_other(programs: list[list[str]]) -> None:
-    """Each thread's nest of scopes says what its operations are, whatever the others do."""
+    """Each thread's own scopes determine its operations' properties, independently of other
+    threads.
+    """
     g = Graph()
     with g.as_default(), g.name_scope("main"), g.device("/gpu:7"):
         shared, before = float_input(), constant(0).op
@@ -376,7 +378,7 @@ def test_the_same_name_asked_for_in_many_threads_is_given_once() -> None:
 
 
 class Slow(str):
-    """A name that lets other threads in whenever it is looked up."""
+    """A name that yields to other threads whenever it is looked up."""
 
     def __hash__(self) -> int:
         time.sleep(0.001)
@@ -475,7 +477,7 @@ def test_a_misfit_ends_where_tensorflow_s_ends_and_says_more_behind_it(g: Graph)
 
 
 def test_an_operation_takes_little_memory() -> None:
-    """Attrs and shapes are shared; what is usually empty is not there."""
+    """Attrs and shapes are shared; attributes that are usually empty are not stored."""
     count = 2_000
     with Graph().as_default():
         x = float_input()

@@ -23,7 +23,7 @@ def g() -> Any:
 
 
 def run(text: str, file: str, **names: Any) -> dict[str, Any]:
-    """Runs a program as if it stood in `file`."""
+    """Run a program as if it stood in `file`."""
     exec(compile(text, file, "exec"), names)
     return names
 

@@ -1,4 +1,4 @@
-"""What a program calls without naming its graph."""
+"""Functions that a program calls without naming its graph."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def test_a_scope_filters_by_a_prefix_of_the_name() -> None:
     assert g.get_collection("c", "foo") == [items["foo/x"], items["foo1/x"]]
     assert g.get_collection("c", "foo/") == [items["foo/x"]]
     assert g.get_collection("c", ".*foo") == [items["foo/x"], items["foo1/x"], items["bar/foo/x"]]
-    assert g.get_collection("c", "") == list(items.values())  # what has no name is left out
+    assert g.get_collection("c", "") == list(items.values())  # items without a name are left out
     assert g.get_collection("c")[-1] == 7
     assert g.get_collection("nope", "foo") == []
 

@@ -115,7 +115,7 @@ def test_a_scope_name_is_a_string(g: Graph, name: Any) -> None:
         (["/job:a", lambda op: ""], "/job:a"),
         (["/job:a", lambda op: None], "/job:a"),
         (["/gpu:0", lambda op: op.device + "/task:3"], "/task:3/device:GPU:0"),
-        # a function's answer replaces what inner scopes ask for, which it sees
+        # a device function sees the devices of inner scopes, and its result replaces them
         ([lambda op: "/gpu:0", "/cpu:0"], "/gpu:0"),
         ([lambda op: "/gpu:0", "/job:a"], "/gpu:0"),
         ([lambda op: None, "/job:a"], "/job:a"),

@@ -77,7 +77,7 @@ def test_programs_may_hang_attributes_on_operations_and_tensors(g: Graph) -> Non
     assert (g.get_tensor_by_name("x:0")._keras_history, x.op.note) == (1, 2)  # type: ignore[attr-defined]
 
 
-# -- what may be changed
+# -- mutable attributes
 
 
 def test_an_input_can_be_replaced(g: Graph) -> None:

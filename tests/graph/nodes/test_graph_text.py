@@ -1,4 +1,4 @@
-"""Graphs as text: what is written, what can be read, and what errors say."""
+"""Graphs as text: the written form, the accepted forms, and the errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Orders, reachability and depths: what they mean, and that they never recurse."""
+"""Orders, reachability and depths: their meaning, and that they never recurse."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def chain(length: int) -> RuntimeGraph:
 
 
 def fan(width: int) -> RuntimeGraph:
-    """One node read by many, all read by one."""
+    """Return one node read by many, all read by one."""
     graph = RuntimeGraph()
     op, one = OpDef("Op"), (float32,)
     first = graph.add_node("first", op, output_types=one)

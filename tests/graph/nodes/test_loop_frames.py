@@ -1,4 +1,4 @@
-"""Frames: the loop each node is in, and what is no well-formed loop."""
+"""Frames: the loop that each node is in, and loops that are not well-formed."""
 
 from __future__ import annotations
 

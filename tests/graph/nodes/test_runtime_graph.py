@@ -58,7 +58,7 @@ def check_bookkeeping(graph: RuntimeGraph) -> None:
         assert (edge.src_output == CONTROL_SLOT) == (edge.dst_input == CONTROL_SLOT)
 
 
-# What a graph starts with
+# The nodes of a new graph
 
 
 def test_an_empty_graph_has_source_and_sink_with_a_control_edge() -> None:

@@ -26,7 +26,7 @@ OPTIONS = (
 
 @pytest.fixture(scope="session")
 def two_devices() -> StepReport:
-    """The last training step of examples/two_devices.py."""
+    """Return the last training step of examples/two_devices.py."""
     kept = []
 
     def keep(runner, execution):
@@ -48,7 +48,7 @@ Browse = Callable[..., "tuple[str, list[str]]"]
 
 @pytest.fixture
 def browse(tmp_path: Path) -> Browse:
-    """Opens a file in Chromium: what it writes, and the lines of its console."""
+    """Open a file in Chromium, and return its output and the lines of its console."""
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     if browser is None:
         pytest.skip(f"there is none of {', '.join(BROWSERS)} to open a page with")

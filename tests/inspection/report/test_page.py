@@ -85,7 +85,7 @@ ACTIONS = r"""
 
 
 def checked(report: StepReport, browse: Browse, folder: Path, actions: str = "") -> Any:
-    """What the check finds on the page, and what the console says."""
+    """Return the check's result for the page, and the console's lines."""
     page = folder / "page.html"
     check = f"<script>{CHECK.replace('__ACTIONS__', actions)}</script>"
     page.write_text(report.html().replace("<style>", f"{check}<style>", 1), "ascii")
@@ -145,7 +145,7 @@ def _with_hostile_texts(value: Any) -> Any:
 
 
 def png_size(path: Path) -> tuple[int, int]:
-    """The width and height of a PNG."""
+    """Return the width and height of a PNG."""
     head = path.read_bytes()[:24]
     assert head.startswith(b"\x89PNG\r\n\x1a\n")
     width, height = struct.unpack(">II", head[16:])

@@ -1,4 +1,4 @@
-"""What a report says of a step: rows that refer to each other, and bounds."""
+"""The data of a step's report: rows that refer to each other, and bounds."""
 
 from __future__ import annotations
 

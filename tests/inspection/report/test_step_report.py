@@ -36,7 +36,7 @@ def test_no_text_ends_the_data() -> None:
 
 @pytest.fixture
 def counting():
-    """A session, and a variable that each step makes one more."""
+    """Yield a session, and a variable that each step makes one more."""
     with tf.Graph().as_default(), tf.Session() as session:
         count = tf.Variable(0.0, name="count")
         step = tf.assign_add(count, 1.0, name="step")

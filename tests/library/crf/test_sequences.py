@@ -15,7 +15,7 @@ TAGS = 3
 
 
 def scores_of(unary: Any, params: Any, steps: int) -> dict[tuple[int, ...], float]:
-    """The score of each tag sequence of a row."""
+    """Return the score of each tag sequence of a row."""
     return {
         tags: sum(unary[i, tag] for i, tag in enumerate(tags))
         + sum(params[pair] for pair in itertools.pairwise(tags))

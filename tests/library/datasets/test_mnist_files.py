@@ -1,4 +1,4 @@
-"""MNIST's files: small ones of the same format, batches, and what is refused."""
+"""MNIST's files: small ones of the same format, batches, and refused files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What all distributions share: names, shapes, checks, and classes that programs derive."""
+"""The common parts of all distributions: names, shapes, checks, and classes that programs
+derive.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Densities, statistics and divergences are those that integration over the events gives."""
+"""Densities, statistics and divergences agree with integration over the events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Constraints: what they do to vectors and kernels, by name and configuration."""
+"""Constraints: their effect on vectors and kernels, by name and configuration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What all layers have: arguments as properties, configurations, values, losses, calls, copies."""
+"""The common parts of layers: arguments as properties, configurations, values, losses, calls,
+copies.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Layers compute, name and keep what TensorFlow's do: variables, scopes, collections, errors."""
+"""Layers' results, names and state are TensorFlow's: variables, scopes, collections, errors."""
 
 from __future__ import annotations
 

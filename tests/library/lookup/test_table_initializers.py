@@ -13,7 +13,7 @@ WORDS = tf.string, WHOLE, tf.int64, NUMBER
 
 
 def content(path, *arguments, **options):
-    """What a table of a file has, as a dict."""
+    """Return the contents of a table from a file, as a dict."""
     default = "?" if arguments[2] == tf.string else -1
     with tf.Graph().as_default(), tf.Session() as session:
         initializer = tf.lookup.TextFileInitializer(str(path), *arguments, **options)

@@ -1,4 +1,4 @@
-"""Losses are what NumPy says they are, weighted, reduced and collected as TensorFlow does."""
+"""Losses agree with NumPy, and are weighted, reduced and collected as in TensorFlow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Metrics over two batches are what NumPy says of both together."""
+"""Metrics over two batches agree with NumPy's over both together."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ CHOSEN = [[1, 2], [0, 2]]
 
 
 def updated(pair):
-    """What the update gives, which is the value after it too, and the value before."""
+    """Return the update's result, which is the value after it too, and the value before."""
     value, update = pair
     with tf.Session() as session:
         session.run(tf.local_variables_initializer())

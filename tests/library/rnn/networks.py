@@ -1,4 +1,4 @@
-"""What the tests of networks share: inputs, weights by name, and runs."""
+"""Shared parts of the tests of networks: inputs, weights by name, and runs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LENGTHS = [2, 5, 0]
 
 
 def numbers(name: str, *shape: int) -> Any:
-    """Numbers in [-0.8, 0.8), always the same for a name."""
+    """Return numbers in [-0.8, 0.8), always the same for a name."""
     generator = np.random.default_rng(zlib.crc32(name.encode()))
     return generator.uniform(-0.8, 0.8, shape).astype(np.float32)
 
@@ -26,7 +26,7 @@ X = numbers("x", BATCH, STEPS, DEPTH)
 
 
 def weights(name: str) -> Any:
-    """What `run` gives to the trainable variable of this name."""
+    """Return the value that `run` assigns to the trainable variable of this name."""
     for variable in tf.trainable_variables():
         if variable.op.name == name:
             return numbers(name, *variable.shape.as_list())
@@ -34,7 +34,7 @@ def weights(name: str) -> Any:
 
 
 def run(fetches: Any, feeds: Any = None) -> Any:
-    """A run after all trainable variables were given their numbers."""
+    """Assign all trainable variables their numbers, and run the fetches."""
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         for variable in tf.trainable_variables():

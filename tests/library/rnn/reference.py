@@ -1,4 +1,4 @@
-"""Recurrent networks in NumPy, from the formulas: what the graphs are held to."""
+"""Recurrent networks in NumPy, from the formulas: the reference for the graphs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`bidirectional_dynamic_rnn`: each direction as a network of its own."""
+"""`bidirectional_dynamic_rnn`: each direction as a separate network."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def outputs_of(cell, state=None):
     return run(tf.nn.dynamic_rnn(cell, tf.constant(ONES), initial_state=state))
 
 
-# -- what all have
+# -- all wrappers
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_a_cell_on_its_device():
 
 
 def kept(values):
-    """Which share is kept, where values are 0 or scaled."""
+    """Return which share is kept, where values are 0 or scaled."""
     return np.mean(values != 0)
 
 

@@ -1,4 +1,4 @@
-"""Cells: what they compute, how their variables are called, what they say of themselves."""
+"""Cells: their results, the names of their variables, and their properties."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def state_of(*sizes):
     return tuple(numbers(f"state {index}", BATCH, size) for index, size in enumerate(sizes))
 
 
-# -- what they compute
+# -- results
 
 
 def test_the_basic_cell():
@@ -152,7 +152,7 @@ def test_cells_on_top_of_each_other_with_one_state():
     assert cell.zero_state(2, tf.float32).shape.as_list() == [2, 5]
 
 
-# -- what they say of themselves
+# -- properties
 
 
 def test_sizes():

@@ -27,7 +27,7 @@ def open_inputs():
 
 
 def lstm(scope="rnn/basic_lstm_cell", units=3):
-    """The reference of an LSTM in this scope, and its zero state."""
+    """Return the reference of an LSTM in this scope, and its zero state."""
     zeros = np.zeros([BATCH, units], np.float32)
     return LSTM(weights(f"{scope}/kernel"), weights(f"{scope}/bias")), (zeros, zeros)
 
@@ -172,7 +172,7 @@ def test_gradients_are_those_of_the_unrolled_network(make, lengths):
 
 
 def test_a_network_learns():
-    """To say at the end what the first step was."""
+    """The network has to output at the end the input of the first step."""
     rng = np.random.default_rng(3)
     bits = rng.integers(0, 2, [64, 6, 1]).astype(np.float32)
     cell = rnn_cell.LSTMCell(8, initializer=tf.random_uniform_initializer(-0.5, 0.5, seed=1))

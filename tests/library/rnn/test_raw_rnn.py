@@ -1,4 +1,4 @@
-"""`raw_rnn`: the program decides what happens between steps."""
+"""`raw_rnn`: the program defines the transition between steps."""
 
 from __future__ import annotations
 

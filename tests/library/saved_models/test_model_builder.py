@@ -1,4 +1,4 @@
-"""SavedModelBuilder: what is in the folder, and what it refuses."""
+"""SavedModelBuilder: the contents of the folder, and its errors."""
 
 from __future__ import annotations
 

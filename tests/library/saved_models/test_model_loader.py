@@ -1,4 +1,4 @@
-"""Loading SavedModels: graph, variables, main op, scopes, and what files are refused."""
+"""Loading SavedModels: graph, variables, main op, scopes, and refused files."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_what_is_not_there(folder: pathlib.Path, tmp_path: pathlib.Path) -> None
 
 
 def change(folder: pathlib.Path) -> Any:
-    """The message of a SavedModel, and what writes it again."""
+    """Yield the message of a SavedModel, and write it again afterwards."""
     path = folder / "saved_model.pb"
     message = messages_pb2.SavedModel.FromString(path.read_bytes())
     return message, lambda: path.write_bytes(message.SerializeToString())

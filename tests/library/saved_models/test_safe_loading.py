@@ -50,7 +50,7 @@ REACHING: dict[str, Callable[[str], Any]] = {
 
 
 def export(folder: Path, main: Callable[[], Any]) -> str:
-    """A SavedModel with a variable and that main op."""
+    """Return a SavedModel with a variable and that main op."""
     with tf.Graph().as_default(), tf.Session() as session:
         w = tf.get_variable("w", [2], initializer=tf.ones_initializer())
         y = tf.identity(w, name="y")
@@ -71,7 +71,7 @@ def load(folder: str, **options: Any) -> None:
 
 
 def hidden(make: Callable[[], Any]) -> Any:
-    """The op as a control input, in a branch, of a branch in a loop."""
+    """Return the op as a control input, in a branch, of a branch in a loop."""
 
     def branch() -> Any:
         made = make()
@@ -145,8 +145,10 @@ def test_what_reads_alone_is_run(tmp_path: Path) -> None:
 
 
 def writes(module: str) -> bool:
-    """Whether the source of a module opens a file for writing, writes a checkpoint, or calls what a
-    program has given to it."""
+    """Return whether the source of a module can write.
+
+    It can if it opens a file for writing, writes a checkpoint, or calls a function that it received
+    from a program."""
     found = importlib.util.find_spec(f"gpugraph.ops.{module}")
     assert found is not None and found.origin is not None
     tree = ast.parse(Path(found.origin).read_text("utf-8"))

@@ -1,4 +1,4 @@
-"""Signatures: what they are built of, which are refused, and which can be served."""
+"""Signatures: their construction, their errors, and which can be served."""
 
 from __future__ import annotations
 

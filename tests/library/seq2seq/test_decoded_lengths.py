@@ -35,7 +35,7 @@ class Count(tf.nn.rnn_cell.RNNCell):
 
 
 def given(lengths):
-    """A helper whose sequence i ends after lengths[i] steps."""
+    """Return a helper whose sequence i ends after lengths[i] steps."""
     return s2s.CustomHelper(
         lambda: (tf.equal(lengths, 0), tf.zeros([len(lengths), 1])),
         lambda time, outputs, state: tf.cast(outputs[:, 0], tf.int32),
@@ -127,7 +127,7 @@ def test_outputs_are_as_long_as_the_longest_sequence(name, impute, limit):
     assert ends.dtype == np.int32 and ends.tolist() == np.minimum(ended, steps).tolist()
     assert results[0].rnn_output.shape.as_list() == [None, 3, IDS if layer else UNITS]
     assert results[3].rnn_output.shape.as_list() == [3, None, IDS if layer else UNITS]
-    if name != "scheduled output":  # it draws as many as a scalar of the loop says
+    if name != "scheduled output":  # the number of its draws depends on a scalar of the loop
         assert results[0].sample_id.shape.as_list()[:2] == [None, 3]
     assert results[2].shape.as_list() == [3]
     assert major.rnn_output.shape[0] == minor.rnn_output.shape[1] == steps

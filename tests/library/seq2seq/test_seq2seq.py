@@ -257,7 +257,7 @@ def test_refusals_of_attention(random):
 
 
 class Table(tf.nn.rnn_cell.RNNCell):
-    """A cell that knows the log probabilities of the next id from the last two."""
+    """A cell with a table of the log probabilities of the next id by the last two."""
 
     state_size, output_size = 1, CLASSES
 
@@ -272,7 +272,7 @@ class Table(tf.nn.rnn_cell.RNNCell):
 
 
 def searched(log_probs, start, end, width, steps, weight=0.0):
-    """The best sequences by plain Python: a beam of (scores, sequences)."""
+    """Return the best sequences by plain Python: a beam of (scores, sequences)."""
     beams = [(0.0, [start])]
     for _ in range(steps):
         candidates = []

@@ -1,4 +1,4 @@
-"""Event files: what is written is what TensorBoard reads, and nothing is left open."""
+"""Event files: TensorBoard reads them as they were written, and nothing is left open."""
 
 from __future__ import annotations
 

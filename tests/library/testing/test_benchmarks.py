@@ -1,4 +1,4 @@
-"""tf.test.Benchmark: what is measured, reported and run."""
+"""tf.test.Benchmark: measurement, reports and runs."""
 
 from __future__ import annotations
 

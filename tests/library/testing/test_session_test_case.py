@@ -1,4 +1,6 @@
-"""tf.test: what a test case has, asserts and evaluates, and gradients held against differences."""
+"""tf.test: attributes, assertions and evaluation of a test case, and gradients against
+differences.
+"""
 
 from __future__ import annotations
 

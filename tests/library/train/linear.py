@@ -25,13 +25,13 @@ class Linear:
 
 
 def gradients(w: np.ndarray, b: np.ndarray) -> list[np.ndarray]:
-    """The loss's gradients by w and b, in float32."""
+    """Return the loss's gradients by w and b, in float32."""
     errors = (X @ w + b - Y) * np.float32(2 / Y.size)
     return [X.T @ errors, errors.sum(0)]
 
 
 def train(optimizer: tf.train.Optimizer, steps: int = 50) -> list[np.ndarray]:
-    """w and b after so many steps of `optimizer`."""
+    """Return w and b after `steps` steps of `optimizer`."""
     with tf.Graph().as_default():
         model = Linear()
         step = optimizer.minimize(model.loss)

@@ -1,4 +1,4 @@
-"""Learning rates that decay: against their formulas, at many steps, and what is refused."""
+"""Learning rates that decay: against their formulas, at many steps, and their errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ExponentialMovingAverage: values step by step, names, collections, what to restore."""
+"""ExponentialMovingAverage: values step by step, names, collections, variables to restore."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def graph() -> Iterator[tf.Graph]:
 
 
 def followed(update, average, change, values):
-    """The average after each of some changes."""
+    """Return the average after each of some changes."""
     seen = []
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())

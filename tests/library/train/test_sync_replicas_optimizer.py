@@ -11,7 +11,7 @@ import gpugraph as tf
 
 
 def train(optimizer_of, steps=3):
-    """The weights after so many steps of a monitored session."""
+    """Return the weights after `steps` steps of a monitored session."""
     with tf.Graph().as_default():
         step = tf.train.get_or_create_global_step()
         weights = tf.get_variable("w", initializer=[1.0, 2.0])
@@ -43,7 +43,7 @@ def test_one_worker_trains_as_its_optimizer():
     for synchronized in (with_tokens_of_none,):
         for value, wanted in zip(train(synchronized), expected):
             np.testing.assert_allclose(value, wanted, rtol=1e-6)
-    assert train(synced)[2] >= 2  # the first token lets a worker be a step ahead
+    assert train(synced)[2] >= 2  # the first token allows a worker to be a step ahead
 
 
 def test_gradients_of_two_workers_are_averaged():

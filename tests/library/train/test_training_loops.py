@@ -10,7 +10,7 @@ import gpugraph as tf
 
 
 class Supervisor:
-    """Wants to stop after a number of steps."""
+    """A supervisor that stops after a number of steps."""
 
     def __init__(self, steps: int) -> None:
         self.steps, self.masters = steps, []

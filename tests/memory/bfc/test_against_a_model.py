@@ -1,7 +1,7 @@
-"""BFC against a plain model of the same rules: who owns which bytes, and every address.
+"""BFC against a plain model of the same rules: the owner of each byte, and every address.
 
-The model keeps each region as a list of pieces and looks at all of them at each step. It says what
-TensorFlow's algorithm does in the fewest words that could be found.
+The model keeps each region as a list of pieces and inspects all of them at each step. It states
+TensorFlow's algorithm as briefly as possible.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ class BFCAgainstModel(RuleBasedStateMachine):
 
     @rule(num_bytes=st.integers(1, 9 * MIB))
     def empty_and_allocate(self, num_bytes: int) -> None:
-        """What brings about garbage collection: free regions, none of them large enough."""
+        """Cause garbage collection: free regions, none of them large enough."""
         self.free_all_but_the_last()
         self.allocate(num_bytes)
 

@@ -24,7 +24,9 @@ BASE = 1 << 32
 
 
 def make(total: int = GIB, growth: bool = False, *, held: int | None = None) -> BFCAllocator:
-    """An allocator over addresses from BASE on; `held` is what the sub-allocator has."""
+    """Return an allocator over addresses from BASE on; `held` is the memory of the
+    sub-allocator.
+    """
     return BFCAllocator(FakeSubAllocator(held, BASE), total, "GPU_0_bfc", growth)
 
 

@@ -1,4 +1,4 @@
-"""The self-check of the chunks: it must find what is broken."""
+"""The self-check of the chunks: it must find every inconsistency."""
 
 from collections.abc import Callable
 

@@ -17,7 +17,7 @@ SIZES = st.one_of(st.integers(1, 4096), st.integers(1, 4 * MIB), st.sampled_from
 
 
 class Failures(RuleBasedStateMachine):
-    """Allocates, frees, grows, collects, is refused, and asks for what is no size or address."""
+    """Allocates, frees, grows, collects, is refused, and passes invalid sizes and addresses."""
 
     @initialize(limit=st.integers(0, 16 * MIB), growth=st.booleans(), collect=st.booleans())
     def start(self, limit: int, growth: bool, collect: bool) -> None:

@@ -1,4 +1,4 @@
-"""What the environment says about GPU memory, and what is made of nonsense."""
+"""The environment's settings of GPU memory, and the treatment of invalid ones."""
 
 import logging
 
@@ -11,7 +11,7 @@ COLLECTION = "TF_ENABLE_GPU_GARBAGE_COLLECTION"
 
 
 def first_region(configured: bool) -> int:
-    """The bytes of the first region: 1 MiB if it grows, else all 8 MiB."""
+    """Return the bytes of the first region: 1 MiB if it grows, else all 8 MiB."""
     allocator = GPUBFCAllocator(FakeSubAllocator(), 8 << 20, "GPU_0_bfc", configured)
     assert allocator.allocate_raw(1) is not None
     return allocator.regions()[0].size

@@ -23,7 +23,7 @@ def handler() -> Iterator[None]:
 
 
 def fragmented(total: int = 1 << 20) -> tuple[BFCAllocator, list[int]]:
-    """An allocator with chunks in use and free neighbours between them."""
+    """Return an allocator with chunks in use and free neighbours between them."""
     allocator = BFCAllocator(FakeSubAllocator(), total, "bfc", allow_growth=True)
     addresses = [allocator.allocate_raw(size) for size in (300, 5000, 256, 256, 70_000, 512, 900)]
     for index in (1, 3):

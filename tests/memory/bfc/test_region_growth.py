@@ -1,4 +1,4 @@
-"""Which regions are asked for: growth, limits, refusals."""
+"""Requests for regions: growth, limits, refusals."""
 
 import numpy as np
 import pytest
@@ -43,7 +43,7 @@ def test_without_growth_the_first_region_is_everything() -> None:
 
 
 class Stingy(FakeSubAllocator):
-    """Notes what is asked for, and gives at most `most` bytes at a time."""
+    """A sub-allocator that records requests, and gives at most `most` bytes at a time."""
 
     def __init__(self, most: int) -> None:
         super().__init__()

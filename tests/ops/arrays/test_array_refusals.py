@@ -1,4 +1,4 @@
-"""What ops on arrays refuse, in TensorFlow's words, and the shapes that they infer."""
+"""Errors of ops on arrays, in TensorFlow's words, and the shapes that they infer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Placeholders, and tensors made of one value: what a run gives and what is refused."""
+"""Placeholders, and tensors made of one value: results of a run and errors."""
 
 from __future__ import annotations
 

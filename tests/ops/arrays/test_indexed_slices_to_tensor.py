@@ -1,4 +1,4 @@
-"""IndexedSlices: what they are, as tensors, in a session, and clipped."""
+"""IndexedSlices: their parts, as tensors, in a session, and clipped."""
 
 from __future__ import annotations
 

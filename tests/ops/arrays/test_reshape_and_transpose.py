@@ -1,4 +1,4 @@
-"""Reshape: what it says of sizes that do not fit, while a graph is built and in a run."""
+"""Reshape: its errors for sizes that do not fit, while a graph is built and in a run."""
 
 from __future__ import annotations
 

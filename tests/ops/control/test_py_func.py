@@ -1,4 +1,4 @@
-"""tf.py_func and tf.numpy_function: what functions get and return, errors, lifetimes."""
+"""tf.py_func and tf.numpy_function: arguments and results of functions, errors, lifetimes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def call(function: Any, *values: Any, to: Any = tf.float32, **options: Any) -> A
 FLOATS = np.array([1, 2], np.float32)
 
 
-# -- what functions get
+# -- arguments
 
 
 def test_arguments_are_numpys() -> None:
@@ -117,7 +117,7 @@ def test_it_runs_on_the_host_between_gpu_ops() -> None:
         assert session.run(z).tolist() == [9, 15]
 
 
-# -- what they return
+# -- results
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,9 @@ def test_a_stateless_function_of_nothing_is_called_once_a_session() -> None:
 
 
 def message_and_answer(*inputs: Any, to: Any = tf.int64) -> tuple[tf.Tensor, tf.Tensor]:
-    """A function that returns what another one, of these inputs, posts before it returns."""
+    """Return the message that a function of these inputs posts before it returns, and its
+    result.
+    """
     box: queue.Queue[Any] = queue.Queue()
 
     def post(*arguments: Any) -> Any:
@@ -290,7 +292,7 @@ def test_a_limit_ends_a_run_whose_functions_wait_for_ever() -> None:
         end.set()
 
 
-# -- what they raise
+# -- exceptions
 
 
 class OfTheirOwn(ValueError):

@@ -142,7 +142,7 @@ def test_add_n(count):
 
 
 def takes(op_def, dtype):
-    """Whether the op's first input may have that dtype."""
+    """Return whether the op's first input may have that dtype."""
     known = op_def.inputs[0].type or next(iter(op_def.attrs.values())).allowed
     return dtypes.as_dtype(dtype) in (known if isinstance(known, tuple) else (known,))
 

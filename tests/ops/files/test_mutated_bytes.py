@@ -16,7 +16,7 @@ import gpugraph as tf
 
 ACCEPTED = (tf.errors.InvalidArgumentError, tf.errors.UnimplementedError)
 MOST_BYTES = 64 << 20
-"""What may be allocated at a time: the inputs have some hundred bytes."""
+"""Limit of memory allocated at a time: the inputs have some hundred bytes."""
 
 
 def chunk(kind: bytes, data: bytes) -> bytes:
@@ -24,7 +24,7 @@ def chunk(kind: bytes, data: bytes) -> bytes:
 
 
 def png(random_bytes: random.Random, color: int, depth: int) -> bytes:
-    """A PNG file whose parts are now and then damaged, with checksums that fit."""
+    """Return a PNG file whose parts are now and then damaged, with checksums that fit."""
     channels = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}.get(color, 1)
     size = -(-5 * depth * channels // 8)
     rows = b"".join(
@@ -138,7 +138,7 @@ DECODERS: dict[str, tuple[Source, Callable[[Any], Any]]] = {
 
 
 def check(name: str, count: int, seed: int) -> None:
-    """Runs a decoder on so many mutations."""
+    """Run a decoder on `count` mutations."""
     source, decode = DECODERS[name]
     chance = random.Random(f"{name} {seed}")
     data = tf.placeholder(tf.string, [])

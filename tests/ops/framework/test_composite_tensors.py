@@ -1,4 +1,6 @@
-"""Functions of tensors, given a SparseTensor: which keep it sparse, and what the others say."""
+"""Functions of tensors, given a SparseTensor: which keep it sparse, and the errors of the
+others.
+"""
 
 from __future__ import annotations
 

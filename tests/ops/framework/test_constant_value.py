@@ -1,4 +1,4 @@
-"""What shape inference knows of a tensor before anything runs, and how much it asks for it."""
+"""Values of tensors that shape inference finds before anything runs, and their cost."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def graph():
 
 @pytest.fixture
 def evaluated(monkeypatch):
-    """The types of the ops that are evaluated, one entry each time."""
+    """Return the types of the ops that are evaluated, one entry each time."""
     seen = []
     original = module.evaluate
 

@@ -1,4 +1,4 @@
-"""Op types that new graphs can't have, and those that are left out."""
+"""Op types that new graphs can't have, and omitted ones."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def graph():
 
 
 def unknown(value, shape=None):
-    """A placeholder that knows only `shape`, and its feed."""
+    """Return a placeholder of static shape `shape`, and its feed."""
     array = np.asarray(value)
     return placeholder(dtypes.as_dtype(array.dtype), TensorShape(shape)), array
 

@@ -1,4 +1,4 @@
-"""Python values as arrays: which dtype and shape they get, and what is no value of a tensor."""
+"""Python values as arrays: their dtypes and shapes, and values that are no tensor's."""
 
 from __future__ import annotations
 

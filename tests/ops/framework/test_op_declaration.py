@@ -1,4 +1,4 @@
-"""Declaring ops: what the registry refuses, and ops and kernels that come from outside."""
+"""Declaring ops: errors of the registry, and ops and kernels from other packages."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ REFUSED = tf.errors.InvalidArgumentError
 
 @pytest.fixture(autouse=True)
 def _registries_as_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """What a test declares is gone after it."""
+    """Remove a test's declarations after it."""
     monkeypatch.setenv("GPUGRAPH_VERIFY", "1")
     before = [dict(DECLARATIONS), dict(OP_DEFS)]
     registered = {key: list(entries) for key, entries in kernels._KERNELS.items()}
@@ -79,7 +79,7 @@ def refused(name: str = "MyCube", **changes: Any) -> str:
     return caught.value.message
 
 
-# -- what is refused
+# -- errors
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_a_second_kernel_of_one_priority() -> None:
             register_kernel(*arguments, Call(cube))
 
 
-# -- what a declaration says
+# -- the fields of a declaration
 
 
 def test_signature_and_attrs() -> None:
@@ -308,7 +308,7 @@ def test_a_kernel_made_at_binding_may_keep_state() -> None:
 
 
 def test_partial_makes_a_family() -> None:
-    """One description, several ops: what families in `gpugraph.ops` do."""
+    """One description, several ops, as families in `gpugraph.ops` have them."""
     declare = partial(register_op, **{**WHOLE, "grad": NO_GRADIENT})
     names = ["MyCubeA", "MyCubeB"]
     for name in names:

@@ -1,4 +1,4 @@
-"""Functions of ops: what they say of arguments they can not take."""
+"""Functions of ops: their errors about invalid arguments."""
 
 from __future__ import annotations
 

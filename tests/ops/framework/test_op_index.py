@@ -1,4 +1,4 @@
-"""The index of op types: what each module declares, and that it is imported when it is needed."""
+"""The index of op types: each module's declarations, and that it is imported when it is needed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def fresh(program: str) -> list[str]:
-    """What a program prints in a process of its own."""
+    """Return the output of a program in a separate process."""
     command = [sys.executable, "-c", program]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr

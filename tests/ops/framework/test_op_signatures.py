@@ -1,4 +1,4 @@
-"""What `inspect.signature` and `help` say of ops."""
+"""The output of `inspect.signature` and `help` for ops."""
 
 from __future__ import annotations
 

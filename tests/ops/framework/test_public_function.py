@@ -1,4 +1,4 @@
-"""Public functions that are their op's own: what they are called, take, and belong to."""
+"""Public functions that are their op's own: their names, arguments, and modules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Anything as a tensor: constants, the registry of conversions, and who comes first."""
+"""Anything as a tensor: constants, the registry of conversions, and its order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values of another dtype than what stands beside them: refused in TensorFlow's words."""
+"""Operands of different dtypes: refused in TensorFlow's words."""
 
 from __future__ import annotations
 

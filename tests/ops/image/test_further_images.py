@@ -26,7 +26,7 @@ def run(fetch, feeds=None):
 
 
 def windows(image, size):
-    """[rows, columns, size * size] of [h, w]: what a window sees at each place."""
+    """Return [rows, columns, size * size] of [h, w]: the contents of the window at each place."""
     views = np.lib.stride_tricks.sliding_window_view(image.astype(float), (size, size))
     return views.reshape(*views.shape[:2], -1)
 

@@ -1,4 +1,4 @@
-"""JPEG files: known by their first bytes; what needs a codec is refused, with what else to use."""
+"""JPEG files: recognized by their first bytes; ops that need a codec name an alternative."""
 
 from __future__ import annotations
 

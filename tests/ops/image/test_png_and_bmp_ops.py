@@ -56,7 +56,7 @@ def file_of(width, height, depth, color, rows, *others, interlaced=0):
 
 
 def filtered(row, above, kind, step):
-    """A row as the standard's five filters tell it, number by number."""
+    """Return a row as the standard's five filters tell it, number by number."""
     result = []
     for offset, value in enumerate(row):
         left = row[offset - step] if offset >= step else 0
@@ -118,8 +118,9 @@ def test_few_bits_and_palettes_are_read(file, wanted):
 
 @pytest.mark.parametrize(("depth", "color"), [(1, 0), (2, 0), (4, 3), (8, 3)])
 def test_a_small_file_of_a_large_image_takes_few_times_its_result(depth, color):
-    """Some KB declare so many pixels: unpacked to numbers of eight bytes each they took 14 times
-    the memory of the image."""
+    """A few KB declare a large number of pixels: unpacked to numbers of eight bytes each they took
+    14
+    times the memory of the image."""
     size = 2048
     rows = (b"\0" + bytes(size * depth // 8)) * size
     file = file_of(size, size, depth, color, rows, *([(b"PLTE", PALETTE)] if color else []))

@@ -26,7 +26,7 @@ def value_of(tensor, feeds=None):
 
 
 def in_parts(parts, strategy):
-    """The table in parts: by remainder, or in blocks."""
+    """Return the table in parts: by remainder, or in blocks."""
     if strategy == "mod":
         return [TABLE[first::parts] for first in range(parts)]
     return np.array_split(TABLE, parts)

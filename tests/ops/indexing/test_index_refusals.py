@@ -1,4 +1,4 @@
-"""What ops that pick elements refuse, in TensorFlow's words."""
+"""Errors of ops that pick elements, in TensorFlow's words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Roll, sort, argsort, searching what is sorted."""
+"""Roll, sort, argsort, searching sorted values."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ _ENTRY = st.one_of(
 
 @st.composite
 def indices(draw):
-    """An index that NumPy and tensors should take alike, for an array of shape (3, 3, 3)."""
+    """Return an index that NumPy and tensors should take alike, for an array of shape (3, 3, 3)."""
     entries = draw(st.lists(_ENTRY, max_size=5))
     while sum(entry is not None for entry in entries) > 3:
         entries.remove(next(entry for entry in entries if entry is not None))

@@ -91,7 +91,7 @@ def good(shape: tuple[int, ...], dtype: str) -> Any:
 
 
 def matrices(shape: tuple[int, ...], dtype: str) -> Iterator[tuple[str, Any]]:
-    """Matrices of a shape, by what is odd in them."""
+    """Yield matrices of a shape, with the name of each one's peculiarity."""
     whole = good(shape, dtype)
     yield "good", whole
     if not whole.size:
@@ -113,7 +113,7 @@ def matrices(shape: tuple[int, ...], dtype: str) -> Iterator[tuple[str, Any]]:
 
 
 def gradient_of(outputs: Any, x: Any) -> Any:
-    """The gradient of all outputs that have one; None where the op has none for them."""
+    """Return the gradient of all outputs that have one; None where the op has none for them."""
     listed = outputs if isinstance(outputs, (tuple, list)) else [outputs]
     inexact = [y for y in listed if y.dtype.is_floating or y.dtype.is_complex]
     try:
@@ -123,7 +123,7 @@ def gradient_of(outputs: Any, x: Any) -> Any:
 
 
 def walk(names: list[str], is_all: bool) -> None:
-    """Computes all cases of some ops; prints each case before and a full stop after it."""
+    """Compute all cases of some ops; print each case before and a full stop after it."""
     warnings.simplefilter("ignore")
     for name in names:
         square, oblong = (SQUARE + MANY[0], OBLONG + MANY[1]) if is_all else (SQUARE, OBLONG)

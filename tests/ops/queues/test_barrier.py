@@ -1,4 +1,4 @@
-"""Barriers: components that come one by one, closed ones, and what waits."""
+"""Barriers: components that come one by one, closed ones, and waits."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ CAPACITY, LEAST = 4, 1
 
 
 class Queues(RuleBasedStateMachine):
-    """One queue, and a list of what it holds; no rule would have to wait."""
+    """One queue, and a list of its contents; no rule would have to wait."""
 
     kind = "FIFOQueue"
 
@@ -126,7 +126,7 @@ def test_a_queue_is_its_model(kind):
 
 
 def pass_through(elements: int, threads: int) -> None:
-    """So many threads feed a queue and as many drain it: each element comes out once."""
+    """Feed a queue from `threads` threads and drain it by as many: each element comes out once."""
     with tf.Graph().as_default(), tf.Session() as session:
         queue = tf.FIFOQueue(50, tf.int64, ())
         value = tf.placeholder(tf.int64, [])

@@ -1,4 +1,4 @@
-"""Staging areas: in order, by keys, part by part, bounded, and what waits."""
+"""Staging areas: in order, by keys, part by part, bounded, and waits."""
 
 from __future__ import annotations
 

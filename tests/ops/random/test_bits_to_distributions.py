@@ -25,7 +25,9 @@ def value(tensor):
 
 
 def distance(numbers, distribution):
-    """The largest distance of the share of numbers below x from what the distribution says."""
+    """Return the largest distance between the numbers' empirical distribution function and the
+    given one.
+    """
     ordered = np.sort(numbers)
     wanted = np.array([distribution(value) for value in ordered[::50]])
     shares = np.arange(0, ordered.size, 50) / ordered.size
@@ -41,7 +43,7 @@ def truncated(x):
 
 
 def gamma(shape):
-    """Of a whole number: the sum of so many exponential numbers."""
+    """Return the distribution of a whole shape: the sum of `shape` exponential numbers."""
     return lambda x: 1 - math.exp(-x) * sum(x**k / math.factorial(k) for k in range(shape))
 
 

@@ -38,7 +38,7 @@ def test_the_numbers_are_those_of_numpy(law, size, place):
 
 
 def drawn():
-    """Numbers of all laws, two runs of each, as a new session draws them."""
+    """Return numbers of all laws, two runs of each, as a new session draws them."""
     shape = [FEW + 1]
     with tf.Graph().as_default(), tf.Session() as session:
         tf.set_random_seed(5)

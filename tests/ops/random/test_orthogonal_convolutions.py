@@ -1,4 +1,4 @@
-"""Convolutions by orthogonal kernels keep the length of what they convolve."""
+"""Convolutions by orthogonal kernels keep the norm of their input."""
 
 from __future__ import annotations
 

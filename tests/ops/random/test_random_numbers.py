@@ -1,4 +1,4 @@
-"""Random numbers are TensorFlow's: what TensorFlow 2.21's CPU kernels gave for these seeds.
+"""Random numbers are TensorFlow's: the results of TensorFlow 2.21's CPU kernels for these seeds.
 
 Uniform numbers and integers to the bit, normal ones within a few units in the last place.
 """
@@ -195,7 +195,7 @@ def test_poisson():
 
 
 def test_float64_without_ml_dtypes():
-    """To NumPy, float64 equals None: what stands for bfloat16 where that is not installed."""
+    """To NumPy, float64 equals None, which stands for bfloat16 where ml_dtypes is not installed."""
     x = tf.random_uniform([6], dtype=tf.float64, seed=1)
     v = tf.get_variable("v", [3], tf.float64)
     with tf.Session() as session:

@@ -1,4 +1,4 @@
-"""Initializers: shape, dtype, spread of what they make, and their settings."""
+"""Initializers: shape, dtype and spread of their values, and their settings."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ OF_TENSORFLOW = {
     "lecun_uniform": [-0.19782424, -0.246322155, -0.381414413, -0.823848724, 0.492114544],
     "uniform_unit_scaling": [-0.19782424, -0.246322155, -0.381414413, -0.823848724, 0.492114544],
 }
-"""What TensorFlow 2.21 makes of graph seed 7 and seed 3: the first of shape [3, 2]."""
+"""The results of TensorFlow 2.21 for graph seed 7 and seed 3: the first of shape [3, 2]."""
 
 SETTINGS = {
     "random_uniform": {"minval": -1, "maxval": 1},

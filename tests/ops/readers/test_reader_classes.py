@@ -1,4 +1,4 @@
-"""Readers. What they answer is what TensorFlow 2.21 answers for the same files."""
+"""Readers. Their results are those of TensorFlow 2.21 for the same files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def write(folder, name, content):
 
 
 def rest(session, pair):
-    """All that a reader has left: the ends of the keys, and the values."""
+    """Return all that a reader has left: the ends of the keys, and the values."""
     records = []
     while True:
         try:

@@ -1,4 +1,4 @@
-"""Variances, norms, counts, sums of tensors, polynomials, and what is made of known functions."""
+"""Variances, norms, counts, sums of tensors, polynomials, and compositions of other functions."""
 
 from __future__ import annotations
 

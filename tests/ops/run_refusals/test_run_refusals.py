@@ -1,4 +1,6 @@
-"""The words of runs for inputs of shapes that only the run knows: those of TensorFlow's kernels."""
+"""Errors in runs for inputs whose shapes are known at run time only: those of TensorFlow's
+kernels.
+"""
 
 from __future__ import annotations
 

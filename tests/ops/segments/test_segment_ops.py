@@ -1,4 +1,4 @@
-"""Segments, sorted and unsorted: what is in them, what is left out, what is refused."""
+"""Segments, sorted and unsorted: their elements, ignored elements, errors."""
 
 from __future__ import annotations
 
@@ -114,7 +114,9 @@ def test_gpus_sum_segments_too(device: str) -> None:
 @pytest.mark.parametrize("count", [0, None])
 @pytest.mark.parametrize("kind", ["sum", "max", "min", "mean"])
 def test_gradients_of_no_segments(kind: str, count: int | None):
-    """What belongs to none gets nothing, be there known to be none or not."""
+    """Elements of no segment get a zero gradient, whether the number of segments is static or
+    not.
+    """
     number = tf.placeholder_with_default(0, []) if count is None else count
     data = tf.constant([[1.0, 2.0], [3.0, 4.0]])
     result = getattr(tf, f"unsorted_segment_{kind}")(data, [-1, -1], number)

@@ -1,4 +1,4 @@
-"""What sums by segment refuse in a run, in TensorFlow's words and order."""
+"""Errors of sums by segment in a run, in TensorFlow's words and order."""
 
 from __future__ import annotations
 

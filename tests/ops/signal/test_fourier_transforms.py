@@ -1,4 +1,4 @@
-"""Complex numbers and their parts, Fourier transforms, and what both refuse."""
+"""Complex numbers and their parts, Fourier transforms, and the errors of both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Frames, windows, short-time spectra, cosine transforms and what is heard, against NumPy."""
+"""Frames, windows, short-time spectra, cosine transforms and mel scales, against NumPy."""
 
 from __future__ import annotations
 

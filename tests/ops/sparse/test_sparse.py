@@ -1,4 +1,4 @@
-"""Sparse tensors: making, feeding and fetching them, what is done with them, and refusals."""
+"""Sparse tensors: making, feeding and fetching them, operations on them, and errors."""
 
 from __future__ import annotations
 

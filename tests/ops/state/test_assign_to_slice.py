@@ -22,7 +22,7 @@ def variable(request):
 
 
 def after(variable, change):
-    """The value before, then what the change gives, then what the variable is."""
+    """Return the value before, then the change's result, then the variable's value."""
     with tf.Session() as session:
         session.run(variable.initializer)
         return session.run(change), session.run(variable)

@@ -1,4 +1,4 @@
-"""Variables as ops: what inference says, what the graph looks like, and who may be written."""
+"""Variables as ops: inference, the graph, and which tensors can be written."""
 
 from __future__ import annotations
 

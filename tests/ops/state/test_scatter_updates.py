@@ -20,7 +20,7 @@ def graph() -> Iterator[tf.Graph]:
 
 
 def changed(variable, *updates):
-    """The variable after each of `updates` in turn."""
+    """Return the variable after each of `updates` in turn."""
     with tf.Session() as session:
         session.run(variable.initializer)
         for update in updates:

@@ -21,7 +21,7 @@ def run(fetch, feeds=None):
 
 
 def rows_of(value):
-    """The parts of each row of a sparse value."""
+    """Return the parts of each row of a sparse value."""
     rows = [[] for _ in range(value.dense_shape[0])]
     for (row, _), part in zip(value.indices.tolist(), value.values.tolist()):
         rows[row].append(part)
@@ -101,7 +101,7 @@ def test_codecs_of_other_things_than_texts_are_refused(encoding):
 
 
 def sparse(rows, shape=None):
-    """A SparseTensor of rows of values."""
+    """Return a SparseTensor of rows of values."""
     indices = [
         [row_index, place] for row_index, row in enumerate(rows) for place in range(len(row))
     ]

@@ -1,4 +1,6 @@
-"""The automaton of regular expressions: what `re` finds, in linear time and bounded memory."""
+"""The automaton of regular expressions: the same matches as `re`, in linear time and bounded
+memory.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,8 @@ def automaton(pattern: str, search: bool = True) -> Automaton:
 
 # -- the same as `re`
 
-# Where both have the same syntax and meaning: Python keeps no promise about groups in repetitions,
-# nor about repetitions of what may be empty.
+# Where both have the same syntax and meaning: Python guarantees nothing about groups in
+# repetitions, nor about repetitions of a possibly empty expression.
 LETTERS = st.sampled_from(["a", "b", "ab", ".", "[ab]", "[^a]", r"\w", r"\d", r"\s", "é", r"\."])
 ASSERTIONS = st.sampled_from(["^", r"\A", r"\b", "(?m:$)", "(?m:^)"])
 REPEATS = st.sampled_from(["*", "+", "?", "*?", "+?", "??", "{2}", "{1,2}", "{1,}?", "{0,2}?"])
@@ -84,7 +86,7 @@ def test_the_pattern_for_re_means_the_same(pattern: str, text: str) -> None:
 
 
 def lines_run(machine: Automaton, text: bytes) -> int:
-    """How many lines of Python a search takes."""
+    """Return how many lines of Python a search takes."""
     count = 0
 
     def trace(frame: Any, event: str, argument: Any) -> Any:

@@ -1,4 +1,4 @@
-"""tf.Print and tf.print: what is written, where, and how often."""
+"""tf.Print and tf.print: the text, the stream, and how often."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_print_takes_a_list() -> None:
 
 
 def said(capsys: Any, *inputs: Any, **how: Any) -> Any:
-    """What a run of `tf.print` writes: to standard output, to standard error."""
+    """Return the output of a run of `tf.print`: on standard output, on standard error."""
     operation = tf.print(*inputs, **how)
     assert isinstance(operation, tf.Operation)
     with tf.Session() as session:
@@ -108,7 +108,7 @@ def said(capsys: Any, *inputs: Any, **how: Any) -> Any:
 A = np.float32([1.5, 2])
 
 
-# What TensorFlow writes of the same.
+# TensorFlow's output for the same values.
 SHOWN: dict[str, tuple[Any, dict[str, Any], str]] = {
     "tensor": (lambda: [tf.constant(A)], {}, "[1.5 2]\n"),
     "structure": (

@@ -19,7 +19,7 @@ from gpugraph.plan import run_clock
 
 @pytest.fixture(params=["re2", "re"])
 def engine(request: Any, monkeypatch: Any) -> Any:
-    """Both engines, google-re2 where it is installed."""
+    """Yield both engines, google-re2 where it is installed."""
     if request.param == "re2":
         pytest.importorskip("re2")
     else:

@@ -1,4 +1,4 @@
-"""Strings: what the public functions do, beside the samples in `samples_of_strings.py`."""
+"""Strings: the public functions, beside the samples in `samples_of_strings.py`."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def test_base64_gives_back_what_went_in(data: bytes, pad: bool) -> None:
 
 # -- regular expressions
 
-# What RE2 makes of the same.
+# RE2's results for the same.
 REPLACED = {
     "groups": ("abcab", "a(b)", r"<\1\0>", "<bab>c<bab>"),
     "no such group": ("abc", "a", r"\1", "abc"),
@@ -208,7 +208,7 @@ def test_a_pattern_is_one() -> None:
 
 # -- hashes
 
-# What TensorFlow says of n bytes, modulo 2**61 - 1: MurmurHash64A, FarmHash, SipHash.
+# TensorFlow's hashes of n bytes, modulo 2**61 - 1: MurmurHash64A, FarmHash, SipHash.
 MODULUS = 2**61 - 1
 HASHED = {
     0: (105434511174508095, 1936946117179621459, 139821925654099720),

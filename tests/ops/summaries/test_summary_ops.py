@@ -1,4 +1,4 @@
-"""Summary ops refuse what TensorFlow's refuse, and the session goes on."""
+"""Summary ops raise the same errors as TensorFlow's, and the session goes on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a TensorArray holds in a run, against a list: values, errors, memory."""
+"""A TensorArray in a run, against a list: values, errors, memory."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def refuses(match: str) -> Any:
 
 
 class Model:
-    """An array as a list: what each operation gives, or None where it must be refused."""
+    """An array as a list: the result of each operation, or None where it must be refused."""
 
     def __init__(self, size: int, dynamic: bool, clears: bool) -> None:
         self.elements: list[Any] = [None] * size
@@ -125,7 +125,7 @@ ACTIONS = st.lists(
 def test_an_array_is_as_a_list(
     size: int, dynamic: bool, clears: bool, shapes: list[Any], actions: list[Any]
 ) -> None:
-    """Elements of one shape, or of two; each action is right or refused, as the list says."""
+    """Elements have one shape, or two; each action succeeds or is refused as for the list."""
     memory = Memory()
     array = made(size, memory, dynamic=dynamic, clears=clears)
     model = Model(size, dynamic, clears)
@@ -174,7 +174,7 @@ def test_gradients_are_added_up(writes: list[Any], alike: bool) -> None:
         write(array, index, [value, 2 * value])
         sums[index] = sums.get(index, 0) + value
     for index in range(4):
-        if index in sums or alike:  # what was never written has the shape of the others then
+        if index in sums or alike:  # elements never written have the shape of the others then
             total = sums.get(index, 0)
             assert read(array, index) == [total, 2 * total]
         else:

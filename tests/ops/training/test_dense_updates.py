@@ -68,7 +68,7 @@ CASES = [
 
 
 def inputs_of(op_type, shape, dtype, numbers):
-    """Arrays for the references and the gradient, scalars for the rest."""
+    """Return arrays for the references and the gradient, scalars for the rest."""
     random = np.random.default_rng(3)
     remaining = iter(numbers)
     values = []

@@ -28,7 +28,7 @@ def path_text(calls: Sequence[Call]) -> str:
     """Format a path of calls, each before the calls that use its outputs."""
     names = [f"{layer.name}[{index}]" for layer, index in calls]
     if len(names) > 2 * _CALLS_AT_ENDS + 1:
-        names[_CALLS_AT_ENDS:-_CALLS_AT_ENDS] = [f"({len(names) - 2 * _CALLS_AT_ENDS} further)"]
+        names[_CALLS_AT_ENDS:-_CALLS_AT_ENDS] = [f"({len(names) - 2 * _CALLS_AT_ENDS} more)"]
     return " -> ".join(names)
 
 
@@ -77,5 +77,5 @@ def nodes_text(layer: Any) -> str:
         f"node {index} by {path_text([*calls_to(node.needed_tensors()), (layer, index)])}"
         for index, node in enumerate(nodes[:_MAX_NODES])
     ]
-    further = f", and {len(nodes) - _MAX_NODES} further" if len(nodes) > _MAX_NODES else ""
+    further = f", and {len(nodes) - _MAX_NODES} more" if len(nodes) > _MAX_NODES else ""
     return f" {layer_text(layer)} has {', '.join(paths)}{further}."

@@ -1,4 +1,4 @@
-"""Detection: for each thing that can be wrong, one sentence that says so and what to do."""
+"""Detection: for each possible fault, one sentence that names it and the remedy."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ HERE = Path(__file__).parent
 
 @pytest.fixture(scope="session")
 def stub(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The stand-in for the driver."""
+    """Return the stand-in for the driver."""
     path = tmp_path_factory.mktemp("stub") / "libcuda.so.1"
     command = [str(COMPILER), "-shared", "-fPIC", "-o", str(path), str(HERE / "stub_libcuda.c")]
     subprocess.run(command, check=True)
@@ -35,7 +35,7 @@ def stub(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Machine:
-    """What a machine has: a driver by the environment, CuPy's packages by name."""
+    """The contents of a machine: a driver by the environment, CuPy's packages by name."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
         self.monkeypatch = monkeypatch
@@ -97,7 +97,7 @@ def test_a_gpu_that_answers_is_found(machine: Machine) -> None:
     (gpu,) = result.gpus
     assert gpu == (0, "Stub H100", (9, 0), 1 << 33, "0000:01:00.0")
     assert machine.compiled == ["sm_90"]
-    # All that the trial took was given back.
+    # The trial has freed all that it allocated.
     assert [x for x in machine.cupy.live.values() if x == "stream" or not callable(x)] == []
 
 
@@ -318,7 +318,7 @@ def test_a_process_forked_after_the_driver_was_started(machine: Machine) -> None
 
 
 def test_the_command_line_tells_it(machine: Machine, stub: Path, tmp_path: Path) -> None:
-    """In a process of its own, with the stand-in where the loader looks for the driver."""
+    """This runs in a separate process, with the stub where the loader looks for the driver."""
     settings = {
         **os.environ,
         "LD_LIBRARY_PATH": str(stub.parent),

@@ -1,4 +1,4 @@
-"""What every driver promises, checked on the emulated GPU and on a CUDA GPU if there is one."""
+"""The guarantees of every driver, checked on the emulated GPU and on a CUDA GPU if there is one."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def driver(request: pytest.FixtureRequest) -> Iterator[Driver]:
 
 
 class Bench:
-    """Device memory, pinned memory, and what moves between them."""
+    """Device memory, pinned memory, and the copies between them."""
 
     def __init__(self, driver: Driver, num_bytes: int = BYTES) -> None:
         self.driver = driver
@@ -180,7 +180,7 @@ def test_products(driver: Driver, dtype: str, transposed: tuple[bool, bool], fin
     stream = driver.stream("one")
     launch = driver.product(product, (workspace, 4 << 20), stream)
     if launch is None:
-        assert dtype == "float64" and finish  # what cublasLt may not have
+        assert dtype == "float64" and finish  # cublasLt may lack these
         return
     bench.copy_in(stream)
     launch()
@@ -200,7 +200,7 @@ def test_products(driver: Driver, dtype: str, transposed: tuple[bool, bool], fin
 
 @pytest.mark.parametrize("kind", DRIVERS)
 def test_an_illegal_address_ends_all_but_the_closing(kind: str) -> None:
-    """In a process of its own: nothing works on that GPU after it."""
+    """This runs in a separate process: nothing works on that GPU after it."""
     command = [sys.executable, "-c", LOST, kind, TEXT]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=100)
     assert done.stdout.splitlines() == ["700 True", "700 True", "closed"], done.stderr

@@ -1,4 +1,4 @@
-"""Products as they are told to cublasLt, by a stand-in that takes it at its documented word."""
+"""Descriptions of products for cublasLt, checked by a stub that follows its documentation."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def random(*shape: int, dtype: Any = np.float64) -> Any:
 
 
 def aligned(values: Any) -> Any:
-    """The same where a bias may begin."""
+    """Return the same where a bias may begin."""
     room = np.zeros(values.size + 16, values.dtype)
     skipped = -room.ctypes.data % 16 // values.itemsize
     placed = room[skipped : skipped + values.size]
@@ -230,7 +230,7 @@ def test_all_is_given_back(library: ctypes.CDLL) -> None:
     launch = one.bind(Product(2, 3, 4, "float16", 256, 512, 768, 4, 3, 3), (0, 0), 5)
     assert launch is not None and seen(library).live == before + 5
     del one
-    launch()  # keeps what it needs
+    launch()  # keeps the objects that it needs
     del launch
     gc.collect()
     assert seen(library).live == before

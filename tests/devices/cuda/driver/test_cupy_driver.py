@@ -1,4 +1,4 @@
-"""CupyDriver against fake bindings: what it calls, in which order, with what."""
+"""CupyDriver against fake bindings: its calls, their order, and their arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Opening a GPU: with a compiler and matrix products, or with a word about what is missing."""
+"""Opening a GPU: with a compiler and matrix products, or with a message about the missing parts."""
 
 from __future__ import annotations
 

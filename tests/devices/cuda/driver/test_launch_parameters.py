@@ -1,4 +1,4 @@
-"""What CUDA finds behind the array of pointers to a kernel's arguments."""
+"""The values that CUDA finds behind the array of pointers to a kernel's arguments."""
 
 from __future__ import annotations
 

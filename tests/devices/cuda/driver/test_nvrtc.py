@@ -1,4 +1,4 @@
-"""NVRTC by ctypes: found or not, what it compiles, what is kept; without a GPU."""
+"""NVRTC by ctypes: whether it is found, its compilations, and its cache; without a GPU."""
 
 from __future__ import annotations
 

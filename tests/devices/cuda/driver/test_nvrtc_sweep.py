@@ -1,4 +1,4 @@
-"""The sweep over CUDA texts: which variants there are, what ptxas said, what fails."""
+"""The sweep over CUDA texts: the variants, ptxas's report, the failures."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def numbers(*shape: int, seed: int = 0) -> np.ndarray:
 
 
 def training() -> tuple[Any, Any, dict[Any, Any]]:
-    """A small network's loss, its training step, and a batch."""
+    """Return a small network's loss, its training step, and a batch."""
     x, y = tf.placeholder(tf.float32, [None, 12]), tf.placeholder(tf.int32, [None])
     hidden = tf.nn.relu(tf.matmul(x, tf.Variable(numbers(12, 16))) + tf.Variable(tf.zeros([16])))
     logits = tf.matmul(hidden, tf.Variable(numbers(16, 5, seed=1)))
@@ -194,7 +194,7 @@ def test_launches_may_be_waited_for_one_by_one(monkeypatch: pytest.MonkeyPatch) 
 
 
 def gathering() -> tuple[Any, Any, Any]:
-    """A gather, the same as a step that nobody fetches, and their indices."""
+    """Return a gather, the same as a step that nobody fetches, and their indices."""
     rows = tf.placeholder(tf.int32, [2])
     table = tf.Variable([[1.0, 2.0], [3.0, 4.0]])
     rows_taken = tf.gather(table, rows, name="taken")
@@ -249,7 +249,7 @@ def test_large_values_of_many_sizes_leave_memory_to_others() -> None:
 
 
 def test_fetches_that_wait_for_nothing_raise_what_their_run_was_refused() -> None:
-    """Of nothing but what is empty, or made on the host."""
+    """The fetches are empty or made on the host."""
     rows = tf.placeholder(tf.int32, [2])
     table = tf.constant([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
     rows_taken = tf.gather(table, rows, name="taken")

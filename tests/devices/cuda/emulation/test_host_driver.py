@@ -338,7 +338,7 @@ def test_a_failed_kernel_comes_out_at_the_next_wait_and_stays() -> None:
         assert caught.value.fatal
     with pytest.raises(DriverError, match="kernel torn"):
         bench.copy_in(bench.two)
-    bench.driver.free(bench.memory)  # what it held can be given back
+    bench.driver.free(bench.memory)  # its block can be freed
     bench.driver.close()
 
 
@@ -455,7 +455,7 @@ def test_products(dtype: str, transposed: tuple[bool, bool]) -> None:
 
 
 def test_in_tf32_operands_have_ten_bits_and_halves_go_away_from_zero() -> None:
-    """1 + 2^-11 is half a step over 1; what is less is 1, and infinities and NaNs stay."""
+    """1 + 2^-11 is half a step over 1; smaller values round to 1, and infinities and NaNs stay."""
     driver = HostDriver()
     stream = driver.stream("one")
     half = 2.0**-11

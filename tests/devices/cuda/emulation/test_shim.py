@@ -1,4 +1,4 @@
-"""CUDA text on the host: barriers, warps, shared memory, atomics, 16-bit types, what fails."""
+"""CUDA text on the host: barriers, warps, shared memory, atomics, 16-bit types, failures."""
 
 from __future__ import annotations
 
@@ -221,7 +221,9 @@ def test_every_16_bit_value_is_widened_as_it_is(shim: HostModule) -> None:
 
 
 def values_to_round() -> NDArray[np.float32]:
-    """Every float16 and bfloat16, the middle to the next one, and a bit to either side of it."""
+    """Return every float16 and bfloat16, the middle to the next one, and a bit to either side of
+    it.
+    """
     bits = all_16_bits()
     with np.errstate(over="ignore"):
         half = bits.view(np.float16).astype(np.float32)

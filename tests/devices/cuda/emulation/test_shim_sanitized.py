@@ -1,4 +1,4 @@
-"""CUDA text on the host under AddressSanitizer: what is out of bounds is found, and only that."""
+"""CUDA text on the host under AddressSanitizer: accesses out of bounds are found, and only they."""
 
 from __future__ import annotations
 

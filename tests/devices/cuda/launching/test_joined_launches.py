@@ -1,4 +1,4 @@
-"""Launches of one kernel in one compute what they compute alone, to the bit."""
+"""Joined launches of one kernel compute the same as separate launches, to the bit."""
 
 from __future__ import annotations
 
@@ -39,7 +39,9 @@ def bound(device: CudaDevice, fused: Fused, arrays: Sequence[Array], inputs: int
 
 
 def both_ways(device: CudaDevice, steps: Sequence[Enqueued], results: Sequence[Array]) -> int:
-    """The results of the steps are the same bits alone and joined; how many launches that took."""
+    """Check that the results are the same bits alone and joined, and return the number of
+    launches.
+    """
     before = [device.read(array) for array in results]
     for step in steps:
         step()

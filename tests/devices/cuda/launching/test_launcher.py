@@ -44,14 +44,14 @@ def without_epilogues() -> Iterator[CudaDevice]:
 
 
 def moved(device: CudaDevice, views: Callable[..., Any], *arrays: np.ndarray) -> np.ndarray:
-    """The last array after the moves between views of the arrays."""
+    """Return the last array after the moves between views of the arrays."""
     places = [on_gpu(device, array) for array in arrays]
     device.kernels.moves(ViewCopies(lambda _, *given: views(*given)), None, places)()
     return device.read(places[-1])
 
 
 def both(device: CudaDevice, views: Callable[..., Any], *arrays: np.ndarray) -> None:
-    """What NumPy makes of the same moves is the same."""
+    """Check that the moves give the same as in NumPy."""
     wanted = [array.copy() for array in arrays]
     for source, target in views(*wanted):
         target[...] = source
@@ -291,7 +291,7 @@ def test_another_gpu_gets_what_was_computed_before_and_not_what_comes_after() ->
         assert (one.read(source) == 2).all()
 
 
-# -- what fails
+# -- failures
 
 
 @pytest.mark.parametrize("fatal", [False, True])

@@ -1,4 +1,4 @@
-"""Programs as CUDA text, run on the host by the C++ compiler, compute what NumPy computes."""
+"""Programs as CUDA text, run on the host by the C++ compiler, agree with NumPy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""contrib.layers: what layers compute, which variables they make, and how arg_scope tells them."""
+"""contrib.layers: the layers' results, their variables, and their arguments by arg_scope."""
 
 from __future__ import annotations
 
@@ -311,7 +311,7 @@ def test_flatten_keeps_the_first_dimension(sizes, data):
     rest = int(np.prod(sizes[1:]))
     x = np.arange(np.prod(sizes), dtype=np.float32).reshape(sizes)
     if any(hidden) and x.size == 0:
-        hidden = [False] * len(sizes)  # what -1 is of nothing can't be said
+        hidden = [False] * len(sizes)  # -1 has no meaning for an empty tensor
     known = [None if value else size for value, size in zip(hidden, sizes)]
     with tf.Graph().as_default(), tf.Session() as session:
         source = tf.placeholder(tf.float32, known)
@@ -417,7 +417,7 @@ def test_initializers_scale_by_what_is_connected(mode, uniform, deviation):
         assert np.abs(actual).max() <= np.sqrt(3 * deviation)
 
 
-# -- what goes wrong
+# -- errors
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""optimize_loss: what it makes of a loss, and what it refuses."""
+"""optimize_loss: its treatment of a loss, and its errors."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def session_with(mode: int = 0) -> tf.Session:
 
 
 def block(x: Any) -> Any:
-    """A layer that needs several values for its gradient, one of them random."""
+    """Return a layer that needs several values for its gradient, one of them random."""
     y = tf.layers.dense(x, WIDTH, tf.tanh, name="dense")
     for _ in range(4):
         y = tf.sin(y) * tf.sigmoid(y) + tf.cos(y)
@@ -36,7 +36,7 @@ def block(x: Any) -> Any:
 
 
 def trained(wrap: Any, count: int = 3, **options: Any) -> tuple[list[bytes], int, str]:
-    """Loss and gradients of some blocks, the bytes of the arena, and what is computed again."""
+    """Return loss and gradients of some blocks, the bytes of the arena, and the recomputed ops."""
     with tf.Graph().as_default(), tf.variable_scope("net", use_resource=True):
         tf.set_random_seed(1)
         x = y = tf.placeholder(tf.float32, [ROWS, WIDTH])

@@ -1,4 +1,4 @@
-"""Regularizers: their penalties, their names, and what is refused."""
+"""Regularizers: their penalties, their names, and their errors."""
 
 from __future__ import annotations
 

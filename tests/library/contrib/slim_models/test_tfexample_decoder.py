@@ -1,4 +1,4 @@
-"""Items of Examples: what each handler makes of features."""
+"""Items of Examples: each handler's result for features."""
 
 from __future__ import annotations
 

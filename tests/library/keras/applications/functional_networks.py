@@ -35,7 +35,7 @@ def unet(tf: Any, size: int = 256, filters: int = 64, depth: int = 4, dropout: f
 
 
 def attention(tf: Any, x: Any, heads: int) -> Any:
-    """Each of `x`, [batch, length, features], looks at all of them: several heads."""
+    """Return each of `x`, [batch, length, features], looks at all of them: several heads."""
     layers, features = tf.keras.layers, int(x.shape[-1])
 
     def split() -> Any:
@@ -59,7 +59,9 @@ def transformer_encoder(
     hidden: int = 2048,
     dropout: float = 0.1,
 ) -> Any:
-    """The encoder of Vaswani et al. 2017, without the embedding; layers are normalized last."""
+    """Return the encoder of Vaswani et al. 2017, without the embedding; layers are normalized
+    last.
+    """
     layers = tf.keras.layers
 
     def add(x: Any, change: Any) -> Any:

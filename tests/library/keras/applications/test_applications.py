@@ -54,7 +54,7 @@ def graph():
 
 @pytest.fixture
 def home(monkeypatch, tmp_path):
-    """The folder where Keras keeps downloads."""
+    """Return the folder where Keras keeps downloads."""
     monkeypatch.setenv("HOME", str(tmp_path))
     folder = tmp_path / ".keras" / "models"
     folder.mkdir(parents=True)

@@ -25,7 +25,7 @@ def array(*shape):
 
 
 def convolved(x, kernel, strides, dilation):
-    """The convolution without padding, channels last, of any number of axes."""
+    """Return the convolution without padding, channels last, of any number of axes."""
     sizes, space = kernel.shape[:-2], x.shape[1:-1]
     spans = [(size - 1) * rate + 1 for size, rate in zip(sizes, dilation)]
     counts = [(size - span) // step + 1 for size, span, step in zip(space, spans, strides)]

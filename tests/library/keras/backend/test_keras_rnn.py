@@ -16,7 +16,7 @@ MASK = np.array([[1, 1, 1, 0, 0], [0, 1, 0, 1, 0], [0, 0, 1, 1, 1]], bool)
 
 
 def step(x, states):
-    """A state that fades, and what is added to it."""
+    """Decay the state and add the input."""
     state = 0.5 * states[0] + x
     return 2.0 * state + (states[1] if len(states) > 1 else 0.0), [state]
 

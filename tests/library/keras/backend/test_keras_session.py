@@ -1,4 +1,6 @@
-"""Keras's session: which it is, what it initializes, what `clear_session` begins anew."""
+"""Keras's session: its choice, its initialization of variables, and its reset by
+`clear_session`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which callbacks are called, when, and with what."""
+"""Callbacks: which are called, when, and with which arguments."""
 
 from __future__ import annotations
 

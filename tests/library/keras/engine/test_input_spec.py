@@ -1,4 +1,4 @@
-"""tf.layers.InputSpec: what a layer wants of its inputs, and what it says of others."""
+"""tf.layers.InputSpec: a layer's requirements for its inputs, and the errors for others."""
 
 from __future__ import annotations
 

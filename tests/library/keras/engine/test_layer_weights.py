@@ -1,4 +1,4 @@
-"""Variables of layers: in attributes, lists and dicts, and those that `add_weight` adds."""
+"""Variables of layers: in attributes, lists and dicts, and from `add_weight`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Scaled(layers.Layer):
 
 
 class ScaledModel(Model):
-    """A model with a variable of its own, and a layer."""
+    """A model with a variable and a layer."""
 
     def __init__(self, kind):
         super().__init__()

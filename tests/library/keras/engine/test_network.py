@@ -242,7 +242,7 @@ def test_losses_and_updates_are_of_their_inputs():
 
 
 class Twice(tf.keras.layers.Layer):
-    """Two outputs, and as many masks as `count` says."""
+    """A layer with two outputs and `count` masks."""
 
     def __init__(self, count, **kwargs):
         super().__init__(**kwargs)

@@ -1,6 +1,6 @@
-"""What networks of layers refuse: the class, the first words, the layer, its node and the path.
+"""Errors of networks of layers: the class, the first words, the layer, its node and the path.
 
-Classes and words are those of tf.keras 1.15; where Keras 2.1.6 has others, a comment says so.
+Classes and words are those of tf.keras 1.15; comments mark where Keras 2.1.6 differs.
 """
 
 from __future__ import annotations

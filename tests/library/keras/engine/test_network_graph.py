@@ -28,7 +28,9 @@ def node_depths(model):
 
 
 def wired(*calls):
-    """The model of calls `name: inputs`, from x and y to the last call; names of calls repeat."""
+    """Return the model of calls `name: inputs`, from x and y to the last call; names of calls
+    repeat.
+    """
     layers = {}
     tensors = {name: Input([4], name=name) for name in "xy"}
     for call in calls:

@@ -16,7 +16,7 @@ VALUE = np.linspace(-1.0, 1.0, 12, dtype=np.float32).reshape(3, 4)
 
 
 def with_operation(function):
-    """A model of one operation, or several, on the outputs of a layer."""
+    """Return a model of one operation, or several, on the outputs of a layer."""
     x = Input([4])
     return Model(x, function(Affine(4, name="a")(x)))
 

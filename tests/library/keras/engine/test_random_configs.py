@@ -14,7 +14,7 @@ WIDTH = 3
 
 
 class Combined(layers.Layer):
-    """Adds what is nested in its arguments to its inputs, which it passes on with their mask."""
+    """A layer that adds the tensors nested in its arguments to its inputs, and keeps their mask."""
 
     supports_masking = True
 
@@ -140,7 +140,7 @@ def arrays_for(model, seed):
 
 
 def evaluated(model, arrays):
-    """The loss, with those that were added, and the values of the metrics."""
+    """Return the loss, including added losses, and the values of the metrics."""
     model.compile("sgd", ["mse"] * len(model.outputs))
     targets = [np.zeros((4, WIDTH))] * len(model.outputs)
     return np.ravel(model.evaluate(arrays, targets, verbose=0))

@@ -1,4 +1,4 @@
-"""get_file: what is there, what is not downloaded, hashes, archives."""
+"""get_file: present files, files that are not downloaded, hashes, archives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""HDF5Matrix: rows of a file in a training, and what is refused."""
+"""HDF5Matrix: rows of a file in a training, and its errors."""
 
 from __future__ import annotations
 

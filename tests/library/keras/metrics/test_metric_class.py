@@ -17,7 +17,7 @@ CHOICES = RANDOM.rand(2, 8, 3).astype(np.float32)
 
 
 def after_batches(metric, *batches):
-    """The result after the first element of each of `batches`, then the second."""
+    """Return the result after the first element of each of `batches`, then the second."""
     inputs = [tf.placeholder(tf.float32, part[0].shape) for part in batches]
     update, result = metric.update_state(*inputs), metric.result()
     session = K.get_session()

@@ -12,7 +12,7 @@ FIRST = np.array([[1.0, -2.0], [0.5, 3.0], [2.0, 0.1]], np.float32)
 
 
 class Rules:
-    """Each rule: the value after a step, of the value, the gradient and what it keeps."""
+    """Each rule: the value after a step, computed from the value, the gradient and the slots."""
 
     @staticmethod
     def sgd(x, g, s, t):
@@ -225,7 +225,7 @@ def test_wrong_arguments_are_refused():
     ids=["adam", "amsgrad", "nadam", "rmsprop", "centered"],
 )
 def test_sparse_gradients_that_reach_all_rows_step_as_dense_ones(optimizer):
-    """What decays, decays once: the rows of a batch are read before."""
+    """Decayed values decay once: the rows of a batch are read before."""
     rows = np.array([[0, 1, 2], [2, 1, 0], [1, 1, 2]])
     hot = np.eye(3, dtype=np.float32)[rows]
     wanted = np.array([1.0, -1.0, 0.5], np.float32)
@@ -248,7 +248,7 @@ def test_sparse_gradients_that_reach_all_rows_step_as_dense_ones(optimizer):
     "name", ["SGD", "RMSprop", "Adagrad", "Adadelta", "Adam", "Adamax", "Nadam"]
 )
 def test_deserialize_makes_the_name_lower_case_in_the_configuration(name):
-    """As in TensorFlow: what comes out of `serialize` then differs from it in this alone."""
+    """As in TensorFlow: the result of `serialize` then differs from it in this alone."""
     optimizers = tf.keras.optimizers
     config = optimizers.serialize(getattr(optimizers, name)())
     assert config["class_name"] == name

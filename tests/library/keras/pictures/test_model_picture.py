@@ -1,4 +1,4 @@
-"""Pictures of models: what their boxes say, edges, nested models, files."""
+"""Pictures of models: the texts of boxes, edges, nested models, files."""
 
 from __future__ import annotations
 

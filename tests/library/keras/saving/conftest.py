@@ -21,7 +21,7 @@ def graph():
 
 
 def two_layers(first="first", second="second", units=3):
-    """A model of two layers and a nested one between."""
+    """Return a model of two layers and a nested one between."""
     inner_input = Input((units,))
     inner = Model(inner_input, Affine(units, name="inside")(inner_input), name="inner")
     inputs = Input((4,), name="begin")

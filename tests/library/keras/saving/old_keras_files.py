@@ -2,9 +2,9 @@
 
     python old_keras_files.py VERSION
 
-Each model is trained and saved by one, as a whole and as weights, and loaded by the other. There
-it has to predict the same, and to be trained on with the same losses where it knows the optimizer.
-Prints what fails, and ends with 1 if anything does.
+One of them trains each model and saves it, as a whole and as weights, and the other loads it. The
+loaded model has to predict the same, and to train with the same losses if the optimizer exists
+there. Prints the failures, and exits with status 1 if there are any.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def words(keras: Any) -> tuple[Any, Any, Any]:
 
 
 def directions(keras: Any) -> tuple[Any, Any, Any]:
-    """Both directions, layers of each step, a row of cells; by Nesterov's momentum."""
+    """Return both directions, layers of each step, a row of cells; by Nesterov's momentum."""
     layers = keras.layers
     x = inputs = layers.Input((5, 3))
     gates = {"recurrent_activation": "hard_sigmoid", "reset_after": False}
@@ -83,7 +83,7 @@ def directions(keras: Any) -> tuple[Any, Any, Any]:
 
 
 def nested(keras: Any) -> tuple[Any, Any, Any]:
-    """A model in a model, one for each step, and a shared layer; by Adagrad."""
+    """Return a model in a model, one for each step, and a shared layer; by Adagrad."""
     layers, models = keras.layers, keras.models
     inner_input = layers.Input((3,))
     inner = models.Model(inner_input, layers.Dense(4, activation="tanh")(inner_input))
@@ -141,7 +141,7 @@ MODELS = (images, words, directions, nested, volumes, rows, momentum)
 
 
 def losses(model: Any, x: Any, y: Any) -> list[float]:
-    """The losses of three more steps."""
+    """Return the losses of three more steps."""
     return [float(np.ravel(model.train_on_batch(x, y))[0]) for _ in range(3)]
 
 
@@ -156,7 +156,7 @@ def assert_near(values: list[Any], expected: list[Any], what: str) -> None:
 
 
 def pass_on(writer: Any, reader: Any, make: Model, folder: Path) -> None:
-    """Saves a model by one Keras and loads it by the other."""
+    """Save a model by one Keras and load it by the other."""
     whole, weights = str(folder / "model.h5"), str(folder / "weights.h5")
     writer.backend.clear_session()
     model, x, y = make(writer)

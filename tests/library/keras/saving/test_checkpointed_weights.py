@@ -1,4 +1,4 @@
-"""Variables in checkpoints of objects: the optimizer's too, and those that are created later."""
+"""Variables in checkpoints of objects: also the optimizer's, and variables created later."""
 
 from __future__ import annotations
 

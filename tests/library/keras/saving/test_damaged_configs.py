@@ -1,4 +1,4 @@
-"""Configurations that lack what they must have, or have another thing there: ValueErrors."""
+"""Configurations that lack a required field, or have a wrong value in it: ValueErrors."""
 
 from __future__ import annotations
 

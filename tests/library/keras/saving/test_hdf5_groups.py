@@ -1,5 +1,5 @@
-"""HDF5 files that are not trusted: damaged ones on which libhdf5 loops or crashes, and what is
-refused by h5py."""
+"""Untrusted HDF5 files: damaged files on which libhdf5 loops or crashes, and files that h5py
+refuses."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ except (OSError, ValueError) as error:
 
 @pytest.fixture
 def saved(tmp_path: Path) -> Path:
-    """A file of a model with its training, as another process has left it."""
+    """Return a file of a model with its training, as another process has left it."""
     model = tf.keras.Sequential([tf.keras.layers.Dense(2, input_shape=(3,))])
     model.compile("adam", "mse")
     path = tmp_path / "model.h5"
@@ -37,7 +37,7 @@ def saved(tmp_path: Path) -> Path:
 
 
 def without_first_heap_object(content: bytes) -> bytes:
-    """The file with a heap object of no bytes, over which libhdf5 1.14 steps for ever."""
+    """Return the file with a heap object of no bytes, over which libhdf5 1.14 steps for ever."""
     header = content.index(b"GCOL") + 16
     return content[:header] + bytes(16) + content[header + 16 :]
 

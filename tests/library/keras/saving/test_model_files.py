@@ -1,4 +1,4 @@
-"""Whole models in files, and as JSON: round trips, code that is not run, what is refused."""
+"""Whole models in files, and as JSON: round trips, code that is not run, errors."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def test_code_of_cells_in_a_file_is_not_run_either():
 
 
 def foreign_bytecode(text):
-    """The code of a function as another process puts it into a configuration."""
+    """Return the code of a function as another process puts it into a configuration."""
     code = marshal.dumps(eval(text).__code__)
     return [base64.encodebytes(code).decode("ascii"), None, None]
 

@@ -1,4 +1,4 @@
-"""Variables in HDF5 files: Keras's layout, by order and by name, and what is refused."""
+"""Variables in HDF5 files: Keras's layout, by order and by name, and errors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def values(model):
 
 
 def save_two_layers(path):
-    """Saves the model in a graph of its own, where its names are free."""
+    """Save the model in a separate graph, where its names are free."""
     with tf.Graph().as_default(), tf.Session().as_default():
         two_layers().save_weights(path)
 

@@ -1,4 +1,4 @@
-"""Data that does not fit a model: what is said, and that the model stays usable."""
+"""Data that does not fit a model: the errors, and that the model stays usable."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def linear(size=1, loss="mse", **arguments):
 
 
 def two(**arguments):
-    """A model of two inputs and two outputs, of different sizes."""
+    """Return a model of two inputs and two outputs, of different sizes."""
     inputs = [keras.Input((3,), name="a"), keras.Input((2,), name="b")]
     sizes = {"o1": 1, "o2": 2}
     outputs = [
@@ -308,7 +308,7 @@ FAULTS = {
 
 
 class Batches(keras.utils.Sequence):
-    """Three batches, the second of which is what a function does."""
+    """Three batches, the second of which is the result of a function."""
 
     def __init__(self, fault=None):
         self.fault = fault

@@ -1,4 +1,4 @@
-"""What `compile` takes, names and refuses."""
+"""The arguments, names and errors of `compile`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`fit`, `evaluate` and `predict` beside loops in NumPy; data of all kinds; what is refused."""
+"""`fit`, `evaluate` and `predict` against loops in NumPy; data of all kinds; errors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ START = [np.full((3, 1), 0.5, np.float32), np.zeros(1, np.float32)]
 
 
 def linear(**arguments):
-    """A model of one layer, of known variables, compiled with SGD."""
+    """Return a model of one layer, of known variables, compiled with SGD."""
     inputs = keras.Input((3,), name="x")
     layer = keras.layers.Dense(1, name="y")
     model = keras.Model(inputs, layer(inputs))
@@ -27,7 +27,7 @@ def linear(**arguments):
 
 
 def steps(weights, x, y, size, factors=None):
-    """(variables, losses) after a step of gradient descent on each batch."""
+    """Return (variables, losses) after a step of gradient descent on each batch."""
     (w, b), losses = [part.astype(np.float64) for part in weights], []
     factors = np.ones(len(x)) if factors is None else factors
     for start in range(0, len(x), size):

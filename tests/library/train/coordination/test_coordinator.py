@@ -1,4 +1,4 @@
-"""Coordinators stop threads together and raise what one of them has raised."""
+"""Coordinators stop threads together and re-raise the exception of one of them."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ class Source:
 
 
 def raising(error):
-    """An operation that fails with an error of the runtime in each run."""
+    """Return an operation that fails with an error of the runtime in each run."""
     message = "the source is over"
     return tf.Assert(tf.constant(False), [message]) if error else tf.no_op()
 

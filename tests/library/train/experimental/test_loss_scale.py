@@ -1,4 +1,4 @@
-"""Scales of losses: fixed ones, and those that follow the gradients."""
+"""Scales of losses: fixed ones, and scales that follow the gradients."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ import gpugraph as tf
 
 
 class Writer:
-    """Notes what it is given; has the methods that TensorFlow's hooks call."""
+    """A recorder of its arguments, with the methods that TensorFlow's hooks call."""
 
     def __init__(self):
         self.logs, self.scalars, self.graphs = [], [], []

@@ -12,7 +12,7 @@ import gpugraph as tf
 
 
 class _Bar:
-    """As much of tqdm as the hook uses; `bars` are those that were made."""
+    """The part of tqdm that the hook uses; `bars` lists the instances."""
 
     bars: list[_Bar]
 

@@ -13,7 +13,7 @@ import gpugraph as tf
 
 @contextmanager
 def running():
-    """A session of the default graph whose runners run."""
+    """Yield a session of the default graph whose runners run."""
     with tf.Session() as session:
         session.run([tf.global_variables_initializer(), tf.local_variables_initializer()])
         coord = tf.train.Coordinator()
@@ -26,7 +26,7 @@ def running():
 
 
 def epochs(session, fetch):
-    """What runs give until the input is over."""
+    """Return the results of runs until the input is over."""
     results = []
     with pytest.raises(tf.errors.OutOfRangeError):
         while True:

@@ -1,4 +1,4 @@
-"""Batches of elements by bucket: which elements stand together, and what is left at the end."""
+"""Batches of elements by bucket: which elements stand together, and the remainder at the end."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ training = tf.contrib.training
 
 
 def batches_of(result, limit=50):
-    """What all runs give until the input ends."""
+    """Return the results of all runs until the input ends."""
     values = []
     with tf.train.MonitoredSession() as session:
         while not session.should_stop() and len(values) < limit:

@@ -1,4 +1,6 @@
-"""Checkpoints of a folder: their numbers, which are kept, what a later manager takes over."""
+"""Checkpoints of a folder: their numbers, which are kept, and the state that a later manager
+inherits.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ def checkpoint(session):
 
 @pytest.fixture
 def hours(monkeypatch):
-    """Sets the time, in hours."""
+    """Set the time, in hours."""
     clock = [1000.0]
     stub = SimpleNamespace(time=lambda: clock[0] * 3600)
     monkeypatch.setattr(checkpoint_manager, "time", stub)

@@ -1,4 +1,4 @@
-"""Checkpoints of objects: keys, restores now and later, what is checked, other checkpoints."""
+"""Checkpoints of objects: keys, restores now and later, checks, other checkpoints."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Trained:
 
 
 def saved(prefix, steps=2):
-    """The path of a trained checkpoint, and the losses of the next two steps."""
+    """Return the path of a trained checkpoint, and the losses of the next two steps."""
     with tf.Graph().as_default(), tf.Session() as sess:
         trained = Trained()
         sess.run(tf.global_variables_initializer())

@@ -1,4 +1,6 @@
-"""What all optimizers share: which variables, in what order, on which device, and misuse."""
+"""The common parts of all optimizers: which variables, in which order, on which device, and
+misuse.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,7 @@ def descent() -> tf.train.Optimizer:
 
 
 def run_step(step, fetches):
-    """The fetches' values after one step."""
+    """Return the fetches' values after one step."""
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         session.run(step)

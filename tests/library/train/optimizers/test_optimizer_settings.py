@@ -1,4 +1,4 @@
-"""Optimizers of which a step is one op: against their formulas, and what they refuse."""
+"""Optimizers of which a step is one op: against their formulas, and their errors."""
 
 from __future__ import annotations
 

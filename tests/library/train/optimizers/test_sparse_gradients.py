@@ -1,4 +1,4 @@
-"""Gradients that are IndexedSlices: which rows move, how far, and what the rest does."""
+"""Gradients that are IndexedSlices: which rows move, how far, and the effect on the other rows."""
 
 from __future__ import annotations
 
@@ -44,7 +44,9 @@ def graph() -> Iterator[tf.Graph]:
 
 
 def trained(make: Any, rows: Any, dense: bool, steps: int = 4) -> list[np.ndarray]:
-    """A table, its first rows read as `rows` say, and its slots after some steps."""
+    """Return a table, whose first rows are read in the order of `rows`, and its slots after some
+    steps.
+    """
     with tf.Graph().as_default():
         v = tf.Variable(TABLE, name="v")
         actual = tf.gather(v, rows)

@@ -1,4 +1,4 @@
-"""The state file of a folder, readers, and what is no checkpoint."""
+"""The state file of a folder, readers, and files that are not checkpoints."""
 
 from __future__ import annotations
 

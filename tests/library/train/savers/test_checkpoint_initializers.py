@@ -18,7 +18,7 @@ def graph():
 
 @pytest.fixture
 def checkpoint(tmp_path):
-    """A checkpoint of `old/matrix`, `old/vector` and `bias`."""
+    """Return a checkpoint of `old/matrix`, `old/vector` and `bias`."""
     with tf.Graph().as_default(), tf.Session() as sess:
         tf.Variable(MATRIX, name="old/matrix")
         tf.Variable([7, 8], name="old/vector")

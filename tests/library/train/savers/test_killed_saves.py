@@ -1,4 +1,4 @@
-"""A process that saves is killed at any moment: what it leaves is a whole checkpoint."""
+"""A process that saves is killed at any moment: the checkpoint that it leaves is complete."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def variables(size: int):
 
 
 def save_for_ever(folder: str, numbered: bool, size: int) -> None:
-    """Goes on from the latest checkpoint, and says when it has saved once."""
+    """Go on from the latest checkpoint, and print a line after the first save."""
     parts = variables(size)
     value = tf.placeholder(tf.float32, [])
     update = tf.group(*(part.assign(tf.fill([size], value)) for part in parts))
@@ -51,7 +51,7 @@ def save_for_ever(folder: str, numbered: bool, size: int) -> None:
 
 
 def kill_one(folder: Path, kind: str, wait: float, size: int) -> int:
-    """Kills a child so long after its first save. Returns the last step that it said."""
+    """Kill a child so long after its first save. Returns the last step that it said."""
     command = [sys.executable, "-c", CHILD, str(folder), kind, str(size)]
     child = subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT)
     try:
@@ -65,7 +65,9 @@ def kill_one(folder: Path, kind: str, wait: float, size: int) -> int:
 
 
 def check(folder: Path, said: int, size: int) -> int:
-    """The step of the latest checkpoint, which restores and has one step in all variables."""
+    """Return the step of the latest checkpoint, which restores and has one step in all
+    variables.
+    """
     path = tf.train.latest_checkpoint(str(folder))
     with tf.Graph().as_default(), tf.Session() as sess:
         parts = variables(size)

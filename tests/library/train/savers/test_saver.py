@@ -1,4 +1,4 @@
-"""Savers: operations, files, what is kept, what is restored, and what is refused."""
+"""Savers: operations, files, checkpoints that are kept, restores, and errors."""
 
 from __future__ import annotations
 
@@ -304,7 +304,7 @@ def test_each_save_removes_one_of_several_recovered_checkpoints(tmp_path, prefix
 
 def test_a_builder_of_a_program_adds_what_it_wants(prefix):
     class OneByOne(BaseSaverBuilder):
-        """Counts what is saved and restored; each variable is read by an operation of its own."""
+        """A builder that counts saves and restores; a separate operation reads each variable."""
 
         saved = restored = 0
 

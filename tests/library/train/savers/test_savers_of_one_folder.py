@@ -23,7 +23,7 @@ save_often(sys.argv[1], sys.argv[2])
 
 
 def save_often(folder: str, name: str) -> None:
-    """Save each step under a name of its own, keep two, and read the state file in between."""
+    """Save each step under a separate name, keep two, and read the state file in between."""
     v = tf.get_variable("v", [1000], initializer=tf.zeros_initializer())
     update = v.assign_add(tf.ones([1000]))
     saver = tf.train.Saver(max_to_keep=2)

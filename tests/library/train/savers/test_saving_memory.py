@@ -41,7 +41,7 @@ print(json.dumps(growth))
 
 
 def status(key: str) -> int:
-    """A size of this process, in bytes."""
+    """Return a size of this process, in bytes."""
     found = re.search(rf"{key}:\s+(\d+) kB", Path("/proc/self/status").read_text())
     return int(found[1]) * 1024
 
@@ -55,7 +55,7 @@ def peak() -> int:
 
 
 def forget_peak() -> int:
-    """Lets the peak begin anew; what is resident now."""
+    """Reset the peak, and return the resident memory."""
     Path("/proc/self/clear_refs").write_text("5")
     return resident()
 

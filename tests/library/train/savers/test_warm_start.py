@@ -19,7 +19,9 @@ def graph():
 
 @pytest.fixture
 def folder(tmp_path):
-    """A folder with a checkpoint of `v`, a matrix with rows for a, b, c and columns for x, y."""
+    """Return a folder with a checkpoint of `v`, a matrix with rows for a, b, c and columns for x,
+    y.
+    """
     with tf.Graph().as_default(), tf.Session() as sess:
         tf.Variable(MATRIX, name="v")
         tf.Variable([1.0], name="w")

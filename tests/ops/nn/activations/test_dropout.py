@@ -1,4 +1,4 @@
-"""Dropout: what it keeps, how it scales, and what it refuses."""
+"""Dropout: the elements that it keeps, its scaling, and its errors."""
 
 from __future__ import annotations
 

@@ -129,7 +129,9 @@ def test_both_formats_give_the_same(padding):
 
 
 def test_a_large_image_in_many_tiles_is_as_its_parts():
-    """Rows of windows in separate tiles, and images in separate tiles, give what one does."""
+    """Rows of windows in separate tiles, and images in separate tiles, give the same as one
+    tile.
+    """
     x = RANDOM.standard_normal((3, 200, 90, 8)).astype(np.float32)
     w = RANDOM.standard_normal((3, 3, 8, 4)).astype(np.float32)
     y = tf.nn.conv2d(x, w, 1, "SAME")

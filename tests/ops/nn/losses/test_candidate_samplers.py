@@ -138,7 +138,7 @@ def layer(classes=20, width=4):
 
 
 def everything(classes):
-    """All classes as candidates, as often expected as they are there: once."""
+    """Return all classes as candidates, as often expected as they are there: once."""
     return tf.nn.all_candidate_sampler([[0]], 1, classes, True)
 
 

@@ -1,4 +1,4 @@
-"""Cross entropies along any dimension, and what their ops say of labels that do not fit."""
+"""Cross entropies along any dimension, and the errors for labels that do not fit."""
 
 from __future__ import annotations
 

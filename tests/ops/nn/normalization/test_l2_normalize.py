@@ -1,4 +1,4 @@
-"""What normalizes: by lengths, by moments, by channels near, in one op; and odd activations."""
+"""Normalization: by lengths, by moments, by neighbouring channels, in one op; rare activations."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Convolution and pooling as native functions: what the NumPy kernels of the same ops give.
+"""Convolution and pooling as native functions, against the NumPy kernels of the same ops.
 
 Convolutions sum in another order: they are held to the bound of a sum of k products, which is k eps
-times the sum of their magnitudes. Pooling, and convolution by channel but for the gradient by the
-filter, give the same values, NaN and the place of the largest included.
+times the sum of their magnitudes. Pooling, and convolution by channel except for the gradient by
+the filter, give the same values, NaN and the place of the largest included.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ POOLS = [op_type for op_type in WINDOWED if "Pool" in op_type]
 
 
 def signature(op_type: str, attrs: dict[str, Any], flat: list[np.ndarray]) -> ArrayContext:
-    """What is known of the op before it runs."""
+    """Return the op's context as it is before the op runs."""
     shapes = [TensorShape.of(array.shape) for array in flat]
     types = [as_dtype(array.dtype) for array in flat]
     infer = DECLARATIONS[op_type].op_def.infer
@@ -46,7 +46,9 @@ def signature(op_type: str, attrs: dict[str, Any], flat: list[np.ndarray]) -> Ar
 
 
 def native(op_type: str, attrs: dict[str, Any], flat: list[np.ndarray]) -> np.ndarray:
-    """What the native function gives; NotImplementedError where it does none of it."""
+    """Return the native function's result; raise NotImplementedError where it does not support the
+    op.
+    """
     decl = DECLARATIONS[op_type]
     assert isinstance(decl.native, CSource)
     known = signature(op_type, attrs, flat)

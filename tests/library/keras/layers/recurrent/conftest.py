@@ -1,4 +1,4 @@
-"""A graph for each test, and what runs a layer."""
+"""A graph for each test, and functions that run a layer."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ K = tf.keras.backend
 
 
 def run(layer, value, outputs=None, phase=None):
-    """The outputs of a layer for an array; a copy by the configuration must have the same one."""
+    """Return the outputs of a layer for an array, and a copy by the configuration must have the
+    same one.
+    """
     x = tf.keras.Input(batch_shape=value.shape)
     outputs = layer(x) if outputs is None else outputs(x)
     model = tf.keras.Model(x, outputs)

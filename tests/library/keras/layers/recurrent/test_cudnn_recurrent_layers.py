@@ -1,4 +1,4 @@
-"""What cuDNN computes, against plain layers with converted weights."""
+"""Results of the cuDNN layers, against plain layers with converted weights."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ INPUTS = np.random.RandomState(0).uniform(-1, 1, (2, 4, 3)).astype(np.float32)
 
 
 def plain(array, gates):
-    """A kernel whose elements cuDNN reads as [units, size], as a plain one."""
+    """Return a kernel whose elements cuDNN reads as [units, size], as a plain one."""
     parts = np.split(array, gates, axis=1)
     return np.hstack([part.reshape(part.shape[::-1]).T for part in parts])
 
