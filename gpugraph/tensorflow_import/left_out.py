@@ -178,5 +178,5 @@ def refusal_of(value: Any) -> str:
     """
     called = value.__init__ if inspect.isclass(value) else value
     if inspect.isfunction(called) and called.__annotations__.get("return") == "NoReturn":
-        return (inspect.getdoc(value) or "").partition("\n")[0]
+        return (inspect.getdoc(value) or "").partition("\n")[0].removeprefix("Raise ")
     return ""
