@@ -60,7 +60,7 @@ def test_a_session_reports_one_run(counting, tmp_path: Path) -> None:
 
 def test_without_fetches_it_is_of_the_last_traced_run(counting) -> None:
     session, count, step = counting
-    with pytest.raises(ValueError, match="no traced run to report: pass fetches, or first run with"):
+    with pytest.raises(ValueError, match="no traced run to report: pass fetches, or first run"):
         session.report(None)
     options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
     session.run(step, options=options, run_metadata=tf.RunMetadata())
