@@ -23,7 +23,7 @@ from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.shape_functions import SCALAR, of_rank
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
-from gpugraph.ops.image.box_overlaps import choose_boxes, overlaps_of_boxes, overlaps_without_nan
+from gpugraph.ops.image.box_selection import choose_boxes, overlaps_of_boxes, overlaps_without_nan
 
 _REASON = "how many boxes it selects depends on values, which the host must read"
 _ON_HOST: dict[str, Any] = {"gpu": HostOnly(_REASON), "grad": NO_GRADIENT}
