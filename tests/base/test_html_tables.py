@@ -37,5 +37,5 @@ def test_an_explanation_shows_passes_and_operations() -> None:
     with tf.Graph().as_default(), tf.Session() as session:
         x = tf.placeholder(tf.float32, [2], name="x")
         html = session.explain(tf.add(x, 1.0, name="y"), {x: [1, 2]})._repr_html_()
-    assert "<summary>Plan of y:0</summary>" in html and "<summary>place: " in html
+    assert "<summary>Plan of y:0</summary>" in html and "<summary>placer: " in html
     assert "operations:" in html and "y</td>" in html and "<script" not in html

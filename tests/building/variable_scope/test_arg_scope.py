@@ -82,7 +82,7 @@ def test_what_was_given_is_not_changed_by_scopes_inside():
 
 
 def test_a_function_keeps_its_name_and_is_known_by_what_was_decorated():
-    assert one.__name__ == "one" and one.__doc__ == "Says what it was given."
+    assert one.__name__ == "one" and one.__doc__ == "Return the arguments."
     again = add_arg_scope(one)
     assert again._key_op is one._key_op is framework.arg_scope_func_key(one)
     with arg_scope([one], a=3):
