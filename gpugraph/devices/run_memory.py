@@ -83,7 +83,7 @@ class ArenaBlock(SharedBlock):
     __slots__ = ()
 
     def note_users(self) -> None:
-        """Record the plans with arenas in the block."""
+        """Record which plans have an arena inside this block, for messages about memory."""
         with _USERS:
             names = list(dict.fromkeys(lease.user for lease in list(self.users)))
         if names:

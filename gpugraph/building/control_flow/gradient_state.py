@@ -72,7 +72,8 @@ class LoopGradients:
     def check_branch(self, op: Operation) -> None:
         """Raise LookupError for an op of a branch without a context, inside a differentiated loop.
 
-        Such branches come from a GraphDef."""
+        A branch that was imported from a GraphDef has no context.
+        """
         if self._state(op, False) is not None and not _has_context(op):
             raise no_gradient_without_context(op)
 

@@ -174,7 +174,7 @@ class _Guards:
             flow.carried.add(frame)
 
     def _note_leading(self, frame: Frame) -> None:
-        """Record the Enters without which the loop has no effect and is never left."""
+        """Record the Enters that must be alive for the loop to have any effect or exit."""
         flow = self.flow
         active = [flow.guards[node.id] for node in frame.exits]
         for item in flow.levels[frame].items:

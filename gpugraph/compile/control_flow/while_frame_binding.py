@@ -33,7 +33,7 @@ class _NextValue(NamedTuple):
 
 
 class WhileFrameBinding:
-    """Collects a frame's entries until its end. `outer_entries` are those of the outer frame."""
+    """Collects the steps of a loop until all its nodes are bound. outer_entries: the outer frame's."""
 
     def __init__(self, conditions: Conditions, frame: Frame, outer_entries: list[Entry]) -> None:
         self.conditions = conditions

@@ -60,7 +60,10 @@ def _is_large(unit: Unit, node: Node) -> bool:
 
 
 def _in_turn(node: Node, depth: Mapping[int, int]) -> list[list[Source]]:
-    """Return the terms in groups of increasing depth; few groups if depths don't ascend."""
+    """Return the terms in groups, each available later than the one before.
+
+    The order of the terms stays, so a term that is available earlier joins the previous group.
+    """
     groups: list[list[Source]] = []
     latest = -1
     for edge in node.input_edges():

@@ -138,7 +138,7 @@ class SourceFile:
 
 
 def _common_dtype(function: str, arrays: Sequence[Any]) -> str:
-    """Return the floating-point dtype of all arrays."""
+    """Return the floating-point dtype that all arrays share; InternalError if there is none."""
     dtypes = [str(array.dtype) for array in arrays]
     if dtypes[0] not in _REALS or len(set(dtypes)) > 1:
         raise internal_error(f"{function} has no version for {', '.join(dtypes)}")

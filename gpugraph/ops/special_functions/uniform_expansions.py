@@ -118,7 +118,7 @@ def lower(a: Array, x: Array) -> Array:
 
 
 def _slope(a: Array, near: _Near) -> Array:
-    """Return dP / da over `bell`, with de / da = -(m / e) / a and d(a e^2 / 2) / da = -log."""
+    """Return (dP / da) / `bell`, by the chain rule through e and through a e^2 / 2."""
     ratio = _series(_RATIO[1:], near.e)
     log_over_e = ratio - near.e / 2
     by_e = [_series(np.arange(1, len(c)) * c[1:], near.e) for c in _C]

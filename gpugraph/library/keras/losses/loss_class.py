@@ -61,8 +61,8 @@ def weighted_loss(losses: Any, sample_weight: Any, reduction: str) -> Tensor:
 def of_one_rank(y_true: Any, y_pred: Any) -> tuple[Tensor, Tensor]:
     """Remove a last axis of size 1 from targets or predictions, to give both the same rank.
 
-    If there are several predictions for each target of one axis less, the targets are classes, and
-    are left unchanged.
+    If `y_true` has one axis fewer and the last axis of `y_pred` is longer than 1, `y_true` holds
+    class indices: both are returned unchanged.
     """
     y_true, y_pred = convert_to_tensor(y_true), convert_to_tensor(y_pred)
     ranks = y_pred.shape.rank, y_true.shape.rank
