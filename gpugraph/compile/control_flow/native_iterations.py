@@ -23,7 +23,7 @@ class NativeIterations:
     def __init__(
         self, name: str, loop_steps: LoopSteps, copies: Copies, flags: bytearray, clock: Clock
     ) -> None:
-        """Collect the runs of steps of a loop that are compiled. flags: the predicates of the plan."""
+        """Collect the compiled runs of steps of a loop. flags: the predicates of the plan."""
         self.name = name
         self.loop_steps = loop_steps
         self.copies = copies

@@ -33,7 +33,7 @@ class _NextValue(NamedTuple):
 
 
 class WhileFrameBinding:
-    """Collects the steps of a loop until all its nodes are bound. outer_entries: the outer frame's."""
+    """Collects the steps of a loop until all nodes are bound. outer_entries: the outer frame's."""
 
     def __init__(self, conditions: Conditions, frame: Frame, outer_entries: list[Entry]) -> None:
         self.conditions = conditions
