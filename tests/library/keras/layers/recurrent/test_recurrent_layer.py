@@ -202,7 +202,7 @@ CELLS = {
 
 @pytest.mark.parametrize("name", CELLS)
 def test_models_of_cells_of_tf_nn_are_initialized_and_trained(name):
-    tf.set_random_seed(2)
+    tf.set_random_seed(1)
     inputs = tf.keras.Input((4, 3))
     model = tf.keras.Model(inputs, L.RNN(CELLS[name]())(inputs))
     model.compile("sgd", "mse")
