@@ -135,4 +135,4 @@ def test_the_files_of_the_recipes_are_formatted(changed: Path) -> None:
     page = (ROOT / "docs" / "recipes.md").read_text("utf-8")
     names = re.findall(r"```python (\S+)\n", page)
     for command in (["check"], ["format", "--check"]):
-        subprocess.run(["ruff", *command, *names], cwd=changed, check=True)
+        subprocess.run([sys.executable, "-m", "ruff", *command, *names], cwd=changed, check=True)

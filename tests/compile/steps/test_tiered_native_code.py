@@ -282,6 +282,7 @@ def test_a_step_that_seemed_slow_is_measured_again(monkeypatch, clock):
 
 def test_repeated_layers_are_translated_and_compiled_once(monkeypatch):
     translated = counted(monkeypatch, native_node_code, "program_of")
+    monkeypatch.setattr(step_tier, "MARGIN", 1e9)  # no code is rejected on a busy machine
     x = tf.placeholder(tf.float32, [4, 4])
     y = x
     for _ in range(6):
@@ -293,9 +294,11 @@ def test_repeated_layers_are_translated_and_compiled_once(monkeypatch):
         plain = np.tanh(plain @ plain) * np.float32(0.5) - 1 / (1 + np.exp(-plain))
     session, _ = run_until_native(z, feeds)
     np.testing.assert_allclose(session.run(z, feeds), plain.sum(1), rtol=1e-4, atol=1e-6)
-    note = r": (\d+) generated kernels for (\d+) steps"
-    ((kernels, steps),) = re.findall(note, str(session.explain(z, feeds)))
-    assert int(steps) == 6 and int(kernels) == len(translated) == 3  # both ends are different
+    note = ": 3 generated kernels for 6 steps"  # both ends are different
+    ends = monotonic() + 60
+    while note not in str(session.explain(z, feeds)) and monotonic() < ends:
+        session.run(z, feeds)
+    assert note in str(session.explain(z, feeds)) and len(translated) == 3
     session.close()
 
 

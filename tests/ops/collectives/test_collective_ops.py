@@ -131,7 +131,7 @@ def test_what_is_refused_in_a_run() -> None:
         with tf.device("/cpu:0"):
             other = all_reduce(tf.constant([1.0]), 2, 2, 1, "Add", "Id")
             same = all_reduce(tf.constant([2.0]), 2, 2, 1, "Add", "Id")
-        with pytest.raises(tf.errors.InvalidArgumentError, match="ask for the same device"):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="request the same device"):
             run([other, same])
         with tf.device("/cpu:1"):
             product = all_reduce(tf.constant([2.0]), 2, 2, 1, "Mul", "Id")
