@@ -37,6 +37,7 @@ EXPLAINED: dict[str, str] = {
     "sparse_batches: mixture": "TensorFlow shows the SparseTensors, ours the components",
     "time_limits: given back": "TensorFlow loses what a run that gives up has taken; ours returns",
     "time_limits: value": "see: given back",
+    "waits_of_one_step: closed": "two queues are closed; either error may come first, in both",
     "rest_of_priorities: rest": "see: one of three; the words name another number",
     "rest_of_priorities: one of three": "TensorFlow's PriorityQueue loses it in its last batch",
 }
