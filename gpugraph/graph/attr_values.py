@@ -134,9 +134,15 @@ def _dtype(name: str, value: Any) -> DType:
 
 def _shape(name: str, value: Any) -> TensorShape:
     try:
-        return as_shape(value)
+        shape = as_shape(value)
     except (TypeError, ValueError) as error:
         raise type(error)(f"Error converting '{name}' to a TensorShape: {error}") from None
+    for size in shape.sizes or ():
+        if size is not None and size >= 1 << 63:
+            raise TypeError(
+                f"Error converting '{name}' to a TensorShape: Value out of range: {size}"
+            )
+    return shape
 
 
 def _constant(name: str, value: Any) -> Any:

@@ -56,6 +56,7 @@ def test_values_of_a_kind(kind: str, value: Any, expected: Any) -> None:
         ("string", 5, "Expected string for argument"),
         ("type", "none", "Expected DataType for argument"),
         ("shape", "x", "Error converting 'a' to a TensorShape"),
+        ("shape", [2, 1 << 63], "to a TensorShape: Value out of range: 9223372036854775808"),
         ("list(int)", 3, "Expected list for 'a' argument to 'Op' Op, not 3"),
         ("list(int)", [1, "b"], "Expected int for argument"),
     ],
