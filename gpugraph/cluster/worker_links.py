@@ -1,4 +1,4 @@
-"""A master's links to workers: to the one of its own process, and to those behind connections."""
+"""A master's links to workers, in its process and over connections."""
 
 from __future__ import annotations
 

@@ -187,7 +187,7 @@ class Plan:
         return {device: arena.num_bytes for device, arena in self.arenas.items()}
 
     def current_reports(self, step_codes: Iterable[tuple[Step, StepCode]]) -> Sequence[PassReport]:
-        """Return the reports; that of `bind` has notes on the code of the steps (`step_codes`)."""
+        """Return the reports; that of `binder` has notes on the code of the steps."""
         codes = {step.label: code for step, code in step_codes}
         groups = [step.group for step in all_steps(self.steps) if step.group is not None]
         notes = [note for group in groups for note in group.notes(codes)]

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from gpugraph.cluster.calls import doorkeeper
 from gpugraph.cluster.calls.connection_filter import MAX_HOSTS, drop_requests, host_key
 from gpugraph.cluster.calls.doorkeeper import MAX_LOOKS, Doorkeeper
 from gpugraph.cluster.calls.host_limits import FALL_PER_S, MANY, TOO_MANY, HostLimits
@@ -153,22 +154,40 @@ def test_established_connections_stay() -> None:
             accepted.close()
 
 
+def end_unproven_connections(listener: socket.socket) -> None:
+    """Open and close so many connections of a stranger that its host is limited."""
+    port = listener.getsockname()[1]
+    door = Doorkeeper(port)
+    callers = []
+    for _ in range(TOO_MANY + 20):
+        callers.append(socket.create_connection(("127.0.0.1", port), source_address=(STRANGER, 0)))
+        callers.append(listener.accept()[0])
+    for _ in range(MAX_LOOKS):
+        door.look()
+    for caller in callers:
+        caller.close()
+    door.look()
+
+
 @on_linux
 def test_a_host_that_proves_nothing_is_kept_out(caplog: pytest.LogCaptureFixture) -> None:
     with listening() as listener:
         port = listener.getsockname()[1]
-        door = Doorkeeper(port)
-        callers = []
-        for _ in range(TOO_MANY + 20):
-            callers.append(
-                socket.create_connection(("127.0.0.1", port), source_address=(STRANGER, 0))
-            )
-            callers.append(listener.accept()[0])
-        for _ in range(MAX_LOOKS):
-            door.look()
-        for caller in callers:
-            caller.close()
-        door.look()
+        end_unproven_connections(listener)
         assert not connects(STRANGER, port)
         assert connects(OTHER, port)
         assert f"Many connections of {STRANGER}" in caplog.text
+
+
+@on_linux
+def test_a_kernel_without_filters_is_reported(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError("no filters here")
+
+    monkeypatch.setattr(doorkeeper, "drop_requests", refuse)
+    with listening() as listener:
+        end_unproven_connections(listener)
+        assert "The kernel does not drop their requests: no filters here" in caplog.text
+        assert connects(STRANGER, listener.getsockname()[1])

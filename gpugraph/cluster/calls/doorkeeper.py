@@ -143,9 +143,12 @@ class Doorkeeper:
         for name in sockets:
             copy = self._copy(sockets, name)
             if copy is not None:
-                with copy, contextlib.suppress(OSError):
-                    if copy.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
-                        drop_requests(copy, shares)
+                with copy:
+                    try:
+                        if copy.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+                            drop_requests(copy, shares)
+                    except OSError as error:
+                        logging.warning("The kernel does not drop their requests: %s", error)
 
     def _caller(self, sockets: dict[str, int], name: str, is_shut: bool = False) -> Address | None:
         """Return the other side of a socket that this port has accepted; None for any other."""

@@ -1,4 +1,4 @@
-"""A client's links to masters: to the one of its own process, and to those behind connections."""
+"""A client's links to masters, in its process and over connections."""
 
 from __future__ import annotations
 

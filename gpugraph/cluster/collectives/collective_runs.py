@@ -9,8 +9,8 @@
 
 In a branch or a loop the plan itself waits (`_CollectiveExchange`), as for a queue.
 So the plan continues to compute while its first gradients are reduced. No stage waits for a
-collective of its own level, so a run does not wait for itself. A collective whose other members are
-in other sessions waits for them as a queue would: until they come, or can't come any more.
+collective of the same level, so a run does not wait for itself. A collective whose other members
+are in other sessions waits for them like a queue: until they come, or can't come any more.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Layers that recompute their values for their gradients: `contrib.layers.recompute_grad`.
 
 The function is called once. Its ops and those of its gradient carry the number of the call. The
-pass `recompute` gives the gradient copies of the function's ops, which run after the gradients of
-the results. In a loop, whose gradient is another loop, the function is called again in that loop.
+pass `activation_recomputation` gives the gradient copies of the function's ops, which run after the
+gradients of the results. In a loop, whose gradient is another loop, the function is called again in
+that loop.
 """
 
 from __future__ import annotations
