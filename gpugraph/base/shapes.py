@@ -289,6 +289,15 @@ def as_shape(shape: object) -> TensorShape:
     return shape if isinstance(shape, TensorShape) else TensorShape(shape)
 
 
+def as_tensor_shape(shape: object) -> TensorShape:
+    """Return `as_shape(shape)`; ValueError for a size that no tensor can have, beyond int64."""
+    result = as_shape(shape)
+    for size in result.sizes or ():
+        if size is not None and size >= 1 << 63:
+            raise ValueError(f"Value out of range: {size}")
+    return result
+
+
 def unknown_shape(rank: int | None = None, *, ndims: int | None = None) -> TensorShape:
     """Return a shape of `rank` dimensions, unknown if None (`ndims`: its older name)."""
     rank = ndims if rank is None else rank

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from gpugraph.base.dtypes import DType, as_dtype, bfloat16
-from gpugraph.base.shapes import TensorShape, as_shape
+from gpugraph.base.shapes import TensorShape, as_tensor_shape
 from gpugraph.base.value_text import shown
 from gpugraph.graph.op_def import ArgDef, AttrDef, OpDef
 
@@ -134,15 +134,9 @@ def _dtype(name: str, value: Any) -> DType:
 
 def _shape(name: str, value: Any) -> TensorShape:
     try:
-        shape = as_shape(value)
+        return as_tensor_shape(value)
     except (TypeError, ValueError) as error:
         raise type(error)(f"Error converting '{name}' to a TensorShape: {error}") from None
-    for size in shape.sizes or ():
-        if size is not None and size >= 1 << 63:
-            raise TypeError(
-                f"Error converting '{name}' to a TensorShape: Value out of range: {size}"
-            )
-    return shape
 
 
 def _constant(name: str, value: Any) -> Any:

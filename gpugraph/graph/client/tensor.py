@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 from gpugraph.base.dtypes import DType
 from gpugraph.base.errors import OperatorNotAllowedInGraphError
 from gpugraph.base.misfit import misfit_of
-from gpugraph.base.shapes import TensorShape, as_shape
+from gpugraph.base.shapes import TensorShape, as_tensor_shape
 from gpugraph.graph.client.default_stacks import session_for
 from gpugraph.graph.client.identity_reference import Reference
 from gpugraph.graph.op_library import OPERATORS
@@ -80,9 +80,10 @@ class Tensor:
         return self._shape
 
     def set_shape(self, shape: Any) -> None:
-        """Refine the static shape; ValueError if it contradicts the known one."""
+        """Refine the static shape; ValueError if it contradicts the known one, or is too large."""
+        refinement = as_tensor_shape(shape)
         try:
-            self._shape = self._shape.merge_with(as_shape(shape))
+            self._shape = self._shape.merge_with(refinement)
         except ValueError as error:
             raise ValueError(misfit_of(error).in_graph) from None
 

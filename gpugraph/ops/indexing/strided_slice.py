@@ -284,9 +284,13 @@ def _position(value: Any) -> Any:
         return convert_to_tensor(value)
     if not isinstance(value, (bool, np.bool_)) and not isinstance(dtype, DType):
         try:
-            return operator.index(value)
+            index = operator.index(value)
         except TypeError:
             pass
+        else:
+            if -(1 << 63) <= index < 1 << 63:
+                return index
+            raise TypeError(f"Failed to convert an index beyond int64 to a Tensor: {index}")
     raise TypeError(
         "A tensor is indexed by integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and "
         f"scalar tf.int32 or tf.int64 tensors, but the index is {value!r}"
