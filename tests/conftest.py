@@ -17,6 +17,7 @@ import pytest
 
 from gpugraph.devices.cuda.detection.gpu_detection import detect
 from gpugraph.devices.cuda.emulation.cxx_compiler import host_compiler
+from gpugraph.session import open_shapes
 
 os.environ.setdefault("GPUGRAPH_VERIFY", "1")
 os.environ.setdefault("GPUGRAPH_NATIVE", "0")  # ci/test also runs the computing tests with "wait"
@@ -47,6 +48,12 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
     source = collection_path.read_text()
     needs = [name for name in ABSENT if f"import {name}" in source or f"from {name}" in source]
     return bool(needs) or None
+
+
+@pytest.fixture
+def without_units(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compile no units with open sizes: many sets of shapes get a plan with dynamic memory."""
+    monkeypatch.setattr(open_shapes, "MAX_UNITS", 0)
 
 
 @pytest.fixture

@@ -12,6 +12,8 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from gpugraph.base.sizes import Size
+
 
 def as_size(value: object) -> int | None:
     """Convert an int, None, a Dimension, a whole float or a string of digits to an int or None.
@@ -22,6 +24,8 @@ def as_size(value: object) -> int | None:
     """
     if value is None or (type(value) is int and value >= 0):
         return value
+    if type(value) is Size:
+        return value  # type: ignore[return-value]
     if isinstance(value, Dimension):
         return value.value
     try:

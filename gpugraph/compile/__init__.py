@@ -38,6 +38,7 @@ from contextlib import contextmanager
 from functools import partial
 
 from gpugraph.base.proto_messages import unused
+from gpugraph.base.sizes import SizeTrace, SizeValues
 from gpugraph.compile.analysis.flow_analysis import flow
 from gpugraph.compile.analysis.step_time_model import recomputed_part
 from gpugraph.compile.binding.binder import bind
@@ -53,6 +54,7 @@ from gpugraph.compile.lowering.collectives_joined import collectives
 from gpugraph.compile.lowering.prune import prune
 from gpugraph.compile.lowering.read_after_write import reread
 from gpugraph.compile.lowering.serial_updates import serial
+from gpugraph.compile.memory.arena_layout import Relayout
 from gpugraph.compile.memory.arena_refusal import part_of_room
 from gpugraph.compile.memory.execution_order import order
 from gpugraph.compile.memory.host_swapping import swap
@@ -77,6 +79,7 @@ from gpugraph.compile.unit.compile_unit import (
     Target as Target,
     Unit,
 )
+from gpugraph.compile.unit.unit_sizes import OpenParts
 from gpugraph.compile.verification import verify
 from gpugraph.config import RewriterConfig
 from gpugraph.memory import human_readable_bytes
@@ -129,6 +132,36 @@ def compile_plan(target: Target, request: RunRequest) -> Plan:
         plan = bind(unit)
         compile_early(target, request.graph)
         return plan
+
+
+class OpenUnit:
+    """A run compiled with open sizes: the plans for all values that meet its conditions."""
+
+    def __init__(self, target: Target, request: RunRequest, trace: SizeTrace) -> None:
+        """request: has Sizes of `trace` in the shapes of its feeds. Raises the passes' errors."""
+        with _without_collector():
+            unit = _fitted(target, request)
+            self._relayout = Relayout(unit)
+            self._parts = OpenParts(unit, trace.first_values)
+        self._trace = trace
+
+    def at(self, inputs: Sequence[int]) -> SizeValues | None:
+        """Return the values of all sizes for these inputs of the trace; None if the unit does not
+        hold for them.
+        """
+        return self._trace.values(inputs)
+
+    def plan(self, values: SizeValues, target: Target, request: RunRequest) -> Plan:
+        """Return the plan for these values. request: the same, with the shapes of this run.
+
+        ResourceExhaustedError if a device can't hold its arena or a variable.
+        """
+        with _without_collector():
+            unit = self._parts.at(values)
+            unit.target = target
+            unit.advise = partial(advice, _compiled, target, request)
+            self._relayout.apply(unit)
+            return bind(unit)
 
 
 def part_of_memory(target: Target, request: RunRequest) -> float:

@@ -14,6 +14,7 @@ from typing import Any
 from gpugraph.base.dtypes import DType
 from gpugraph.base.misfit import Misfit as Misfit
 from gpugraph.base.shapes import TensorShape
+from gpugraph.base.sizes import whole
 from gpugraph.base.version import GRAPH_DEF_VERSION
 
 
@@ -115,11 +116,11 @@ class ShapeRule:
 
 def as_output_shape(value: Any) -> TensorShape:
     """Return a vector of sizes (-1: open) as a shape; ValueError for other sizes or ranks."""
-    if getattr(value, "ndim", 1) == 0 and int(value) == -1:
+    if getattr(value, "ndim", 1) == 0 and value[()] == -1:
         return TensorShape.of(None)
     if getattr(value, "ndim", 1) != 1:
         raise ValueError(f"A shape must be a vector of sizes, but it is {value!r}")
-    sizes = tuple(int(size) for size in value)
+    sizes = tuple([whole(size) for size in value])
     if any(size < -1 for size in sizes):
         raise ValueError(f"A shape has sizes of 0 or more (-1: unknown), but it is {list(sizes)}")
     return TensorShape.of(tuple(None if size == -1 else size for size in sizes))

@@ -16,7 +16,8 @@ from gpugraph.base.errors import OpError
 from gpugraph.base.interruptions.fork_gate import GATE
 from gpugraph.base.interruptions.signal_handlers import PENDING, deliver_signals, install_handlers
 from gpugraph.base.proto_messages import unused
-from gpugraph.compile import FeedSpec, RunRequest, Target, compile_record, part_of_memory
+from gpugraph.base.sizes import SizeTrace
+from gpugraph.compile import FeedSpec, OpenUnit, RunRequest, Target, compile_record, part_of_memory
 from gpugraph.config import RunMetadata, RunOptions, SessionOptions
 from gpugraph.devices import Device, RunMemory
 from gpugraph.graph.client.client_graph import Graph
@@ -27,6 +28,7 @@ from gpugraph.plan import GraphRecord, Plan, TimeLimit
 from gpugraph.runtime import execute_in_context
 from gpugraph.session.explanation import Explanation
 from gpugraph.session.feed_conversion import refuse_shape
+from gpugraph.session.open_shapes import OpenShapes, UnitForShapes
 from gpugraph.session.plan_cache import (
     CachedPlan,
     OpenShape,
@@ -62,8 +64,13 @@ class RunnersSession(Protocol):
     def check_open(self) -> None:
         """Raise CancelledError if closed, InvalidArgumentError if it has no graph yet."""
 
-    def compile(self, request: RunRequest, memory: RunMemory) -> Plan:
-        """Return a new plan on the given run memory."""
+    def compile(
+        self,
+        request: RunRequest,
+        memory: RunMemory,
+        make: Callable[[Target, RunRequest], Plan] | None = None,
+    ) -> Plan:
+        """Return a new plan on the given run memory, compiled by `make`."""
 
     def explanation(self, plan: Plan) -> Explanation:
         """Return the explanation of a plan."""
@@ -90,6 +97,8 @@ class DirectRunner(Runner):
         self.plans = RunnerPlans(session.plans, self._compile, session.run_memory)
         if any(device.device_type == "GPU" for device in session.devices):
             self.plans.room = RoomForOpenSizes(self._part_of_memory)
+        else:
+            self.plans.open_shapes = OpenShapes(self._compile_open)
         self.costs = CostModelRuns()
         self.limit_ms = max(session.options.config.operation_timeout_in_ms, 0)
         self.is_watched = self.limit_ms > 0 or bool(RUN_LISTENERS)
@@ -225,9 +234,18 @@ class DirectRunner(Runner):
             self.session.graph, feeds, self.fetches, self.targets, self.connections, self.done
         )
 
-    def _compile(self, shapes: Sequence[OpenShape], memory: RunMemory) -> Plan:
+    def _compile(
+        self, shapes: Sequence[OpenShape], memory: RunMemory, unit: UnitForShapes | None
+    ) -> Plan:
+        make = None if unit is None else partial(unit.unit.plan, unit.values)
         try:
-            return self.session.compile(self._request(shapes), memory)
+            return self.session.compile(self._request(shapes), memory, make)
+        except OpError as error:
+            raise with_operation(self.session.graph, error) from error.__cause__
+
+    def _compile_open(self, shapes: Sequence[OpenShape], trace: SizeTrace) -> OpenUnit:
+        try:
+            return OpenUnit(self.session.target, self._request(shapes), trace)
         except OpError as error:
             raise with_operation(self.session.graph, error) from error.__cause__
 

@@ -180,10 +180,18 @@ class DirectSession(SessionBackend):
         if self.graph is None:
             raise invalid_argument("Session was not created with a graph before Run()!")
 
-    def compile(self, request: RunRequest, memory: RunMemory) -> Plan:
-        """Return a new plan on the given run memory. If a device is full, drop idle ones."""
+    def compile(
+        self,
+        request: RunRequest,
+        memory: RunMemory,
+        make: Callable[[Target, RunRequest], Plan] | None = None,
+    ) -> Plan:
+        """Return a new plan on the given run memory. If a device is full, drop idle ones.
+
+        make: compiles it; by default for exactly the shapes of the request.
+        """
         self.check_open()
-        plan = compile_plan(self.target._replace(run_memory=memory), request)
+        plan = (make or compile_plan)(self.target._replace(run_memory=memory), request)
         if self.options.config.log_device_placement:
             log_placements(plan, self._logged)
         for listener in PLAN_LISTENERS:

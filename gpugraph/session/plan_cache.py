@@ -37,6 +37,7 @@ from gpugraph.base.interruptions.fork_gate import GATE
 from gpugraph.base.interruptions.signal_handlers import uninterrupted
 from gpugraph.devices import ArenaBlock, RunMemory
 from gpugraph.plan import Plan, PlanKey, TimeLimit
+from gpugraph.session.open_shapes import OpenShapes, UnitForShapes
 from gpugraph.session.room_for_open_sizes import RoomForOpenSizes, Shapes
 
 EXACT_PLANS = 8
@@ -72,6 +73,7 @@ class PlanCache:
         self.most = most
         self.lock = new_rlock()
         self._plans: OrderedDict[int, CachedPlan] = OrderedDict()
+        self._runs: dict[int, int] = {}  # by plan, its runs when it was last passed over
 
     def __len__(self) -> int:
         return len(self._plans)
@@ -100,8 +102,18 @@ class PlanCache:
             state.watchers[id(plan)] = plan
         plan.stale = plan.moved()  # a variable may have moved before it was watched
         while len(self._plans) > self.most:
-            self.drop(next(iter(self._plans.values())))
+            self._drop_unused()
         return cached
+
+    def _drop_unused(self) -> None:
+        """Drop the oldest plan that has not run since it was last passed over here."""
+        while True:
+            number, cached = next(iter(self._plans.items()))
+            if self._runs.get(number) == cached.plan.runs or len(self._plans) == 1:
+                self.drop(cached)
+                return
+            self._runs[number] = cached.plan.runs
+            self._plans.move_to_end(number)
 
     def drop(self, cached: CachedPlan) -> None:
         """Drop a plan: free its memory now, or with its last reference if it is running.
@@ -123,6 +135,7 @@ class PlanCache:
             finally:
                 plan.lock.release()
         self._plans.pop(id(plan), None)
+        self._runs.pop(id(plan), None)
 
     def drop_all(self) -> list[Plan]:
         """Drop all plans; return those that may still be running, for the caller to wait for."""
@@ -192,7 +205,7 @@ class RunnerPlans:
     def __init__(
         self,
         cache: PlanCache,
-        compile_plan: Callable[[Sequence[OpenShape], RunMemory], Plan],
+        compile_plan: Callable[[Sequence[OpenShape], RunMemory, UnitForShapes | None], Plan],
         memory: RunMemory,
     ) -> None:
         self._cache = cache
@@ -203,6 +216,7 @@ class RunnerPlans:
         self.spares: dict[PlanKey, list[CachedPlan]] = {}
         self.open: CachedPlan | None = None
         self.room: RoomForOpenSizes | None = None
+        self.open_shapes: OpenShapes | None = None
 
     def find(self, shapes: Shapes) -> CachedPlan | None:
         """Return the plan of exactly these shapes, if there is one that can run."""
@@ -213,10 +227,12 @@ class RunnerPlans:
         """Return a plan for shapes that `find` has none for; the open one once there are many."""
         for stale in [cached for cached in self.exact.values() if cached.plan.stale]:
             self._cache.drop(stale)
-        if shapes not in self._exact_shapes and len(self._exact_shapes) >= EXACT_PLANS:
-            return self._add_open(shapes)
-        plan = self._compile(shapes)
-        self._exact_shapes[shapes] = None
+        unit = None if self.open_shapes is None else self.open_shapes.find(shapes)
+        if unit is None:
+            if shapes not in self._exact_shapes and len(self._exact_shapes) >= EXACT_PLANS:
+                return self._add_open(shapes)
+            self._exact_shapes[shapes] = None
+        plan = self._compile(shapes, unit)
 
         def forget() -> None:
             if shapes in self.exact and self.exact[shapes].plan is plan:
@@ -250,7 +266,13 @@ class RunnerPlans:
 
     def add_spare(self, key: PlanKey) -> CachedPlan:
         """Compile and add a replica of the plan with this key."""
-        plan = self._compile_plan([shape for _, shape in key.feeds], RunMemory(_BESIDE))
+        shapes = [shape for _, shape in key.feeds]
+        unit = None
+        if self.open_shapes is not None and not any(
+            shape is None or None in shape for shape in shapes
+        ):
+            unit = self.open_shapes.find(tuple(shapes))  # type: ignore[arg-type]
+        plan = self._compile_plan(shapes, RunMemory(_BESIDE), unit)
         spares = self.spares.setdefault(key, [])
 
         def forget() -> None:
@@ -296,11 +318,11 @@ class RunnerPlans:
                 plan.memory.trim()
         return is_beside
 
-    def _compile(self, shapes: Sequence[OpenShape]) -> Plan:
+    def _compile(self, shapes: Sequence[OpenShape], unit: UnitForShapes | None = None) -> Plan:
         """Compile a plan on memory that no run is using now."""
         while self._memories and self._memories[0].holder:
             del self._memories[0]
-        return self._compile_plan(shapes, (*self._memories, RunMemory(_BESIDE))[0])
+        return self._compile_plan(shapes, (*self._memories, RunMemory(_BESIDE))[0], unit)
 
 
 def _fits(key: PlanKey, shapes: Shapes) -> bool:

@@ -98,7 +98,21 @@ def count_compilations(monkeypatch: Any) -> list[Any]:
 # -- plans
 
 
-def test_each_shape_compiles_once_and_many_shapes_open_one_plan(monkeypatch: Any) -> None:
+def test_each_shape_is_bound_once(monkeypatch: Any) -> None:
+    result = count_compilations(monkeypatch)
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [None, 3])
+        total = tf.reduce_sum(x * 2.0, 0)
+    with tf.Session(graph=graph) as session:
+        for _ in range(2):
+            for rows in range(2, 30):
+                got = session.run(total, {x: np.ones((rows, 3))})
+                np.testing.assert_array_equal(got, [2 * rows] * 3)
+    assert len(result) == 1  # and one unit with open sizes
+
+
+@pytest.mark.usefixtures("without_units")
+def test_without_units_many_shapes_open_one_plan(monkeypatch: Any) -> None:
     result = count_compilations(monkeypatch)
     with tf.Graph().as_default() as graph:
         x = tf.placeholder(tf.float32, [None, 3])
@@ -112,6 +126,7 @@ def test_each_shape_compiles_once_and_many_shapes_open_one_plan(monkeypatch: Any
     assert result[-1].feeds == ((x.name, (None, 3)),)
 
 
+@pytest.mark.usefixtures("without_units")
 def test_an_open_plan_opens_further_sizes_as_they_come(monkeypatch: Any) -> None:
     result = count_compilations(monkeypatch)
     with tf.Graph().as_default() as graph:
@@ -374,6 +389,7 @@ def test_a_kernel_that_fails_names_node_line_and_device_and_the_session_goes_on(
         np.testing.assert_array_equal(session.run(second), [3, 3, 3])
 
 
+@pytest.mark.usefixtures("without_units")
 def test_a_failure_frees_what_a_run_on_open_sizes_had_made() -> None:
     with tf.Graph().as_default() as graph:
         x = tf.placeholder(tf.float32, [None])

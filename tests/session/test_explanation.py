@@ -140,7 +140,7 @@ def test_it_tells_what_each_iteration_of_a_loop_keeps() -> None:
     assert "'while/squashed' float32[64,256] (defined at " in text
 
 
-def test_it_tells_what_loops_keep_of_open_size() -> None:
+def test_it_tells_what_loops_keep_of_open_size(without_units: None) -> None:
     with tf.Graph().as_default() as graph:
         count, x, gradient = loop_gradient([None, 256])
     with tf.Session(graph=graph) as session:

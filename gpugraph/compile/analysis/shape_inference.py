@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.shapes import TensorShape
+from gpugraph.base.size_arrays import size_array
 from gpugraph.compile.analysis.flow_analysis import flow_of, has_control_flow
 from gpugraph.compile.unit.compile_unit import TensorId, Unit, inference_error
 from gpugraph.compile.unit.guards import Flow
@@ -197,7 +198,7 @@ class Inference:
             return None
         edge = root.input_edge(0)
         size = self.unit.values.get((edge.src.id, edge.src_output))
-        return None if size is None else np.array(size, np.int32)
+        return None if size is None else size_array(size[()], np.int32)
 
 
 def container_of(node: Node) -> Node | None:

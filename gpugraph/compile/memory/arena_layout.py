@@ -2,25 +2,53 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from gpugraph.base.sizes import hint
 from gpugraph.compile.unit.compile_unit import Storage, Unit
-from gpugraph.memory import Lifetime, human_readable_bytes, plan_offsets
+from gpugraph.memory import Lifetime, buffers_below, human_readable_bytes, plan_offsets, stack
 
 
-def lay_out(unit: Unit, storages: list[Storage]) -> list[str]:
-    """Set the offsets and sizes of the arenas; return a line about each."""
-    by_device: dict[str, list[Storage]] = {}
-    for storage in storages:
-        by_device.setdefault(storage.device, []).append(storage)
+def lay_out(unit: Unit) -> list[str]:
+    """Set the offsets and sizes of the arenas; return a line about each.
+
+    Open sizes count as in the first run; `Relayout` computes the offsets for others.
+    """
     lines = []
-    for device, group in by_device.items():
+    for device, group in _by_device(unit.storages).items():
         plan = plan_offsets(
-            [Lifetime(storage.size, storage.first, storage.last) for storage in group]
+            [Lifetime(hint(storage.size), storage.first, storage.last) for storage in group]
         )
         for storage, offset in zip(group, plan.offsets):
             storage.offset = offset
         unit.arena_sizes[device] = plan.size
         lines.append(
             f"arena on {device}: {human_readable_bytes(plan.size)} for {len(group)} buffers, which "
-            f"hold {human_readable_bytes(sum(storage.size for storage in group))} in turn"
+            f"hold {human_readable_bytes(sum(hint(storage.size) for storage in group))} in turn"
         )
     return lines
+
+
+class Relayout:
+    """The arenas of a unit with open sizes: the buffers below each one, whatever the sizes."""
+
+    def __init__(self, unit: Unit) -> None:
+        self._below: dict[str, list[list[int]]] = {}
+        for device, group in _by_device(unit.storages).items():
+            lifetimes = [Lifetime(hint(s.size), s.first, s.last) for s in group]
+            self._below[device] = buffers_below(lifetimes, [s.offset for s in group])
+
+    def apply(self, unit: Unit) -> None:
+        """Set offsets and arena sizes of the unit for one set of values."""
+        for device, group in _by_device(unit.storages).items():
+            plan = stack([storage.size for storage in group], self._below[device])
+            for storage, offset in zip(group, plan.offsets):
+                storage.offset = offset
+            unit.arena_sizes[device] = plan.size
+
+
+def _by_device(storages: Sequence[Storage]) -> dict[str, list[Storage]]:
+    groups: dict[str, list[Storage]] = {}
+    for storage in storages:
+        groups.setdefault(storage.device, []).append(storage)
+    return groups

@@ -60,7 +60,8 @@ def memory(unit: Unit) -> Outcome:
         planner.visit(planner.times.position[node.id], node)
     cells = sum(home.storage.kind == "cell" for home in unit.homes.values())
     shared = sum(mode.startswith(("view", "in place")) for mode in unit.modes.values())
-    lines = lay_out(unit, planner.storages)
+    unit.storages = planner.storages
+    lines = lay_out(unit)
     return f"{shared} tensors share memory, {cells} are sized at run time", lines
 
 

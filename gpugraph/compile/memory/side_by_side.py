@@ -18,6 +18,7 @@ from collections.abc import Callable, Collection, Iterable
 from math import prod
 
 from gpugraph.base.dtypes import complex64, complex128, float32, float64
+from gpugraph.base.sizes import hint, hint_of_shape
 from gpugraph.compile.memory.call_waves import followers
 from gpugraph.compile.unit.compile_unit import Unit
 from gpugraph.config.environment import processor_count
@@ -86,7 +87,7 @@ def _work(unit: Unit, node: Node, devices: Collection[str]) -> int:
         return 0
     result, left = shapes[:2]
     inner = left[-2 if node.attrs[flag] else -1]  # type: ignore[index]
-    work = prod([*result, inner])  # type: ignore[misc, list-item]
+    work = prod([*hint_of_shape(result), hint(inner)])  # type: ignore[arg-type]
     return 0 if work < HEAVY or any(_is_late(unit, edge) for edge in edges) else work
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from gpugraph.base.dtypes import HANDLES
 from gpugraph.base.interruptions.signal_handlers import uninterrupted
 from gpugraph.base.shapes import TensorShape
+from gpugraph.base.size_arrays import size_array
 from gpugraph.compile.analysis.purity import is_pure
 from gpugraph.compile.analysis.shape_inference import Inference
 from gpugraph.compile.rewriting.dead_node_elimination import drop_unneeded
@@ -145,7 +146,7 @@ class _Folding:
             if count is not None and count * dtype.size > self.largest:
                 return None
         try:
-            outputs = evaluate(node.op_def, node.attrs, inputs)
+            outputs = evaluate(node.op_def, node.attrs, inputs, node.input_types)
         except Exception:  # the run raises the same error, and names the node
             return None
         if outputs is None or any(value.nbytes > self.largest for value in outputs):
@@ -205,5 +206,5 @@ def _from_shapes(node: Node, shapes: Sequence[TensorShape]) -> list[Any] | None:
     if not all(shape.is_fully_defined() for shape in shapes):
         return None
     if node.type == "Size":
-        return [np.array(shapes[0].num_elements(), numpy_type)]
-    return [np.array(shape.sizes, numpy_type) for shape in shapes]
+        return [size_array(shapes[0].num_elements(), numpy_type)]
+    return [size_array(shape.sizes, numpy_type) for shape in shapes]

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from gpugraph.base.dtypes import float32, float64
+from gpugraph.base.sizes import hint
 from gpugraph.compile.analysis.fusibility import APART
 from gpugraph.compile.analysis.places import places
 from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
@@ -49,7 +50,7 @@ def sums(unit: Unit) -> Outcome:
 def _bytes(unit: Unit, node: Node) -> int:
     """Return the bytes of one term; 0 if its size is not known."""
     elements = unit.shapes[node.id][0].num_elements()
-    return 0 if elements is None else elements * node.output_types[0].itemsize
+    return 0 if elements is None else hint(elements) * node.output_types[0].itemsize
 
 
 def _is_large(unit: Unit, node: Node) -> bool:

@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph.base.dtypes import as_dtype
+from gpugraph.base.dtypes import DType, as_dtype
+from gpugraph.base.size_arrays import size_array
 from gpugraph.compile.analysis.fusibility import SWAP_HINT
 from gpugraph.compile.rewriting.dead_node_elimination import drop_unneeded
 from gpugraph.compile.unit.compile_pass import Outcome
@@ -121,13 +122,17 @@ class Replacing:
         """Replace a node by a Reshape to its own shape, of which one size may be open."""
         sizes = self.unit.shapes[node.id][0].sizes
         assert sizes is not None
-        shape = self.constant(node, np.array([-1 if n is None else n for n in sizes], np.int64))
+        shape = self.constant(
+            node,
+            size_array(tuple([-1 if n is None else n for n in sizes]), np.int64),
+            as_dtype(np.int64),
+        )
         attrs = {"T": node.output_types[0].base_dtype, "Tshape": as_dtype(np.int64)}
         return self.put(node, "Reshape", attrs, [source, (shape, 0)], passed)
 
-    def constant(self, node: Node, value: Any) -> Node:
-        """Add a constant for the replacement of `node`."""
-        return self.unit.add_constant(node, "simplified", value, reason=f"for {node.name}")
+    def constant(self, node: Node, value: Any, dtype: DType | None = None) -> Node:
+        """Add a constant for the replacement of `node`. dtype: if not that of the array."""
+        return self.unit.add_constant(node, "simplified", value, dtype, f"for {node.name}")
 
     def finish(self, what: str) -> Outcome:
         """Update `unit.roots`; drop nodes that are no longer needed, and record which ops absorbed

@@ -205,8 +205,9 @@ class Unit:
     transposes, cancel, common and remap absorbed (by name, the ops that others include); place
     reasons; fuse fused (for each fused node the names, types and origins of its ops); partition
     send_recv_pairs and transfers; flow `flow`, if there is control flow; order order, depth and
-    parallel (adjacent nodes that run at the same time); memory homes, modes (how a node gets its
-    memory), arena_sizes, and runs_once (whether a second run needs another plan).
+    parallel (adjacent nodes that run at the same time); memory homes, storages (those in arenas),
+    modes (how a node gets its memory), arena_sizes, and runs_once (whether a second run needs
+    another plan).
     recomputation: how much of the forward pass gradients compute again
     (`activation_recomputation.py`).
     swaps: the tensors that are swapped to the host (`swap_choice.py`); None: not requested.
@@ -233,6 +234,7 @@ class Unit:
     parallel: list[list[Node]] = field(default_factory=list)
     depth: dict[int, int] = field(default_factory=dict)
     homes: dict[TensorId, Home] = field(default_factory=dict)
+    storages: list[Storage] = field(default_factory=list)
     modes: dict[int, str] = field(default_factory=dict)
     flow: Flow | None = None
     fused: dict[int, list[tuple[str, str, Any]]] = field(default_factory=dict)

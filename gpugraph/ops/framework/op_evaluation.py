@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,8 @@ import numpy as np
 from gpugraph.base.dtypes import DType, as_dtype
 from gpugraph.base.errors import OpError
 from gpugraph.base.shapes import TensorShape
+from gpugraph.base.size_arrays import as_whole_numbers, has_open_sizes
+from gpugraph.base.sizes import is_open
 from gpugraph.graph.client.client_graph import output_types
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.graph.op_def import OpDef, host_slots
@@ -110,13 +113,21 @@ class ArrayContext(ContextOutsideRun):
 
 
 def evaluate(
-    op_def: OpDef, attrs: Mapping[str, Any], values: Sequence[NDArray[Any]]
+    op_def: OpDef,
+    attrs: Mapping[str, Any],
+    values: Sequence[NDArray[Any]],
+    types: Sequence[DType] = (),
 ) -> list[NDArray[Any]] | None:
-    """Return the outputs for these inputs; None if there is no CPU `Call`, or it fails."""
+    """Return the outputs for these inputs; None if there is no CPU `Call`, or it fails.
+
+    types: the inputs' dtypes, if some inputs are arrays of open sizes.
+    """
     entry = find_kernel(op_def.name, "CPU", attrs)
     if op_def.infer is None or entry is None or not isinstance(entry.kernel, Call):
         return None
     try:
+        if types and any(map(has_open_sizes, values)):
+            return _of_open_sizes(op_def, entry.kernel, attrs, values, types)
         return run_kernel(op_def, entry.kernel, attrs, values)
     except (OpError, ValueError, TypeError, ArithmeticError, IndexError):
         return None  # the run will raise it, with the node's name
@@ -126,15 +137,55 @@ def run_kernel(
     op_def: OpDef, kernel: Call, attrs: Mapping[str, Any], values: Sequence[NDArray[Any]]
 ) -> list[NDArray[Any]]:
     """Run `kernel` on fresh outputs of the inferred shapes; raise the kernel's exceptions."""
+    dtypes = [as_dtype(value.dtype) for value in values]
+    return _run(op_def, kernel, attrs, values, dtypes, attrgetter("as_numpy_dtype"))
+
+
+def _of_open_sizes(
+    op_def: OpDef,
+    kernel: Call,
+    attrs: Mapping[str, Any],
+    values: Sequence[NDArray[Any]],
+    types: Sequence[DType],
+) -> list[NDArray[Any]] | None:
+    """Return the outputs for inputs that are open sizes, by the kernel over arrays of objects.
+
+    None if they are no whole numbers or truth values.
+    """
+    results = output_types(op_def, dict(attrs))
+    if not all(dtype.is_integer or dtype.is_bool for dtype in (*results, *types)):
+        return None
+    values = [
+        value.astype(object) if dtype.is_integer else value for value, dtype in zip(values, types)
+    ]
+    outputs = _run(op_def, kernel, attrs, values, types, _type_of_sizes)
+    return [
+        as_whole_numbers(array, dtype.as_numpy_dtype) if dtype.is_integer else array
+        for array, dtype in zip(outputs, results)
+    ]
+
+
+def _type_of_sizes(dtype: DType) -> Any:
+    return object if dtype.is_integer else dtype.as_numpy_dtype
+
+
+def _run(
+    op_def: OpDef,
+    kernel: Call,
+    attrs: Mapping[str, Any],
+    values: Sequence[NDArray[Any]],
+    dtypes: Sequence[DType],
+    numpy_type: Callable[[DType], Any],
+) -> list[NDArray[Any]]:
     types = output_types(op_def, dict(attrs))
     shapes = [TensorShape.of(value.shape) for value in values]
-    context = InferContext(
-        shapes, attrs, [as_dtype(value.dtype) for value in values], len(types), values.__getitem__
-    )
+    context = InferContext(shapes, attrs, dtypes, len(types), values.__getitem__)
     assert op_def.infer is not None
     inferred = op_def.infer(context)
     sizes = [] if kernel.dynamic else [tuple(shape.as_list()) for shape in inferred]
-    outputs = [np.empty(size, dtype.base_dtype.as_numpy_dtype) for size, dtype in zip(sizes, types)]
+    if any(map(is_open, sizes)):
+        raise TypeError("the number of elements is open")
+    outputs = [np.empty(size, numpy_type(dtype.base_dtype)) for size, dtype in zip(sizes, types)]
     host = host_slots(op_def.inputs, op_def.host_inputs, attrs)
     inputs = [value for index, value in enumerate(values) if kernel.late or index not in host]
     arrays = ArrayContext(op_def.name, attrs, values, sizes, types)

@@ -36,7 +36,7 @@ def _infer_resized(context: InferContext) -> Sequence[TensorShape]:
         raise ValueError(f"Dimension must be 2 but is {length}: size is [height, width]")
     value = context.value(1)
     height, width = (None, None) if value is None else ints(value)
-    if value is not None and min(ints(value)) <= 0:
+    if value is not None and any(size <= 0 for size in ints(value)):
         raise ValueError(f"output dimensions must be positive, but are {[height, width]}")
     return [TensorShape.of((batch, height, width, channels))]
 

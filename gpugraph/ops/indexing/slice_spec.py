@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from gpugraph.base.misfit import Misfit
 from gpugraph.base.shapes import TensorShape
+from gpugraph.base.sizes import range_length
 
 MASKS = ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask")
 """The attrs of a strided slice, in TensorFlow's order."""
@@ -144,7 +145,7 @@ def _length(
     if (begin is None and bounds.start is not None) or (end is None and bounds.stop is not None):
         return None
     if size is not None:
-        return len(range(*bounds.indices(size)))
+        return range_length(bounds, size)
     return _length_of_unknown(bounds, strides[position])
 
 

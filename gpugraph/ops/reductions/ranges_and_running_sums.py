@@ -14,6 +14,7 @@ from gpugraph.base.bfloat16 import finfo
 from gpugraph.base.dtypes import FLOATING, NUMERIC, DType, as_dtype
 from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
+from gpugraph.base.sizes import Size, whole
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import (
@@ -59,8 +60,8 @@ def _length(start: Any, limit: Any, delta: Any) -> int:
         raise ValueError(f"Requires start <= limit when delta > 0: {start}/{limit}")
     if start < limit and delta < 0:
         raise ValueError(f"Requires start >= limit when delta < 0: {start}/{limit}")
-    if isinstance(start, np.integer):
-        return -((int(start) - int(limit)) // int(delta))
+    if isinstance(start, (int, np.integer, Size)):
+        return -((whole(start) - whole(limit)) // whole(delta))
     if not np.isfinite((limit - start) / delta):
         raise ValueError(f"Requires finite numbers, not a range of {start}, {limit}, {delta}")
     return int(np.ceil(abs((limit - start) / delta)))

@@ -59,7 +59,7 @@ def test_no_more_degrees_are_tried_than_the_limit_needs(limit: int, degrees: int
     assert "none fits" not in text
 
 
-def test_a_limit_on_open_sizes_says_what_it_does_not_count() -> None:
+def test_a_limit_on_open_sizes_says_what_it_does_not_count(without_units: None) -> None:
     x = tf.placeholder(tf.float32, [None])
     total = tf.reduce_sum(tf.exp(x))
     fields = {"memory_optimization": RECOMPUTE, "recomputation_limit_mb": 1}

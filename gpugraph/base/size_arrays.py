@@ -1,0 +1,26 @@
+"""Arrays of whole numbers, some of which are open sizes: values of shapes in a compilation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.sizes import Size, is_open
+
+
+def size_array(sizes: Any, numpy_type: Any) -> Any:
+    """Return the array of a size, or of a tuple of sizes; of objects if some are open."""
+    items = sizes if isinstance(sizes, tuple) else (sizes,)
+    array = np.array(items, object if is_open(items) else numpy_type)
+    return array if items is sizes else array.reshape(())
+
+
+def has_open_sizes(array: Any) -> bool:
+    """Return whether an element of an array is a Size."""
+    return array.dtype == object and any(type(item) is Size for item in array.flat)
+
+
+def as_whole_numbers(array: Any, numpy_type: Any) -> Any:
+    """Return an array of objects as one of `numpy_type`, if no element is a Size."""
+    return array if has_open_sizes(array) else array.astype(numpy_type)

@@ -1,0 +1,416 @@
+"""Sizes that a compilation leaves open, and the conditions under which its result holds.
+
+    trace = SizeTrace([32, 10])          a first run's batch and length
+    batch, length = trace.sizes
+    batch * length + 1                   a Size: 321 here, computed again for other inputs
+    if length > 1: ...                   taken as it is here; the trace records the condition
+
+A `Size` stands for an int wherever passes compute with sizes. Arithmetic yields Sizes in a normal
+form, so that equal expressions are equal without a condition. A comparison whose outcome depends
+on the inputs is decided by their first values, and its outcome becomes a condition; so does the
+value of a Size where an int is required (`__index__`). So the result of a compilation with Sizes
+holds for all inputs for which `SizeTrace.values` returns values: those that meet every condition.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Sequence
+from math import prod
+from typing import Any
+
+Terms = tuple[tuple[tuple[int, ...], int], ...]
+"""A polynomial in normal form: by monomial (the sorted numbers of its atoms) the coefficient."""
+
+_EMPTY: tuple[int, ...] = ()
+_OPERATIONS: dict[str, Callable[[int, int], int]] = {
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "min": min,
+    "max": max,
+}
+_COMPARISONS: dict[str, Callable[[int, int], bool]] = {
+    "==": operator.eq,
+    "<": operator.lt,
+    "<=": operator.le,
+}
+
+
+class SizeTrace:
+    """The open sizes of one compilation: its inputs, what is computed from them, and conditions.
+
+    Attributes:
+      sizes: the inputs, as Sizes.
+      conditions: comparisons as (name, terms, terms, outcome), in the order of their recording.
+    """
+
+    def __init__(self, inputs: Sequence[int]) -> None:
+        """inputs: their values in the first run, each at least 0."""
+        self.conditions: dict[tuple[str, Terms, Terms, bool], None] = {}
+        self._atoms: list[tuple[str, Terms, Terms] | None] = [None] * len(inputs)
+        self._numbers: dict[tuple[str, Terms, Terms], int] = {}
+        self._hints = list(inputs)
+        self.natural = [True] * len(inputs)  # by atom, whether it is at least 0 for any inputs
+        self.sizes = [Size(self, (((number,), 1),), value) for number, value in enumerate(inputs)]
+
+    @property
+    def first_values(self) -> SizeValues:
+        """The values of all Sizes for the first inputs."""
+        return SizeValues(self._hints)
+
+    def values(self, inputs: Sequence[int]) -> SizeValues | None:
+        """Return the values of all Sizes for these inputs; None unless they meet all conditions."""
+        atoms = list(inputs)
+        try:
+            for atom in self._atoms[len(inputs) :]:
+                assert atom is not None
+                name, left, right = atom
+                atoms.append(_OPERATIONS[name](_value(left, atoms), _value(right, atoms)))
+        except ZeroDivisionError:
+            return None
+        for name, left, right, outcome in self.conditions:
+            if _COMPARISONS[name](_value(left, atoms), _value(right, atoms)) is not outcome:
+                return None
+        return SizeValues(atoms)
+
+    def apply(self, name: str, left: Any, right: Any) -> Any:
+        """Return the Size of an operation that polynomials do not express."""
+        key = (name, _terms(left), _terms(right))
+        number = self._numbers.get(key)
+        if number is None:
+            number = self._numbers[key] = len(self._atoms)
+            operands = [_value(terms, self._hints) for terms in key[1:]]
+            self._hints.append(_OPERATIONS[name](*operands))
+            self._atoms.append(key)
+            bounds = [_least(operand) >= 0 for operand in (left, right)]
+            self.natural.append(any(bounds) if name == "max" else all(bounds))
+        return Size(self, (((number,), 1),), self._hints[number])
+
+    def decide(self, name: str, left: Any, right: Any) -> bool:
+        """Return the outcome of a comparison here, and record it as a condition."""
+        outcome = _COMPARISONS[name](hint(left), hint(right))
+        self.conditions[name, _terms(left), _terms(right), outcome] = None
+        return outcome
+
+    def of(self, terms: dict[tuple[int, ...], int]) -> Any:
+        """Return the Size of a polynomial; an int if it is constant."""
+        normal = tuple(sorted((monomial, n) for monomial, n in terms.items() if n))
+        if not normal:
+            return 0
+        if len(normal) == 1 and normal[0][0] == _EMPTY:
+            return normal[0][1]
+        return Size(self, normal, _value(normal, self._hints))
+
+
+class SizeValues:
+    """The values of a trace's Sizes for one set of inputs."""
+
+    def __init__(self, atoms: Sequence[int]) -> None:
+        self._atoms = atoms
+
+    def of(self, size: Any) -> Any:
+        """Return the value of a Size; anything else as it is."""
+        return _value(size.terms, self._atoms) if type(size) is Size else size
+
+    def shape(self, sizes: Iterable[Any]) -> tuple[Any, ...]:
+        """Return the values of a shape."""
+        return tuple([self.of(size) for size in sizes])
+
+
+class Size:
+    """A size that depends on the inputs of its trace; used like an int.
+
+    Attributes:
+      terms: the polynomial over the trace's atoms (inputs and results of `SizeTrace.apply`).
+      hint: the value for the trace's first inputs.
+    """
+
+    __slots__ = ("hint", "terms", "trace")
+    __array_ufunc__ = None  # operators of NumPy scalars leave the operation to this class
+
+    def __init__(self, trace: SizeTrace, terms: Terms, value: int) -> None:
+        self.trace = trace
+        self.terms = terms
+        self.hint = value
+
+    def __add__(self, other: Any) -> Any:
+        return _combined(self, other, 1)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        return _combined(self, other, -1)
+
+    def __rsub__(self, other: Any) -> Any:
+        return -self + other
+
+    def __neg__(self) -> Any:
+        return self.trace.of({monomial: -n for monomial, n in self.terms})
+
+    def __pos__(self) -> Size:
+        return self
+
+    def __abs__(self) -> Any:
+        return self if self >= 0 else -self
+
+    def __mul__(self, other: Any) -> Any:
+        if not _is_whole(other):
+            return NotImplemented if not isinstance(other, float) else float(self) * other
+        product: dict[tuple[int, ...], int] = {}
+        for monomial, n in self.terms:
+            for by, times in _terms(other):
+                key = tuple(sorted(monomial + by))
+                product[key] = product.get(key, 0) + n * times
+        return self.trace.of(product)
+
+    __rmul__ = __mul__
+
+    def __floordiv__(self, other: Any) -> Any:
+        return _divided(self, other) if _is_whole(other) else NotImplemented
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return _divided(_as_size(self.trace, other), self) if _is_whole(other) else NotImplemented
+
+    def __mod__(self, other: Any) -> Any:
+        return _rest(self, other) if _is_whole(other) else NotImplemented
+
+    def __rmod__(self, other: Any) -> Any:
+        return _rest(_as_size(self.trace, other), self) if _is_whole(other) else NotImplemented
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
+
+    def __truediv__(self, other: Any) -> float:
+        return float(self) / float(other)
+
+    def __rtruediv__(self, other: Any) -> float:
+        return float(other) / float(self)
+
+    def __pow__(self, other: Any) -> Any:
+        return prod([self] * operator.index(other))
+
+    def __lshift__(self, other: Any) -> Any:
+        return self * (1 << operator.index(other))
+
+    def __eq__(self, other: object) -> Any:
+        if not _is_whole(other):
+            return NotImplemented
+        difference = self - other
+        if type(difference) is not Size:
+            return bool(difference == 0)
+        if _least(difference) > 0 or _least(-difference) > 0:
+            return False
+        return self.trace.decide("==", difference, 0)
+
+    def __ne__(self, other: object) -> Any:
+        is_equal = self.__eq__(other)
+        return is_equal if is_equal is NotImplemented else not is_equal
+
+    def __lt__(self, other: Any) -> Any:
+        return _is_less(self, other) if _is_whole(other) else NotImplemented
+
+    def __le__(self, other: Any) -> Any:
+        return not _is_less(other, self) if _is_whole(other) else NotImplemented
+
+    def __gt__(self, other: Any) -> Any:
+        return _is_less(other, self) if _is_whole(other) else NotImplemented
+
+    def __ge__(self, other: Any) -> Any:
+        return not _is_less(self, other) if _is_whole(other) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.terms)
+
+    def __bool__(self) -> bool:
+        return bool(self != 0)
+
+    def __index__(self) -> int:
+        self.trace.decide("==", self, self.hint)
+        return self.hint
+
+    __int__ = __index__
+
+    def __float__(self) -> float:
+        return float(self.__index__())
+
+    def __repr__(self) -> str:
+        return repr(self.hint)
+
+    def __format__(self, spec: str) -> str:
+        return format(self.hint, spec)
+
+    def __copy__(self) -> Size:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Size:
+        return self
+
+
+def hint(size: Any) -> int:
+    """Return the value of a size for the first inputs, without a condition: for estimates only."""
+    return size.hint if type(size) is Size else size
+
+
+def hint_of_shape(sizes: Sequence[Any]) -> tuple[int, ...]:
+    """Return the hints of a shape."""
+    return tuple([hint(size) for size in sizes])
+
+
+def whole(size: Any) -> Any:
+    """Return a size as it is, anything else as an int."""
+    return size if type(size) is Size else int(size)
+
+
+def is_open(sizes: Iterable[Any]) -> bool:
+    """Return whether any of these is a Size."""
+    return any(type(size) is Size for size in sizes)
+
+
+def range_length(bounds: slice, size: Any) -> Any:
+    """Return the number of indices of a slice of an axis of this size."""
+    step = 1 if bounds.step is None else bounds.step
+    if not is_open((bounds.start, bounds.stop, size)):
+        return len(range(*bounds.indices(size)))
+    low, high = (0, size) if step > 0 else (-1, size - 1)  # of positions
+    start = (
+        (low if step > 0 else high)
+        if bounds.start is None
+        else _within(bounds.start, low, high, size)
+    )
+    stop = (
+        (high if step > 0 else low)
+        if bounds.stop is None
+        else _within(bounds.stop, low, high, size)
+    )
+    distance = stop - start if step > 0 else start - stop
+    return 0 if distance <= 0 else -(-distance // abs(step))
+
+
+def _within(position: Any, low: Any, high: Any, size: Any) -> Any:
+    """Return a position of a slice, which counts from the end if negative, within these bounds."""
+    if position < 0:
+        position = position + size
+        return low if position < low else position
+    return high if position > high else position
+
+
+def smaller(one: Any, other: Any) -> Any:
+    """Return the minimum of two sizes, without a condition."""
+    return _extreme("min", one, other)
+
+
+def larger(one: Any, other: Any) -> Any:
+    """Return the maximum of two sizes, without a condition."""
+    return _extreme("max", one, other)
+
+
+def _extreme(name: str, one: Any, other: Any) -> Any:
+    trace = one.trace if type(one) is Size else other.trace if type(other) is Size else None
+    if trace is None:
+        return _OPERATIONS[name](one, other)
+    return one if one is other or _terms(one) == _terms(other) else trace.apply(name, one, other)
+
+
+def _is_whole(value: object) -> bool:
+    return (
+        type(value) in (int, Size)
+        or (hasattr(value, "__index__") and not hasattr(value, "shape"))
+        or (getattr(value, "shape", None) == () and hasattr(value, "__index__"))
+    )
+
+
+def _terms(value: Any) -> Terms:
+    if type(value) is Size:
+        return value.terms
+    number = operator.index(value)
+    return ((_EMPTY, number),) if number else ()
+
+
+def _value(terms: Terms, atoms: Sequence[int]) -> int:
+    total = 0
+    for monomial, n in terms:
+        for number in monomial:
+            n *= atoms[number]
+        total += n
+    return total
+
+
+def _as_size(trace: SizeTrace, value: Any) -> Size:
+    return value if type(value) is Size else Size(trace, _terms(value), operator.index(value))
+
+
+def _combined(size: Size, other: Any, sign: int) -> Any:
+    if not _is_whole(other):
+        return NotImplemented if not isinstance(other, float) else float(size) + sign * other
+    terms = dict(size.terms)
+    for monomial, n in _terms(other):
+        terms[monomial] = terms.get(monomial, 0) + sign * n
+    return size.trace.of(terms)
+
+
+def _least(size: Any) -> int:
+    """Return a lower bound of a size for any inputs; a very low one if none is known."""
+    if type(size) is not Size:
+        return operator.index(size)
+    natural = size.trace.natural
+    for monomial, n in size.terms:
+        if (n < 0 and monomial) or not all(natural[number] for number in monomial):
+            return -1 << 62
+    return dict(size.terms).get(_EMPTY, 0)
+
+
+def _is_less(one: Any, other: Any) -> bool:
+    difference = one - other  # at least one of them is a Size
+    if type(difference) is not Size:
+        return bool(difference < 0)
+    if _least(difference) >= 0:
+        return False
+    if _least(-difference) > 0:
+        return True
+    return difference.trace.decide("<", difference, 0)
+
+
+def _divided(size: Size, by: Any) -> Any:
+    """Return the quotient: a polynomial where the division is exact for any inputs."""
+    terms = _terms(by)
+    if len(terms) == 1:
+        (monomial, times), quotient = terms[0], {}
+        for own, n in size.terms:
+            rest = _without(own, monomial)
+            if rest is None or n % times:
+                break
+            quotient[rest] = n // times
+        else:
+            if monomial and not hint(by):
+                raise ZeroDivisionError("a size of 0 as divisor")
+            if monomial:
+                size.trace.decide("==", by, 0)
+            return size.trace.of(quotient)
+    if type(by) is Size and not by.hint:
+        raise ZeroDivisionError("a size of 0 as divisor")
+    if type(by) is Size:
+        size.trace.decide("==", by, 0)
+    return size.trace.apply("//", size, by)
+
+
+def _without(monomial: tuple[int, ...], divisor: tuple[int, ...]) -> tuple[int, ...] | None:
+    rest = list(monomial)
+    for number in divisor:
+        if number not in rest:
+            return None
+        rest.remove(number)
+    return tuple(rest)
+
+
+def _rest(size: Size, by: Any) -> Any:
+    terms = _terms(by)
+    if len(terms) == 1 and all(
+        _without(own, terms[0][0]) is not None and not n % terms[0][1] for own, n in size.terms
+    ):
+        return size - size // by * by
+    if type(by) is Size:
+        size.trace.decide("==", by, 0)
+    return size.trace.apply("%", size, by)

@@ -1,0 +1,87 @@
+"""The offsets of an arena for other sizes of its buffers than those it was planned for.
+
+A plan determines, of each two buffers that are live at the same step, which one lies below the
+other. If that order is kept, each buffer can lie on top of those below it, whatever the sizes:
+
+    planned for    A 2, B 1, C 3          [A ][B][C   ]
+    other sizes    A 5, B 1, C 2          [A      ][B][C ]
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from operator import or_
+
+from gpugraph.memory.arena_planning import ArenaPlan, Lifetime
+
+
+def buffers_below(lifetimes: Sequence[Lifetime], offsets: Sequence[int]) -> list[list[int]]:
+    """Return, for each buffer, the buffers of the plan on which it lies directly.
+
+    These are the ones that are live at a common step and have a lower offset (of equal offsets,
+    which only empty buffers have, a lower index), except for those below another one of them.
+    """
+    ranked = sorted(range(len(offsets)), key=lambda buffer: offsets[buffer])
+    begun, ended = (
+        _Until([lifetimes[i].first for i in ranked]),
+        _Until([lifetimes[i].last for i in ranked]),
+    )
+    below: list[int] = []  # sets of ranks, as bits
+    direct: list[list[int]] = [[] for _ in offsets]
+    for rank, buffer in enumerate(ranked):
+        _, first, last = lifetimes[buffer]
+        meeting = begun.at_most(last) & ~ended.below(first) & ((1 << rank) - 1)
+        indirect = 0
+        for other in _bits(meeting):
+            indirect |= below[other]
+        below.append(meeting)
+        direct[buffer] = [ranked[other] for other in _bits(meeting & ~indirect)]
+    return direct
+
+
+class _Until:
+    """Sets of items, as bits, by their times."""
+
+    def __init__(self, times: Sequence[int]) -> None:
+        order = sorted(range(len(times)), key=times.__getitem__)
+        self._times = [times[item] for item in order]
+        self._sets = list(accumulate((1 << item for item in order), or_, initial=0))
+
+    def at_most(self, time: int) -> int:
+        """Return the items whose time is at most `time`."""
+        return self._sets[bisect_right(self._times, time)]
+
+    def below(self, time: int) -> int:
+        """Return the items whose time is less than `time`."""
+        return self._sets[bisect_left(self._times, time)]
+
+
+def _bits(number: int) -> Iterator[int]:
+    """Yield the positions of the bits that are set."""
+    while number:
+        low = number & -number
+        yield low.bit_length() - 1
+        number ^= low
+
+
+def stack(sizes: Sequence[int], below: Sequence[Sequence[int]], alignment: int = 64) -> ArenaPlan:
+    """Return the offsets of buffers of these sizes, each on top of those `below` it.
+
+    Offsets and the block's size are multiples of `alignment` bytes.
+    """
+    ends = [-1] * len(sizes)
+    for start in range(len(sizes)):
+        pending = [start]
+        while pending:
+            buffer = pending[-1]
+            open_ones = [other for other in below[buffer] if ends[other] < 0]
+            if open_ones:
+                pending += open_ones
+                continue
+            pending.pop()
+            bottom = max([ends[other] for other in below[buffer]], default=0)
+            ends[buffer] = bottom + -(-sizes[buffer] // alignment) * alignment
+    offsets = [end - -(-size // alignment) * alignment for end, size in zip(ends, sizes)]
+    return ArenaPlan(offsets, max(ends, default=0))

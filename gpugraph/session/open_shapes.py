@@ -1,0 +1,97 @@
+"""Compilation with open sizes: the units of a runner whose fed shapes vary.
+
+The first set of shapes is compiled as it is. From the second on, the sizes that have differed are
+left open (`base/sizes.py`): the passes run once for many sets, and each set only takes binding. A
+unit holds for the sets that meet its conditions (such as "more than one row"); others need another
+unit. If a runner needs too many, its further sets of shapes have no unit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from gpugraph.base.sizes import SizeTrace, SizeValues
+from gpugraph.compile import OpenUnit
+from gpugraph.session.room_for_open_sizes import Shapes
+
+MAX_UNITS = 8
+"""The maximum number of units of a runner, for feeds of the same ranks."""
+
+
+class UnitForShapes(NamedTuple):
+    """A unit that holds for a set of shapes, and the values of its open sizes there."""
+
+    unit: OpenUnit
+    values: SizeValues
+
+
+class _OpenFeeds(NamedTuple):
+    """A unit with the fed sizes that it leaves open, and those that it doesn't.
+
+    inputs: the positions of open sizes, those of the same input together.
+    """
+
+    unit: OpenUnit
+    inputs: Sequence[Sequence[int]]
+    closed: dict[int, int]
+
+    def at(self, sizes: Sequence[int]) -> SizeValues | None:
+        """Return the values of the unit's sizes for these fed sizes; None if it does not hold."""
+        if any(sizes[position] != size for position, size in self.closed.items()):
+            return None
+        first = [sizes[positions[0]] for positions in self.inputs]
+        for value, positions in zip(first, self.inputs):
+            if any(sizes[position] != value for position in positions):
+                return None
+        return self.unit.at(first)
+
+
+class OpenShapes:
+    """The units of one runner. `compile_open` compiles one for shapes with Sizes of a trace."""
+
+    def __init__(
+        self, compile_open: Callable[[Sequence[tuple[Any, ...]], SizeTrace], OpenUnit]
+    ) -> None:
+        self._compile_open = compile_open
+        self._first: dict[tuple[int, ...], list[int]] = {}  # fed sizes by ranks
+        self._varying: dict[tuple[int, ...], set[int]] = {}
+        self._units: dict[tuple[int, ...], list[_OpenFeeds]] = {}
+
+    def find(self, shapes: Shapes) -> UnitForShapes | None:
+        """Return a unit for a set of shapes; None for the first set, and if there are too many."""
+        ranks = tuple(map(len, shapes))
+        sizes = [size for shape in shapes for size in shape]
+        first = self._first.setdefault(ranks, sizes)
+        varying = self._varying.setdefault(ranks, set())
+        varying.update(i for i, (one, other) in enumerate(zip(first, sizes)) if one != other)
+        if not varying:
+            return None
+        units = self._units.setdefault(ranks, [])
+        for number, candidate in enumerate(units):
+            values = candidate.at(sizes)
+            if values is not None:
+                units.insert(0, units.pop(number))
+                return UnitForShapes(candidate.unit, values)
+        if len(units) >= MAX_UNITS:
+            return None
+        units.insert(0, self._compile(shapes, sizes, varying))
+        values = units[0].at(sizes)
+        assert values is not None, "a unit holds for the sizes with which it was compiled"
+        return UnitForShapes(units[0].unit, values)
+
+    def _compile(self, shapes: Shapes, sizes: Sequence[int], varying: set[int]) -> _OpenFeeds:
+        """Compile a unit with the varying sizes open; equal ones are one input."""
+        inputs: dict[int, list[int]] = {}
+        for position in sorted(varying):
+            inputs.setdefault(sizes[position], []).append(position)
+        trace = SizeTrace(list(inputs))
+        mixed: list[Any] = list(sizes)
+        for size, positions in zip(trace.sizes, inputs.values()):
+            for position in positions:
+                mixed[position] = size
+        remaining = iter(mixed)
+        open_shapes = [tuple([next(remaining) for _ in shape]) for shape in shapes]
+        unit = self._compile_open(open_shapes, trace)
+        closed = {i: size for i, size in enumerate(sizes) if i not in varying}
+        return _OpenFeeds(unit, list(inputs.values()), closed)
