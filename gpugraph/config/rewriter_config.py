@@ -30,19 +30,19 @@ def _unused_toggles() -> tuple[Field[int], Field[int], Field[int]]:
 
 
 class AutoParallelOptions(Message):
-    """Options for replicas of a graph that would train in parallel."""
+    """Options for training replicas of a graph in parallel. They have no effect here."""
 
     enable, num_replicas = boolean(), integer()
 
 
 class ScopedAllocatorOptions(Message):
-    """Fields: enable_op, the op types that are merged into one; CollectiveReduce if it is empty."""
+    """Fields: enable_op, the op types that are merged into one; if empty, CollectiveReduce."""
 
     enable_op = list_of(to_str)
 
 
 class VerifierConfig(Message):
-    """How graphs would be checked between rewrites."""
+    """How graphs are checked between rewrites. The fields have no effect here."""
 
     DEFAULT, ON, OFF = 0, 1, 2
     Toggle = EnumType("Toggle", DEFAULT=DEFAULT, ON=ON, OFF=OFF)
@@ -52,7 +52,7 @@ class VerifierConfig(Message):
 
 
 class CustomGraphOptimizer(Message):
-    """A rewrite that a program has registered."""
+    """A rewrite that a program has registered. It has no effect here."""
 
     _protobuf_name = "RewriterConfig.CustomGraphOptimizer"
 

@@ -32,17 +32,18 @@ class Call(NamedTuple):
     called once, when the arrays are bound, and returns a callable without arguments for each run,
     so that everything that follows from sizes and attrs is computed once.
 
-    Host inputs are not among the arguments: `context.value` reads them. The flags:
+    Host inputs (whose values are known when the kernel is bound) are not among the arguments:
+    `context.value` reads them. The flags:
 
     dynamic: the outputs' sizes depend on the inputs' values; the outputs are not arguments, the
       call returns them.
     late: host inputs are arguments, as arrays in host memory, because their values come during a
       run (the index of an element, the handle of a TensorArray).
     waits: it may wait for other runs, or forever, since it calls the user's functions; variables
-      are not locked meanwhile. Such a kernel is dynamic; its inputs are copies, and several of a
-      run may be called at the same time.
+      are not locked meanwhile. Such a kernel is dynamic; its inputs are copies, and several such
+      kernels of a run may be called at the same time.
     gives_up: such a kernel checks itself whether its run goes on (`check_run`), as ops on queues
-      do, so it needs no thread that a run could leave behind.
+      do, so the run need not call it in a separate thread that can be abandoned.
     direct: the arguments are the arrays themselves, for kernels that only move elements. Otherwise
       arrays of bfloat16 are passed as float32; outputs, and the inputs numbered in `writes`, are
       rounded after the call (`bfloat16_rounding`).
@@ -66,7 +67,7 @@ class Call(NamedTuple):
         return self._bind(context, arrays)
 
     def is_plain(self, signature: Signature) -> bool:
-        """Return whether `bind` returns just a call of the function with the arrays."""
+        """Return whether `bind` returns just `function` with the arrays as its arguments."""
         return self.make is None and (self.direct or not has_bfloat16(signature))
 
     def _bind(self, context: KernelContext, arrays: Sequence[Any]) -> Callable[[], Any]:
@@ -79,8 +80,9 @@ class Call(NamedTuple):
 class Elementwise(NamedTuple):
     """A C expression for one output element, of the inputs `x`, `y`, `z`, whose type is `T`.
 
-    `(U)` converts to the output's type. float16 is computed in float32, and rounded at the end and
-    by `rounded(...)`, which stands where the host's kernel rounds, so that both agree.
+    `(U)` converts to the output's type. float16 is computed in float32 and rounded at the end. The
+    expression also has `rounded(...)` wherever the NumPy kernel rounds to float16, so that the
+    results are equal.
     """
 
     expression: str
@@ -90,8 +92,8 @@ class Elementwise(NamedTuple):
 class Reduction(NamedTuple):
     """An expression `combine` of `a` and `b`, which reduces the elements, beginning with `start`.
 
-    map: an expression of `x`, applied to each element first. finish: an expression of the result
-    `a` and the number of elements `n`, applied last.
+    map: an expression of `x`, which is applied to each element before. finish: an expression of the
+    result `a` and the number of elements `n`, which is applied after the last element.
     """
 
     start: str

@@ -38,7 +38,7 @@ class Rendezvous:
         self._aborted: OpError | None = None
 
     def send(self, key: str, value: Any, is_dead: bool = False) -> None:
-        """Store a value; raise the abort's error after an abort."""
+        """Store a value; after an abort, raise its error."""
         with self._arrived:
             if self._aborted is not None:
                 raise self._aborted
@@ -46,10 +46,10 @@ class Rendezvous:
             self._arrived.notify_all()
 
     def recv(self, key: str, timeout_s: float | None = 0.0) -> tuple[Any, bool]:
-        """Return the next value of `key` and whether it is dead, within `timeout_s` (None: no
-        limit).
+        """Wait for the next value of `key`; return it, and whether it is dead.
 
-        DeadlineExceededError if none came, the abort's error after an abort.
+        timeout_s: seconds to wait; None: no limit. DeadlineExceededError if no value came; after an
+        abort, its error.
         """
         with self._arrived:
             ready = self._arrived.wait_for(

@@ -57,7 +57,7 @@ def as_op_error(error: Exception, step: Step | FetchSlot) -> OpError:
 
 
 def _message(error: Exception) -> str:
-    """Return the message of a kernel's error; unusual classes are named."""
+    """Return the message of a kernel's error, with the class's name unless that is common."""
     if isinstance(error, OpError):
         return error.message
     text = str(error)
