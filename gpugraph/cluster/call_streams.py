@@ -31,7 +31,7 @@ NUMBERS = {name: number for number, name in enumerate(METHODS)}
 
 _NAMES = tuple(METHODS)
 HEADS = {name: bytes((number,)) for name, number in NUMBERS.items()}
-"""The first byte of each method's frames."""
+"""The first byte of a frame, the method's number, by the method's name."""
 
 _MOMENT_S = 1.0
 """Seconds from the end of a client's last stream to the call of `on_gone` for its sessions."""
@@ -141,7 +141,7 @@ class Caller:
             function()
 
     def discard(self, function: Callable[[], Any]) -> None:
-        """Unregister a function."""
+        """Unregister a function of `add`; do nothing if it is not registered."""
         with self._lock:
             self._on_end.discard(function)
 

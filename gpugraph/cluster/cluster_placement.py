@@ -36,7 +36,7 @@ from gpugraph.session.partial_run_graph import PartialRunGraph
 _MAX_NAMES = 12
 _UNKNOWN = TensorShape.of(None)
 _LEADING = frozenset((NodeClass.MERGE, *FORWARDING))
-"""The ops that move tensors into branches and loops, and out of them."""
+"""Classes of ops that move tensors into branches and loops, and out of them."""
 
 
 class ClusterPlacer:
@@ -57,7 +57,7 @@ class ClusterPlacer:
         connections: Mapping[Tensor, Tensor],
         done: Sequence[Operation],
     ) -> dict[str, str]:
-        """Return the task of each operation that the run needs, by its name.
+        """Return, by operation name, the task of each operation that the run needs.
 
         InvalidArgumentError for unfed placeholders and unknown devices,
         UnimplementedError for branches and loops over several tasks.

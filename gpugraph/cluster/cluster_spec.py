@@ -89,7 +89,7 @@ def _jobs(cluster: Any) -> Mapping[Any, Any]:
     if isinstance(cluster, Mapping):
         return cluster
     descriptor = getattr(type(cluster), "DESCRIPTOR", None)
-    if getattr(descriptor, "full_name", "") == "tensorflow.ClusterDef":  # including the settings'
+    if getattr(descriptor, "full_name", "") == "tensorflow.ClusterDef":  # config's class too
         return {job.name: dict(job.tasks) for job in cluster.job}
     raise TypeError(
         "`cluster` must be a dictionary mapping one or more job names to lists of network "

@@ -57,7 +57,7 @@ class StreamEndedError(Exception):
         self._code, self._details = code, details
 
     def code(self) -> Any:
-        """Return the StatusCode."""
+        """Return the gRPC StatusCode."""
         return next(status for status in grpc().StatusCode if status.value[0] == self._code)
 
     def details(self) -> str:
@@ -131,7 +131,7 @@ class CoreStream:
         """End the stream at once."""
         if not self.is_over:
             self._call.cancel(_CANCELLED, "Locally cancelled by application!")
-            with contextlib.suppress(KeyError):  # an interrupt has lost an event of the call
+            with contextlib.suppress(KeyError):  # Ctrl-C may have lost an event
                 self._wait_for("")
             self.is_over = True
 

@@ -38,7 +38,7 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.device_names import is_specification_of
 
 MAX_RUNS = 512
-"""The maximum number of sets of feeds, fetches and targets that a session keeps registered."""
+"""The maximum number of runs (sets of feeds, fetches and targets) that a session registers."""
 
 UNKNOWN_SLOT = "The run is not kept under this number: send its names"
 """The error message for a client that has to send the names of a run once more."""
@@ -81,7 +81,7 @@ class MasterSession:
         self._runs: OrderedDict[StepNames, RegisteredRun] = OrderedDict()
         self._slots: OrderedDict[int, RegisteredRun] = OrderedDict()
         self._steps: set[MasterStep] = set()
-        self._rounds: dict[tuple[int, int] | None, int] = {None: 0}  # by keys of collectives
+        self._rounds: dict[tuple[int, int] | None, int] = {None: 0}  # by collective
         self._is_closed = False
         self._lock = new_rlock()
 
@@ -355,7 +355,7 @@ class Master:
         session.close()
 
     def has(self, handle: str) -> bool:
-        """Return whether there is such a session."""
+        """Return whether the master has a session with this handle."""
         return handle in self._sessions
 
     def leave_collectives(self, handle: str) -> None:

@@ -1,4 +1,4 @@
-"""A worker's view of the other tasks of a cluster."""
+"""Communication of a worker with the other tasks of a cluster."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class PeerTasks:
         write_values(message.value, values, partial(self._parcels.put, owners=owners), share)
 
     def is_near(self, task: str) -> bool:
-        """Return whether a task and this one have access to each other's memory."""
+        """Return whether a task and this process share memory."""
         return self._peer(task).is_near()
 
     def forget(self, step: int) -> None:

@@ -264,7 +264,7 @@ class _Cutter:
     # -- transfers between stages
 
     def _connect(self, stage: Stage) -> None:
-        """Set a stage's inputs and targets, and the outputs of the stages that compute the inputs."""
+        """Set a stage's inputs and targets, and the matching outputs of the stages before it."""
         members = set(stage.operations)
         for op in stage.operations:
             for tensor in op._inputs:

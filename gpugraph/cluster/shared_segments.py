@@ -40,8 +40,7 @@ _OPENING = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK",
 """Opening must not block: on another machine, the path of a segment may lead to a FIFO."""
 
 _STEPS = 8
-"""The number of sizes of lent segments from a power of 2 to the next: similar tensors share them.
-"""
+"""The number of sizes of lent segments from a power of 2 to the next: similar ones are reused."""
 
 
 class SegmentName(NamedTuple):
@@ -97,7 +96,7 @@ def address_of(memory: Any) -> int:
 
 
 class _Mapping(NamedTuple):
-    """Memory of another process, and the time of its last use."""
+    """Another process's memory that is mapped here, and the time of its last use."""
 
     memory: Any
     used: float

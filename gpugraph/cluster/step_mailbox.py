@@ -24,7 +24,7 @@ _PATIENCE_S = 60.0
 _KEPT_S = 600.0
 _MAX_REMEMBERED = 4096
 _MAX_EARLY = 1 << 16
-"""The maximum number of steps whose tensors arrived before the part here has started."""
+"""The maximum number of mailboxes, most of which are of steps that have not started here yet."""
 
 
 class PartState(IntEnum):

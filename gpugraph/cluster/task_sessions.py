@@ -48,7 +48,7 @@ class TaskDevices:
 
     def __init__(self, name: str, config: ConfigProto) -> None:
         self.name = name
-        self.num_threads = config.inter_op_parallelism_threads  # the default of sessions
+        self.num_threads = config.inter_op_parallelism_threads  # for sessions that set none
         self.devices = DeviceFactory.add_devices(SessionOptions("", config), name)
         self.resources = Resources()
         self.sessions: WeakSet[TaskSession] = WeakSet()

@@ -184,7 +184,7 @@ class Peer:
         return StreamedCall(self, method, stream)
 
     def send(self, method: str, message: Any) -> None:
-        """Send a message of a `ONE_WAY` method; these arrive in the order in which they are sent."""
+        """Send a message of a `ONE_WAY` method; these arrive in the order of their sending."""
         content = self._checked(method, message)
         with self._lock:
             (stream := self._sending_stream()).send_one_way(method, content)
@@ -217,7 +217,7 @@ class Peer:
             return answered(method, self.exchange(method, message))
         content, until = self._checked(method, message), monotonic() + wait_s
         metadata, proofs = self._opening(method, wait_s, limit_s)
-        try:  # in this thread, which takes half as long as a future
+        try:  # waiting in this thread takes half as long as a future
             content = self._methods[method](
                 proofs.attach(content),
                 timeout=wait_s or limit_s or None,

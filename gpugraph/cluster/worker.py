@@ -80,7 +80,7 @@ class Worker:
         return session_of(self._sessions, handle, self.task.name)
 
     def has(self, handle: str) -> bool:
-        """Return whether there is such a session."""
+        """Return whether the worker has a session with this handle."""
         return handle in self._sessions
 
     def run_part(self, part_step: PartStep) -> list[Any]:

@@ -16,7 +16,7 @@ from gpugraph.config.config_proto import RunOptions
 
 
 class TensorConnection(Message):
-    """Redirects all readers of the tensor named `to_tensor` to the tensor named `from_tensor`."""
+    """Feeds the tensor named `to_tensor` with the value of the tensor named `from_tensor`."""
 
     from_tensor = text()
     to_tensor = text()

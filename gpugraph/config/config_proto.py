@@ -80,8 +80,8 @@ class GPUOptions(Message):
       experimental: see `Experimental`.
       virtual_gpus: memory limits in MiB, one per virtual GPU on the host. A number n stands
         for n virtual GPUs of 256 MiB each. ValueError if one is negative or not an int.
-      emulated_gpus: the same, for GPUs whose CUDA kernels are compiled by the host's C++ compiler:
-        slow, but with the behaviour of a CUDA GPU in all other respects.
+      emulated_gpus: memory limits in the same form, for emulated GPUs, whose CUDA kernels the
+        host's C++ compiler compiles: slow, but otherwise they behave like CUDA GPUs.
     """
 
     class Experimental(Message):
@@ -118,9 +118,9 @@ class OptimizerOptions(Message):
     """How much the graph is rewritten before it runs.
 
     Fields:
-      do_common_subexpression_elimination, do_constant_folding: request one rewrite at any level.
+      do_common_subexpression_elimination, do_constant_folding: request this rewrite even at L0.
       max_folded_constant_in_bytes: the largest constant that folding may create; 0 for the default.
-      opt_level: L1, the default, or L0 for none.
+      opt_level: L1, the default, or L0 for no rewrites.
       global_jit_level: DEFAULT, OFF, ON_1 or ON_2, for fusing operations.
     """
 
@@ -144,8 +144,9 @@ class GraphOptions(Message):
       optimizer_options: see OptimizerOptions.
       rewrite_options: see RewriterConfig.
       infer_shapes: whether `Session.graph_def` includes the shapes of outputs.
-      build_cost_model: the number of runs from one cost graph to the next; 0 for no cost graphs.
-      build_cost_model_after: the number of runs before the first cost graph.
+      build_cost_model: the number of runs with RunMetadata from one cost graph to the next; 0:
+        none.
+      build_cost_model_after: the number of such runs before the first cost graph.
     The other fields have no effect: a plan covers only the operations of one run, in one process.
     Operations that a run does not need are never placed, as with `place_pruned_graph=True`.
     """
@@ -214,7 +215,8 @@ class RunOptions(Message):
       trace_level: NO_TRACE, the default, SOFTWARE_TRACE, HARDWARE_TRACE or FULL_TRACE; the last
         three are the same here.
       timeout_in_ms: the time limit of the run; 0 for the session's.
-      inter_op_thread_pool: -1 does all work in the calling thread; other numbers change nothing.
+      inter_op_thread_pool: -1 does all work in the calling thread. Other numbers have no effect,
+        but must be those of pools of the session.
       output_partition_graphs: return the partitioned graphs in RunMetadata.
       report_tensor_allocations_upon_oom: list the allocations when memory runs out.
     The other fields are TensorFlow's and have no effect here.

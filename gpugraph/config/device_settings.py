@@ -1,7 +1,7 @@
-"""The devices of `tf.config.experimental`: the GPUs of sessions without a config, and their use.
+"""The devices of `tf.config.experimental`: those of the machine, and of sessions without a config.
 
 A physical device is the CPU or a usable CUDA GPU. A logical device is a device of a session.
-The list of devices comes from the registered `DeviceSource`.
+The lists of devices come from the registered `DeviceSource`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class DeviceSource(Protocol):
     """The source of the lists of devices: of the machine, and of a session."""
 
     def gpu_ordinals(self) -> Sequence[int]:
-        """Return the usable CUDA GPUs by their numbers in `visible_device_list`."""
+        """Return the numbers, as in `visible_device_list`, of the usable CUDA GPUs."""
 
     def session_devices(self, config: ConfigProto) -> Sequence[tuple[str, str]]:
         """Return the full name and the type of each device that a session with this config has."""

@@ -1,9 +1,9 @@
 """Step statistics as a trace in the JSON format of Chrome's trace viewer, which Perfetto also
 opens.
 
-Each device is a process, and each of its threads is a lane of steps that do not overlap. Transfers
-are arrows from the step that computes a tensor to the step that receives it. Live bytes are a
-counter. Times are microseconds since the first step.
+Each device is a process of the trace, with threads as lanes: the steps of a lane do not overlap.
+Transfers are arrows from the step that computes a tensor to the step that receives it. Live bytes
+are a counter. Times are microseconds since the first step.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class TraceEvents:
         return event
 
     def _transfer(self, device: str, stats: Any, spans: Mapping[tuple[str, str], Event]) -> None:
-        """Add an arrow to a step that receives a tensor from the step that computed it."""
+        """Add an arrow to a step that receives a tensor, from the step that computed the tensor."""
         op_type, inputs, _ = parts_of(stats)
         if op_type != "_Recv" or not inputs or " @" not in inputs[0]:
             return

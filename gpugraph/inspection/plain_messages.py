@@ -23,7 +23,7 @@ _PLAIN = {"string": "", "bool": False, "bytes": b"", "float": 0.0, "double": 0.0
 
 
 class PlainMessage(SimpleNamespace):
-    """A message with its fields as attributes; `type_name` is its name in TensorFlow."""
+    """A record with a message's fields as attributes. type_name: TensorFlow's name for it."""
 
     type_name: str
 

@@ -4,11 +4,11 @@
     Elementwise  a C expression of x, y, z (the inputs) that gives one output element
     Reduction    a C expression that combines two elements, with an initial value and a last step
     Source       launches of functions in a CUDA file of `kernels/`
-    Sized        the same for outputs whose sizes depend on values: launches that find the sizes,
-                 then launches that fill the outputs
+    Sized        such launches for outputs whose sizes depend on values: first launches that find
+                 the sizes, then launches that fill the outputs
 
 A device binds a kernel to its arrays, which gives the callable of a step (`Device.bind`). Every
-kernel in C or CUDA C carries its reference, a `Call` that computes the same with NumPy: host
+kernel in C or CUDA C has its reference, a `Call` that computes the same with NumPy: host
 devices run it, and tests compare the other kernel with it. The declarations for native code,
 which fuses several ops, are in `native_forms`.
 """
@@ -104,12 +104,13 @@ class Reduction(NamedTuple):
 
 
 class Source(NamedTuple):
-    """Launches of functions in the CUDA file `kernels/<file>`, in order: `launches(signature)`.
+    """Launches of functions in the CUDA file `kernels/<file>`.
 
-    It raises NotImplementedError, with the reason, for attrs, dtypes or shapes without a function
-    in the file; then `host` runs on copies in host memory. optional: numbers of arrays (as in
-    `Arg`) that may be empty; if another array is empty, `host` runs. tensor_cores: the launches on
-    GPUs with the tensor cores of tensor_core_mma.cuh; an empty sequence for other dtypes.
+    launches(signature): returns the launches, in order. It raises NotImplementedError, with the
+    reason, for attrs, dtypes or shapes without a function in the file; then `host` runs on copies
+    in host memory. optional: indices of arrays (as in `Arg`) that may be empty; if another array is
+    empty, `host` runs. tensor_cores(signature): the launches for GPUs with the tensor cores that
+    tensor_core_mma.cuh uses; an empty sequence if these don't support the dtype.
     """
 
     file: str
@@ -120,20 +121,20 @@ class Source(NamedTuple):
 
 
 class Sized(NamedTuple):
-    """Launches of functions in a CUDA file whose outputs' sizes depend on the inputs' values.
+    """Launches of functions in a CUDA file, for outputs whose sizes depend on the inputs' values.
 
     measure(signature): the launches that come first. The host waits for the numbers that they
       leave in the scratch memory `SIZES` (no numbers if there are no launches), and then raises the
-      error of a set error flag.
+      error of an error flag that is set.
     shapes(signature, numbers): the outputs' shapes.
-    fill(signature, numbers): the launches that fill the outputs; the scratch memory of `measure` is
-      unchanged.
-    types: the dtypes that the attr `T`, if the op has one, may have.
-    known: the numbers if the outputs' shapes are static, so that the host does not wait; None if
-      they do not follow from the shapes.
+    fill(signature, numbers): the launches that fill the outputs. They find the scratch memory of
+      `measure` unchanged.
+    types: the possible dtypes of the attr `T`, if the op has one. known(signature): the numbers, if
+    the outputs' shapes are static, so that the host need not wait. None for an op whose numbers do
+    not follow from the shapes.
 
-    Inputs may be empty. Each function raises NotImplementedError, with the reason, if `host`, a
-    dynamic `Call`, is to run on copies in host memory instead.
+    Inputs may be empty. Each function may raise NotImplementedError, with the reason; then `host`,
+    a dynamic `Call`, runs on copies in host memory instead.
     """
 
     file: str

@@ -51,7 +51,8 @@ class MovableState(Protocol):
     """A state of numbers that is on the host at first and can be moved to a device's memory."""
 
     def move(self, device: str, put: Callable[[Any], DeviceState]) -> DeviceState:
-        """Return the numbers on `device`, after moving them there by `put` if they are on the host.
+        """Return the numbers on `device`; if they are on the host, move them there by `put`.
+
         NotImplementedError, with the reason, if they are on another device."""
 
 

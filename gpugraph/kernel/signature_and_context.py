@@ -70,7 +70,10 @@ class KernelContext(Signature, Protocol):
         """Return an array in the device's memory that only this step uses, for the plan's life."""
 
     def passing(self, slot: int, shape: tuple[int, ...], dtype: DType) -> Any:
-        """Return array `slot` of this step, valid while the step runs: steps share the memory."""
+        """Return the array with the number `slot` of this step, valid while the step runs.
+
+        Steps share the memory.
+        """
 
     def state(self, make: Callable[[], Any]) -> Any:
         """Return the node's state in the session, which all plans share; `make` creates it once."""

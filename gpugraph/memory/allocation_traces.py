@@ -95,7 +95,7 @@ class AllocationTrace:
         Buffers that are not freed live until the end of the trace.
         """
         lifetimes: list[Lifetime] = []
-        live: dict[int, int] = {}  # buffer -> its number
+        live: dict[int, int] = {}  # by buffer, its index in the result
         step = 0
         for buffer, num_bytes in self.events:
             if num_bytes is None:

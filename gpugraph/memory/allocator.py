@@ -103,7 +103,7 @@ class Allocator(ABC):
         return self.requested_size(address)
 
     def allocation_id(self, address: int) -> int:
-        """Return the number of the allocation, from 1 in order; 0 if they are not numbered."""
+        """Return the number of the allocation, counted from 1; 0 if the allocator counts none."""
         return 0
 
     def get_stats(self) -> AllocatorStats:
@@ -144,7 +144,7 @@ class AllocatorWrapper(Allocator):
 
     @property
     def inner(self) -> Allocator:
-        """The allocator below."""
+        """The allocator to which this one forwards its calls."""
         return self._inner
 
     @property
@@ -205,9 +205,9 @@ class AllocatorWrapper(Allocator):
 
 
 def validate_num_bytes(name: str, num_bytes: int) -> bool:
-    """Return whether a request can be met at all: False for zero and for 2**63 and more.
+    """Return whether a request of this size can be met by any allocator.
 
-    Raises InvalidArgumentError for a negative size.
+    That is not so for zero and for 2**63 and more. InvalidArgumentError for a negative size.
     """
     if num_bytes < 0:
         raise invalid_argument(

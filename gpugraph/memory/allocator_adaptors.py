@@ -58,7 +58,7 @@ class RecordingAllocator(AllocatorWrapper):
 
 
 class LoggingAllocator(AllocatorWrapper):
-    """Logs each call and its outcome with `log`, by default a logger's `info`."""
+    """Passes a line on each call and its outcome to `log`, by default a logger's `info`."""
 
     def __init__(self, allocator: Allocator, log: Callable[[str], object] = _logger.info) -> None:
         super().__init__(allocator)

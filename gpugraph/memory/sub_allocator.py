@@ -30,7 +30,7 @@ _HUGE_PAGES_FROM = 4 << 20
 
 
 class SubAllocator(ABC):
-    """Obtains and frees whole regions."""
+    """Obtains and frees whole regions of memory, for an allocator."""
 
     @abstractmethod
     def alloc(self, alignment: int, num_bytes: int) -> int | None:
@@ -150,7 +150,7 @@ class FakeSubAllocator(SubAllocator):
         return address
 
     def free(self, address: int, num_bytes: int) -> None:
-        """Free a region. InvalidArgumentError for anything except an allocated region."""
+        """Free a region; InvalidArgumentError unless address and size are those of a region."""
         if self._regions.get(address) != num_bytes:
             raise no_such_region(self, address, num_bytes)
         for visit in self._free_visitors:

@@ -104,7 +104,7 @@ class TrackingAllocator(AllocatorWrapper):
         return self._local or self._inner.tracks_allocation_sizes
 
     def requested_size(self, address: int) -> int:
-        """Return the bytes requested."""
+        """Return the bytes requested for a live allocation."""
         if not self._local:
             return self._inner.requested_size(address)
         return self._live(address, "for the requested size of").num_bytes

@@ -17,10 +17,7 @@ LASTING = frozenset({"variable", "constant"})
 
 
 class StorageRecord(NamedTuple):
-    """Memory that tensors share; it is live from `span[0]` to `span[1]`, both included.
-
-    span: positions in the plan's order of nodes. offset: bytes from the start of the arena.
-    """
+    """Memory that tensors share; it is live from position `span[0]` to `span[1]` of the order."""
 
     kind: str
     device: str

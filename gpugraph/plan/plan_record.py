@@ -45,7 +45,7 @@ class Mailbox(Protocol):
         """Store a value. is_dead: whether it is of a branch that is not taken."""
 
     def recv(self, key: str) -> tuple[Any, bool]:
-        """Remove and return a value, and whether it is dead."""
+        """Remove and return the value of a key, and whether it is dead."""
 
     def clear(self) -> None:
         """Drop all values."""

@@ -21,17 +21,17 @@ Run = Callable[[], Any]
 StepKind = Literal[
     "kernel",
     "native",  # native code that replaces a step's kernel
-    "copy",  # of a Recv
-    "send",  # of a tensor that is sized at run time
+    "copy",  # the copy of a tensor by a Recv
+    "send",  # sends a tensor that is sized in the run
     "guard",  # a check that a variable is initialized
     "flag",  # sets whether a condition holds
     "measure",  # counts the sizes of a kernel's outputs
     "fetch",  # starts the copy of a fetched tensor to the host
-    "region",  # this and the next four are groups of steps: under a condition,
-    "stretch",  # that may become native calls or one CUDA graph,
+    "region",  # a group of steps with one condition; the next four are groups too
+    "stretch",  # consecutive steps that may become native calls or one CUDA graph
     "loop",
-    "concurrent",  # concurrent calls of the user's functions, or large products,
-    "joined",  # launches that a GPU gets as one
+    "concurrent",  # concurrent calls of the user's functions, or matrix products
+    "joined",  # kernel launches that are combined into one
 ]
 
 
@@ -216,7 +216,7 @@ def failed_step(error: BaseException) -> Step | None:
 
 @contextmanager
 def noting_step(step: Step) -> Iterator[None]:
-    """Annotate errors inside with this step."""
+    """Annotate errors from the block with this step."""
     try:
         yield
     except Exception as error:

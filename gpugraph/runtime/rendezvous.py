@@ -2,8 +2,8 @@
 
 A key names one transfer of a step: "source;incarnation;target;edge;frame:iteration". `send` never
 blocks; values of one key are received in the order in which they were sent. A receiver waits until
-a value comes, the rendezvous is aborted, or its timeout expires. Dead tensors (of a branch not
-taken) are sent with a mark. After core/framework/rendezvous.h.
+a value arrives, the rendezvous is aborted, or its timeout expires. A tensor of a branch not
+taken is sent with a mark that it is dead. Modelled on TensorFlow's core/framework/rendezvous.h.
 """
 
 from __future__ import annotations

@@ -140,7 +140,7 @@ class BaseSession:
             self._prepared.clear()
         try:
             prepared = self._prepared.get(key)
-        except TypeError:  # lists or dicts in the fetches
+        except TypeError:  # unhashable: there are lists or dicts in the fetches
             key = (key_of(fetches), *fed)
             prepared = self._prepared.get(key)
         if prepared is not None and self._changes == len(graph._changed):
@@ -155,7 +155,7 @@ class BaseSession:
         prepared = self._make(fetches, keys)
         if names_leaves(fetches) and all(map(is_leaf, feed_dict)):
             if len(self._prepared) >= MAX_PREPARED:
-                self._prepared.clear()  # the backend keeps its runners
+                self._prepared.clear()  # cheap to rebuild: the backend keeps its runners
             self._prepared[key] = prepared
         return prepared, values
 
@@ -192,8 +192,8 @@ class BaseSession:
     def partial_run_setup(self, fetches: Any, feeds: Any = None) -> str:
         """Begin a step that `partial_run` executes in parts, and return its handle.
 
-        fetches: the tensors that the parts may fetch, and operations that run once their feeds are
-          there.
+        fetches: the tensors that the parts may fetch, and operations that run as soon as their
+          feeds have been fed.
         feeds: a tensor, or a list of tensors, that the parts feed; each once.
 
         Raises the errors of `run`; InvalidArgumentError if there is nothing to compute, or a tensor

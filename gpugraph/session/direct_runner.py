@@ -40,9 +40,8 @@ from gpugraph.session.session_backend import Runner, with_operation
 from gpugraph.session.traced_execution import RUN_LISTENERS, CostModelRuns, TracedExecution
 
 _CHECK_MASK = 63
-"""Mask of a plan's run counter: every 64 runs, signal handlers that the program has set are
-replaced
-by deferring ones, and idle replicas are dropped.
+"""Mask of a plan's run counter: every 64 runs, idle replicas are dropped, and the program's signal
+handlers are wrapped unless they are already (only the main thread can do so).
 """
 
 _shape = attrgetter("shape")
@@ -160,8 +159,8 @@ class DirectRunner(Runner):
     def _wait_until_idle(self, plan: Plan, limit: TimeLimit | None) -> bool:
         """Wait a while for another thread's run of the plan.
 
-        Returns True if the plan is idle or has completed a run meanwhile, and False if one long run
-        holds it. Raises DeadlineExceededError after the limit.
+        Returns True if the plan is idle or has completed a run meanwhile, and False if one long
+        run, or a run of this thread, holds it. Raises DeadlineExceededError after the limit.
         """
         runs, is_over = plan.runs, wait_until_idle(plan)
         if is_over is not None:

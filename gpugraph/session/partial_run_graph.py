@@ -51,7 +51,10 @@ class PartialRunGraph:
         self.groups = self._groups()
 
     def sources(self, op: Operation) -> list[Operation]:
-        """Return the operations that must run before `op`: control inputs and unfed producers."""
+        """Return the operations that must run before `op`.
+
+        They are its control inputs, except fed Placeholders, and the producers of its unfed inputs.
+        """
         makers = [tensor.op for tensor in op._inputs if tensor not in self.feeds]
         return makers + [other for other in op._control_inputs if self.arrival(other) is None]
 

@@ -50,7 +50,7 @@ class PartialRun:
         fetches: Sequence[Tensor],
         targets: Sequence[Operation],
     ) -> None:
-        """Raise InvalidArgumentError if the step computes nothing, or feeds and fetches a tensor."""
+        """Raise InvalidArgumentError if nothing is computed, or a tensor is fed and fetched."""
         if not fetches and not targets:
             raise invalid_argument("Must specify at least one target to fetch or execute.")
         for tensor in fetches:
@@ -223,7 +223,7 @@ class PartialRun:
 
 
 def _copy(value: Any) -> Any:
-    """Return a copy of an array; return scalars and handles unchanged."""
+    """Return a copy of an array; return NumPy scalars and tensor handles unchanged."""
     return value.copy() if isinstance(value, np.ndarray) else value
 
 

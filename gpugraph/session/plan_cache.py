@@ -22,7 +22,8 @@ replica that is found idle is dropped.
 
 All plans of a session time-share one block of memory. A run that finds it in use by another plan's
 run does not wait: its plan is compiled again, for memory that only the plans of its runner
-time-share. If this memory is in use by another plan too, the plan gets memory of its own.
+time-share. If that memory is in use by another plan too, each new plan of the runner gets separate
+memory.
 """
 
 from __future__ import annotations
@@ -214,7 +215,7 @@ class RunnerPlans:
         self.room: RoomForOpenSizes | None = None
 
     def find(self, shapes: Shapes) -> CachedPlan | None:
-        """Return the plan of exactly these shapes, if there is one that can run."""
+        """Return the plan for exactly these shapes; None if there is none, or it is stale."""
         cached = self.exact.get(shapes)
         return None if cached is None or cached.plan.stale else cached
 

@@ -76,7 +76,7 @@ def plain_value(tensor: Tensor, value: Any, kept: KeptTensors | None) -> Any:
 
 
 def gives_handle(tensor: Tensor) -> bool:
-    """Return whether a run that fetches the tensor returns a TensorHandle."""
+    """Return whether a run returns a TensorHandle for this tensor, if it fetches it."""
     return tensor.op.type == "GetSessionHandle"
 
 

@@ -82,7 +82,7 @@ class TracedExecution:
         return [] if self.plan is None else partition_graphs(graph_record(self.plan))
 
     def step_report(self, graph_record: Callable[[Plan], GraphRecord]) -> StepReport:
-        """Return the report of the traced run."""
+        """Return the report of the traced run, for an HTML page."""
         assert self.plan is not None and self.times is not None
         return StepReport(self.plan, self.times, graph_record(self.plan))
 

@@ -106,11 +106,11 @@ class PendingCall:
         return answered(self._method, self._answer)
 
     def when_done(self, function: Callable[[], Any]) -> None:
-        """Call the function, in some thread, when the call has ended."""
+        """Register a function to be called, in some thread, when the call has ended."""
         self._future.add_done_callback(lambda _: function())
 
     def when_lost(self, function: Callable[[OpError], Any]) -> None:
-        """Call the function, in some thread, with the error if the call fails."""
+        """Register a function to be called, in some thread, with the error if the call fails."""
 
         def tell() -> None:
             try:

@@ -61,7 +61,7 @@ class Doorkeeper:
         self._is_stopped = False
 
     def start(self) -> None:
-        """Start to inspect connections; do nothing where the system does not list them."""
+        """Start the thread that inspects connections, unless the system does not list them."""
         if _FILES.is_dir():
             threading.Thread(target=self._watch, name="gpugraph-door", daemon=True).start()
 
@@ -135,7 +135,7 @@ class Doorkeeper:
         ]
 
     def _keep_out(self, sockets: dict[str, int]) -> None:
-        """Make the kernel drop connection requests of the hosts that are limited now."""
+        """Make the kernel drop connection requests of the hosts that `HostLimits` limits now."""
         shares = self._limits.shares()
         if shares == self._dropped:
             return
@@ -194,7 +194,7 @@ def _files() -> Iterator[tuple[str, int]]:
 
 
 def _address(connection: str) -> Address:
-    """Return the address in gRPC's name of a connection, such as `ipv6:%5B::1%5D:123`."""
+    """Return host and port from gRPC's name of a connection, such as `ipv6:%5B::1%5D:123`."""
     return re.sub(r"%\w+|[\[\]]", "", unquote(connection.partition(":")[2]))
 
 

@@ -62,7 +62,7 @@ class MessageProofs:
         return b"".join((*parts, _code(self._sending, self._num_sent, parts)))
 
     def detach(self, content: bytes) -> memoryview | bytes:
-        """Return the next received message without its code; UnauthenticatedError if that is wrong."""
+        """Return the next received message without its code; UnauthenticatedError if invalid."""
         if not self._has_key:
             return content
         self._num_came += 1
@@ -176,7 +176,7 @@ class CallerProofs:
                 raise UnauthenticatedError.of_no_node("This call was made before")
 
     def _make_room(self, now: int) -> None:
-        """Drop callers whose calls are all too old to be repeated, once there are many."""
+        """If there are too many callers, forget those with no call recent enough to be repeated."""
         if len(self._callers) < _MAX_CALLERS:
             return
         callers = self._callers.items()

@@ -55,7 +55,7 @@ class SlowServer:
             self._server.request_call(*arguments)
 
     def shutdown(self, *arguments: Any) -> None:
-        """Shut the core's server down, after a delayed request, for whose end grpcio waits."""
+        """Issue a delayed request, for whose end grpcio waits, and shut the core's server down."""
         with self._lock:
             self._ask()
             self._server.shutdown(*arguments)

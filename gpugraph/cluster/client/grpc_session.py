@@ -1,7 +1,7 @@
-"""GrpcSession: a session whose runs are done by a server.
+"""GrpcSession: a session whose runs are executed by a server.
 
 The server has a copy of the graph, which is extended before a run if the client's has grown. A run
-sends names and fed values, and receives values. A server of the same process is called directly.
+sends names and fed values, and receives values. A server in the same process is called directly.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class _KeptOnServer(KeptTensors):
 
 
 class GrpcSession(SessionBackend):
-    """A session on a server."""
+    """A session that a server's master executes, on the devices of the server's cluster."""
 
     def __init__(self, options: SessionOptions) -> None:
         self._config = options.config
@@ -78,7 +78,7 @@ class GrpcSession(SessionBackend):
         self._is_closed = False
         self.master = master_of(options.target)
         self._handle = ""
-        self._version = 0  # of the server's copy of the graph
+        self._version = 0  # the number of operations in the server's copy of the graph
         self._lock = new_lock()
         self._runners: dict[StepNames, GrpcRunner] = {}
         self._kept = _KeptOnServer(self)
@@ -154,7 +154,7 @@ class GrpcSession(SessionBackend):
             handle = self.extend()
             self._kept.flush(handle)
             results = self.master.run(handle, slot, names, values, options)
-        except (OpError, ValueError) as error:  # ValueError: gRPC's for a closed connection
+        except (OpError, ValueError) as error:  # gRPC raises ValueError for a closed connection
             if self._is_closed and not isinstance(error, CancelledError):
                 raise CancelledError.of_no_node("Session has been closed.") from None
             if not isinstance(error, OpError):
@@ -192,7 +192,7 @@ class GrpcSession(SessionBackend):
         return self._kept
 
     def memory_stats(self) -> dict[str, MemoryUse]:
-        """Return the counters and owners of each device of the cluster, by full device name.
+        """Return the memory counters and owners of each device of the cluster, by full device name.
 
         They cover all sessions on these devices. UnavailableError if a task does not answer.
         """

@@ -141,7 +141,7 @@ class RemoteMaster(SessionMemory):
         )
 
     def close_session(self, handle: str) -> None:
-        """Close a session."""
+        """Close a session on the server; give up after five seconds."""
         message = message_of("SessionHandle", handle=handle)
         self._peer.call("CloseSession", message, limit_s=_CLOSING_S)
 

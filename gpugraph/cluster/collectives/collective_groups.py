@@ -154,7 +154,7 @@ class CollectiveGroups:
         return [self._end(waiting, wait, outcome) for wait in list(waiting.members)]
 
     def _end_late(self, waiting: _Waiting, attempt: Attempt) -> list[tuple[str, str, Outcome]]:
-        """End the waits of members that are still in a step that another member has left."""
+        """End the waits of members in a step that the member of `attempt` has left or passed."""
         history = self._history(waiting.key)
         late = {wait: history.lateness(other, attempt) for wait, other in waiting.attempts.items()}
         return [self._end(waiting, wait, error) for wait, error in late.items() if error]
@@ -192,7 +192,7 @@ class CollectiveGroups:
         replaces the closed one.
         """
         key, member, attempt = joining.key, joining.member, joining.attempt
-        self._closed.pop(member.session, None)  # its client has come back
+        self._closed.pop(member.session, None)  # the session is in use again
         history, waiting = self._history(key), self._waiting.get(key)
         error = history.failure_for(attempt)
         closed = None if error else self._lost_partner(key, member)
@@ -204,7 +204,7 @@ class CollectiveGroups:
         return error
 
     def _lost_partner(self, key: MeetingKey, member: Member) -> _Closing | None:
-        """Return the closing of a member's partner session, if it was not reported to it yet."""
+        """Return the closing of a session that `member` has met, unless `member` was notified."""
         waiting = self._waiting.get(key)
         present = () if waiting is None else waiting.devices
         for partner in self._known.get((_group(key), member.session, member.devices[0]), ()):
@@ -276,7 +276,7 @@ class CollectiveGroups:
         missing = {member.task for member in known} - joined
         wanted = missing or set(self._tasks) - joined
         gone = sorted(task for task in wanted if not self._is_there(task))
-        if gone and (missing or len(gone) == len(wanted)):  # else another may yet come
+        if gone and (missing or len(gone) == len(wanted)):  # else another task may have it
             error = UnavailableError.of_no_node(
                 f"The collective {waiting.key[1]} waits for members, but {', '.join(gone)} does "
                 "not answer"

@@ -79,9 +79,7 @@ class CollectivePeers:
         return True
 
     def join(self, leader: str, joining: Joining) -> Meeting:
-        """Join a collective, wait for all members and return the meeting. Raises the leader's
-        error.
-        """
+        """Join a collective and return the meeting of all members; raises the leader's error."""
         limited = joining._replace(limit_s=seconds("GPUGRAPH_COLLECTIVE_WAIT"))
         if not joining.key[0]:
             self._leaders.setdefault(joining.member.session, set()).add(leader)
@@ -191,7 +189,7 @@ class CollectivePeers:
             self.peer(task).tell("AbortStep", message, limit_s=_TELL_S)
 
     def wire(self, meeting: Meeting, rank: int) -> PeerWire:
-        """Return the transport from one member to the others."""
+        """Return the transport from the member with this index in the meeting to the others."""
         return PeerWire(self, meeting, rank)
 
     def answer_join(self, message: Any) -> Any:

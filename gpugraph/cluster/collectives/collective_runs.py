@@ -86,7 +86,7 @@ class BucketRun:
         self.is_over = threading.Event()
 
     def key(self, step: int) -> MeetingKey:
-        """Return the key under which its members meet."""
+        """Return the key under which the bucket's members meet. step: the number of the step."""
         attrs = self.operations[0].attrs
         text = f"group {attrs['group_key']}, instance {attrs['instance_key']}"
         return (step if self.spec.is_whole else 0), text
@@ -122,7 +122,7 @@ class BucketRun:
         self.inputs[name] = self.results[name] = part
 
     def _places(self, value: Any) -> dict[str, tuple[int, int]]:
-        """Return each instance's offset and size in elements; allocate the array if it is missing."""
+        """Return each instance's offset and size in elements; allocate the array if necessary."""
         places, start = {}, 0
         for op in self.instances:
             is_alone = len(self.instances) == 1

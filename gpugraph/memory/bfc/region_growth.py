@@ -36,9 +36,7 @@ class RegionSource:
         self._backpedalled = False
 
     def obtain(self, rounded: int) -> Region | None:
-        """Obtain a region of at least `rounded` bytes; return None if the limit forbids it, or it
-        fails.
-        """
+        """Obtain a region of at least `rounded` bytes; return None if that is impossible."""
         available = (self.memory_limit - self.held_bytes) & -MIN_ALLOCATION_BYTES
         if rounded > available:
             return None
@@ -79,7 +77,7 @@ class RegionSource:
 
 
 def _nine_tenths(num_bytes: int) -> int:
-    """Return 0.9 * `num_bytes`, in single precision as TensorFlow, rounded up to 256 bytes."""
+    """Return 0.9 * `num_bytes`, in single precision, rounded up to a multiple of 256."""
     return round_up(int(_single(_single(float(num_bytes)) * _single(0.9))))
 
 
