@@ -94,7 +94,7 @@ def task_of(device: str) -> str:
 def _brought_together(
     unit: Unit, feeds: set[Tensor], fetches: Sequence[Tensor], targets: Sequence[Operation]
 ) -> dict[str, str]:
-    """Return, by operation name, the task that operations that can't be separated must share.
+    """Return, by name, the task for each operation that can't be separated from another.
 
     Empty if all of them are together already.
     """

@@ -215,7 +215,7 @@ class CoreFrames:
         self._call.start_server_batch((self._receive_op(0),), self._came)
 
     def _came(self, event: Any) -> Any:
-        """Handle a received frame, in the network thread, which no exception may end."""
+        """Handle a received frame, in the network thread; exceptions must not end that thread."""
         try:
             frame = event.batch_operations[-1].message()
             if frame is None:

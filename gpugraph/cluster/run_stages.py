@@ -264,7 +264,7 @@ class _Cutter:
     # -- transfers between stages
 
     def _connect(self, stage: Stage) -> None:
-        """Set a stage's inputs and targets, and the matching outputs of the stages before it."""
+        """Set a stage's inputs and targets, and make other stages output these inputs."""
         members = set(stage.operations)
         for op in stage.operations:
             for tensor in op._inputs:

@@ -54,7 +54,7 @@ class StepMailbox:
         self._changes: queue.SimpleQueue[None] = queue.SimpleQueue()  # wakes sooner than Condition
 
     def put(self, keys: Sequence[str], values: Sequence[Any]) -> None:
-        """Store tensors that another task has sent."""
+        """Store tensors that another task has sent, by their rendezvous keys."""
         with self._lock:
             if self.failure is None:
                 self._values.update(zip(keys, values))

@@ -15,7 +15,7 @@ import struct
 from collections.abc import Mapping
 
 MAX_HOSTS = 256
-"""Maximum number of hosts in one filter; the kernel takes 4,096 instructions."""
+"""Maximum number of hosts in one filter: each takes up to 8 of at most 4,096 instructions."""
 
 _SO_ATTACH_FILTER = 26
 _LOAD_WORD, _LOAD_BYTE, _AND, _RETURN = 0x20, 0x30, 0x54, 0x06
