@@ -1,9 +1,9 @@
 """Compilation: from the client's graph, fetches and feeds to a plan, pass by pass.
 
     prune                             keep the ancestors of the fetches and targets; create the unit
-    collectives_joined                infer members of a collective from all its inputs
-    serial_updates                    order the updates of a variable that is written several times
-    read_after_write                  read a variable again for ops that must run after a write
+    collectives_joined                compute collectives from the inputs of all members
+    serial_updates                    order several updates of one variable
+    read_after_write                  repeat reads of variables for ops after a write
     constant_folding                  infer exact shapes; fold constants
     no_op_elimination                 replace ops without effect by views
     transpose_folding                 fold transposes into matrix products
@@ -20,11 +20,11 @@
     activation_recomputation          rematerialize forward values for gradients, if requested
     gradual_sums                      split large sums to add each term when it is computed
     fusion_groups                     form groups of ops that run as one kernel
-    graph_partition                   insert Send and Recv between devices
+    graph_partition                   insert a Send and a Recv where data crosses devices
     host_swapping                     move idle tensors of GPUs to the host, if requested
-    flow_analysis                     determine the loop and the guard of each op
+    flow_analysis                     determine each op's loop and guard (its condition)
     execution_order                   create one sequence for all devices, by depth
-    memory_planning                   assign offsets in one arena per device, from lifetimes
+    memory_planning                   assign offsets in a block per device, by lifetimes
     binder                            bind kernels and arrays; create the plan
 
 With verification on, `verify` checks the unit after each pass.

@@ -63,7 +63,7 @@ def flow_of(unit: Unit) -> Flow:
             raise _within(frames.at(node), node.input_edge(0))
     flow = Flow(frames, levels(unit.graph, frames, unit.send_recv_pairs))
     known = -1, -1
-    while known != (len(flow.carried), len(flow.leading)):  # guards depend on the notes
+    while known != (len(flow.carried), len(flow.leading)):  # guards depend on both
         if known[1] != len(flow.leading):
             flow.carried.clear()
         known = len(flow.carried), len(flow.leading)
@@ -296,8 +296,9 @@ class _Guards:
                     return truth
 
     def _go_on(self, frame: Frame) -> Guard | None:
-        """Return the guard under which the loop has another iteration; None if its loop variables
-        have different ones.
+        """Return the guard under which the loop has another iteration.
+
+        None if the NextIterations of its loop variables have different guards.
         """
         if frame in self.flow.carried:
             return None

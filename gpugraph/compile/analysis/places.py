@@ -30,8 +30,10 @@ class GuardedPlace(NamedTuple):
 
 
 def places(unit: Unit) -> list[GuardedPlace]:
-    """Return the places of a graph, without ops that never run and loops whose variables have
-    different guards. InvalidArgumentError for loops that are not well-formed.
+    """Return the places of a graph. Ops that never run are in none, nor are those of loops whose
+    loop variables have different guards for another iteration.
+
+    InvalidArgumentError for loops that are not well-formed.
     """
     order = [node for node in topological_order(unit.graph) if node.is_op]
     if not has_control_flow(unit):

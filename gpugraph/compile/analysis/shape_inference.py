@@ -98,8 +98,9 @@ class Inference:
         return changed
 
     def infer(self, node: Node, sources: list[TensorId]) -> Sequence[TensorShape]:
-        """Return the shapes of a node's outputs. InvalidArgumentError if the shapes of `sources`,
-        its inputs, don't fit and it always runs.
+        """Return the shapes of a node's outputs, from those of its inputs, `sources`.
+
+        InvalidArgumentError if the input shapes don't fit the op and it runs in every run.
         """
         op_def = node.op_def
         if node.type == "VariableV2":

@@ -21,7 +21,7 @@ def graph_record(unit: Unit) -> GraphRecord:
         if id(storage) not in places:
             places[id(storage)] = len(storages)
             storages.append(_storage_record(storage))
-        if storage.kind in LASTING:  # these have no size, as the plan does not allocate them
+        if storage.kind in LASTING:  # their storage has no size: the plan does not allocate it
             place = places[id(storage)]
             known = storages[place]
             storages[place] = known._replace(num_bytes=max(known.num_bytes, _bytes(home)))

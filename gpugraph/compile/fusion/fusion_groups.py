@@ -48,7 +48,7 @@ def fuse(unit: Unit) -> Outcome:
     lines: list[str] = []
     count = 0
     search = _Search(unit, kernels_on(unit, native.is_on))
-    fused: dict[int, Node] = {}  # the new node by the id of each replaced root
+    fused: dict[int, Node] = {}  # by id of a root that was fused, its new node
     for group in search.groups():
         for record in _kernels(search, group):
             node, line = rewrite(record, group.is_tiled())
@@ -100,13 +100,13 @@ class _Search:
         self.unit = unit
         self.native = native
         self.candidates: dict[int, Fusible] = {}
-        self.edges: dict[int, list[Edge]] = {}  # into each candidate, by its id
+        self.edges: dict[int, list[Edge]] = {}  # the edges into a candidate, by its id
         self.roots = {node.id for node in unit.roots}
         self.kinds: dict[Hashable, Kind] = {}  # kinds of groups, by their properties except names
         self.dependencies = Dependencies()
 
     def groups(self) -> list[Group]:
-        """Return the groups that may be fused, each with its nodes sorted inputs first."""
+        """Return the groups of two or more nodes; a group has each node after its inputs."""
         unit, dependencies = self.unit, self.dependencies
         fusible = FusibleOps(unit, self.native)
         for node in unit.graph.op_nodes():

@@ -104,7 +104,7 @@ def _exchanged(
         sources = [(unit.add_constant(member, "nothing", value, dtype), 0)]
     node = unit.add_op("_CollectiveExchange", member, sources, attrs=attrs, output_types=[dtype])
     if DeviceSpec.from_string(node.requested_device).device_type != "CPU":
-        node.requested_device = "/device:CPU:0"  # the CPU waits for other processes
+        node.requested_device = "/device:CPU:0"  # a GPU can't wait for other processes
     return node
 
 

@@ -40,7 +40,7 @@ class ReadPaths:
                     yield edge, side
 
     def frame_of(self, edge: Edge) -> Frame:
-        """Return the frame in which an edge's user takes its input."""
+        """Return the frame in which an edge's value is read; an Enter reads outside of its loop."""
         frame = self.frames.at(edge.dst)
         if edge.dst.node_class is not NodeClass.ENTER:
             return frame

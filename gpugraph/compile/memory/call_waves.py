@@ -41,7 +41,7 @@ def may_wait(unit: Unit) -> bool:
 
 
 def _waiting(unit: Unit) -> Iterator[tuple[Node, Call]]:
-    """Yield the nodes that may wait, with their kernels."""
+    """Yield the nodes whose kernels may wait for other runs or user code, with the kernels."""
     kernels: dict[str, Call] = {}
     for node in unit.graph.op_nodes():
         if node.type not in kernels:

@@ -44,7 +44,7 @@ class Lifetimes:
                 self.begins.setdefault(frame, position)
 
     def ends(self, frame: Frame) -> int:
-        """Return the position at which an iteration of a loop is over."""
+        """Return the position where a loop's iteration ends; for the root, where the order ends."""
         return self.end if frame.end is None else self.position[frame.end.id]
 
     def _fill(self, views: Callable[[Node], Mapping[int, int]]) -> None:
@@ -61,7 +61,7 @@ class Lifetimes:
             elif node.id in recv_of:
                 position = recv_of[node.id]
             if self.flow is not None and node.id in self.flow.pred_of:
-                self._keep(self.flow.pred_of[node.id], position)  # its flag is set here
+                self._keep(self.flow.pred_of[node.id], position)  # the predicate is read here
             seen = views(node)
             for edge in node._in:
                 if not edge.is_control and not edge.is_back_edge:

@@ -16,7 +16,7 @@ from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
 
 class LoopVariables:
-    """The variables of a unit's loops."""
+    """The loop variables of a unit, with the tensors that are their next values."""
 
     def __init__(self, unit: Unit, times: Lifetimes) -> None:
         self.unit = unit

@@ -75,7 +75,7 @@ class _Output:
 
     @cached_property
     def is_cell(self) -> bool:
-        """Whether its size is known only during a run."""
+        """Whether the output is a cell: its size is known only during a run."""
         return self.planner._is_cell(self.node, self.slot)
 
     @property
@@ -120,7 +120,7 @@ class _Planner:
         return decl.view
 
     def _is_cell(self, node: Node, slot: int) -> bool:
-        """Return whether output `slot` is a cell."""
+        """Return whether output `slot` is a cell, which is allocated during the run."""
         dtype = node.output_types[slot].base_dtype
         return (
             _static(self.unit.shapes[node.id][slot].sizes) is None
@@ -142,7 +142,7 @@ class _Planner:
         return call.dynamic and not call.gives_up
 
     def visit(self, position: int, node: Node) -> None:
-        """Assign a home to each output of the node."""
+        """Assign a storage to each output of the node, and extend its lifetime to their uses."""
         if not node.output_types:
             return
         self.position = position

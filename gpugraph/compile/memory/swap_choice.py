@@ -66,7 +66,7 @@ class _Lane:
         self._busy: list[tuple[float, float]] = []
 
     def earliest(self, begin: float, seconds: float) -> float:
-        """Return the earliest time, not before `begin`, at which a copy may begin."""
+        """Return the earliest time, from `begin` on, at which a copy of this duration may begin."""
         for start, end in self._busy:
             if start >= begin + seconds:
                 break
@@ -74,7 +74,7 @@ class _Lane:
         return begin
 
     def latest(self, end: float, seconds: float) -> float:
-        """Return the latest time, not after `end`, at which a copy may end."""
+        """Return the latest time, up to `end`, at which a copy of this duration may end."""
         for start, stop in reversed(self._busy):
             if stop <= end - seconds:
                 break
@@ -82,7 +82,7 @@ class _Lane:
         return end
 
     def take(self, begin: float, seconds: float) -> None:
-        """Reserve the time of a copy."""
+        """Reserve the time from `begin` for a copy of this duration."""
         insort(self._busy, (begin, begin + seconds))
 
 

@@ -156,7 +156,7 @@ class _Folding:
                 return None
         try:
             outputs = evaluate(node.op_def, node.attrs, inputs)
-        except Exception:  # the run raises the same error, and names the node
+        except Exception:  # the run will raise the same error, with the node's name
             return None
         if outputs is None or any(value.nbytes > self.largest for value in outputs):
             return None

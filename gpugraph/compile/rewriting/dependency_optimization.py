@@ -62,7 +62,7 @@ def _is_idle(node: Node) -> bool:
     if node.type == "NoOp" or decl.writes or not is_pure(node):
         return False
     if any(edge.src.output_types[edge.src_output].is_ref_dtype for edge in node.input_edges()):
-        return False  # it fails if the variable has no value
+        return False  # the read must fail if the variable has no value
     plain = (NodeClass.OTHER, NodeClass.IDENTITY, *_ALWAYS_THERE)
     if any(edge.src.node_class not in plain for edge in node._in if edge.src.is_op):
         return False

@@ -59,7 +59,7 @@ def _bytes(unit: Unit, node: Node) -> int:
 
 def _is_large(unit: Unit, node: Node) -> bool:
     if node.type != "AddN" or node.output_types[0].base_dtype not in (float32, float64):
-        return False  # sums in 16 bits are rounded once, at the end
+        return False  # one AddN of 16-bit terms rounds only once
     size = _bytes(unit, node)
     return size >= LARGE_TERM and size * len(node.input_types) >= LARGE
 

@@ -93,7 +93,7 @@ def _visit_transpose(replacing: Replacing, node: Node) -> None:
         replacing.lines.append(f"{node.name}: one with {passed[-1].name}")
     source = edge.src, edge.src_output
     if order == list(range(len(order))):
-        if passed:  # otherwise `simplify` has replaced it
+        if passed:  # else the `simplify` pass has replaced it already
             replacing.put_identity(node, source, passed)
     elif _moves_no_element(replacing.unit, node, edge, order):
         replacing.lines.append(f"{node.name}: moves axes of size 1 only")

@@ -1,4 +1,4 @@
-"""Passes: functions that change the unit and return an outcome for the report."""
+"""Passes: functions that change the unit, and return a summary and lines for the report."""
 
 from __future__ import annotations
 

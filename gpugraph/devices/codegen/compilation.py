@@ -23,9 +23,10 @@ class Library(NamedTuple):
 class Compilation:
     """A source that is compiled to a library.
 
-    library: loaded by ctypes; None until the compilation has ended, or if it failed. reason: why it
-    failed. key: of the library in the cache. It covers everything that affects the library, so
-    facts about the library can be stored under it. Empty until the end.
+    library: loaded by ctypes; None until the compilation has ended, or if it failed.
+    reason: why it failed.
+    key: of the library in the cache; empty until the end. It covers everything that affects the
+      library, so facts about the library can be stored under it.
     """
 
     def __init__(

@@ -27,7 +27,7 @@ class LibraryBundle:
     def __init__(self, cache: ObjectCache, key_of_source: Callable[[str], str]) -> None:
         self._cache = cache
         self._key_of_source = key_of_source
-        self._keys: dict[str, str] = {}  # key by source; empty strings until the lookup
+        self._keys: dict[str, str] = {}  # each source's key; "" until the lookup
         self._contents: dict[
             str, bytes
         ] = {}  # by key: libraries in the bundle, or collected for it

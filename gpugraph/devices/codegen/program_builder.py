@@ -57,7 +57,7 @@ class Fusion:
         self._shapes: list[Shape] = []
         self._reduced: dict[
             int, frozenset[int]
-        ] = {}  # a reduction's axes, counted from the last: 0
+        ] = {}  # by reduction: its axes, counted from the last, which is 0
         self._outputs: list[int] = []
         self._output_shapes: list[Shape] = []
         self._expanded: dict[

@@ -176,7 +176,7 @@ class ProgramSource:
         """Return statements that combine element `e` with the totals of its column."""
         return [self.combine(index, f"sums{index}[e]") for index in row_pass.columns]
 
-    # -- rows: hooks for a language
+    # -- rows: code that C and CUDA write differently
 
     def _start(self, index: int) -> str:
         """Return the declaration of the total of a reduction along a row."""
@@ -210,7 +210,7 @@ class ProgramSource:
         """
         raise NotImplementedError
 
-    # -- rows: common code
+    # -- rows: code that is equal in C and CUDA
 
     def passes(self, order: Schedule, known: Collection[int] = ()) -> list[str]:
         """Return all passes over one row, and the values computed between and after them. known:

@@ -119,8 +119,8 @@ class LargeFetch(Fetch):
         return self._begin
 
     def _begin(self) -> None:
-        self.release()  # memory left by a run that failed
-        with self._lock, suppress(ResourceExhaustedError):  # without memory, `read` copies
+        self.release()  # the memory of an earlier run that failed
+        with self._lock, suppress(ResourceExhaustedError):  # without pinned memory, `_read` copies
             self._address = self._staging.begin(self._array)
 
     def _read(self) -> NDArray[Any]:

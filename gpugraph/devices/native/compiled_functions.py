@@ -51,7 +51,8 @@ RELEASE_NANOSECONDS = 50_000
 """The minimum estimated nanoseconds of work for which the GIL is released."""
 
 MORE, STOPPED, FAILED = 1, 2, 3
-"""The statuses that a native call may return, in addition to 0, which means that it is done."""
+"""Statuses of a native call, besides 0 (done): a loop has more iterations and must be called again;
+it was stopped by its flag; or an operation failed."""
 
 
 def estimate(program: Program, elements: int) -> float:

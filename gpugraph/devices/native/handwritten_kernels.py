@@ -54,7 +54,7 @@ _LINE = 64
 
 
 class _Source(ctypes.Structure):
-    """`gg_source` of host_source.h."""
+    """The C structure `gg_source` of host_source.h: a call of a handwritten function."""
 
     _fields_ = (
         *((name, ctypes.c_void_p) for name in ("entry", "parallel")),

@@ -63,13 +63,13 @@ class Instruction(NamedTuple):
 
 
 class _Instruction(ctypes.Structure):
-    """`gg_instruction` of host_iterations.c."""
+    """The C structure `gg_instruction` of host_iterations.c: one `Instruction`."""
 
     _fields_ = (("kind", ctypes.c_int64), ("operand", ctypes.c_void_p), ("target", ctypes.c_int64))
 
 
 class _Iterations(ctypes.Structure):
-    """`gg_iterations` of host_iterations.c."""
+    """The C structure `gg_iterations` of host_iterations.c: a loop's instructions."""
 
     _fields_ = (
         ("entry", ctypes.c_void_p),
@@ -81,7 +81,7 @@ class _Iterations(ctypes.Structure):
 
 
 class _Access(ctypes.Structure):
-    """`gg_access` of host_iterations.c."""
+    """The C structure `gg_access` of host_iterations.c: one `ElementAccess`."""
 
     _fields_ = (
         *((name, ctypes.c_void_p) for name in ("entry", "handle", "object", "record")),

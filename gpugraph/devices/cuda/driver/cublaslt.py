@@ -82,13 +82,13 @@ _TYPES = {
 
 
 class Algorithm(ctypes.Structure):
-    """cublasLtMatmulAlgo_t: 64 opaque bytes."""
+    """The C structure cublasLtMatmulAlgo_t: 64 opaque bytes that identify an algorithm."""
 
     _fields_ = (("data", ctypes.c_uint64 * 8),)
 
 
 class HeuristicResult(ctypes.Structure):
-    """cublasLtMatmulHeuristicResult_t."""
+    """The C structure cublasLtMatmulHeuristicResult_t: an algorithm for a product."""
 
     _fields_ = (
         ("algorithm", Algorithm),

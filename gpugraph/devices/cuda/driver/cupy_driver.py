@@ -252,7 +252,9 @@ class CupyDriver:
             cubin = self._compiler(source, self._properties.arch, name)
             module = int(self._call(f"load the kernels {name}", driver.moduleLoadData, cubin))
             with self._lock:
-                self._modules.setdefault(source, module)  # of two threads, both modules are valid
+                self._modules.setdefault(
+                    source, module
+                )  # if another thread has compiled it too, both are valid
         return module
 
     def launcher(

@@ -199,7 +199,7 @@ class Timeline:
                 stream.pending.clear()
                 stream.done = stream.enqueued
 
-    # -- captured once, run many times
+    # -- the commands of a capture
 
     def recorded(self) -> dict[HostStream, tuple[Command, ...]]:
         """Return the commands of all streams; in a capture's timeline none has run."""

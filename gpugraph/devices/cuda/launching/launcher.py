@@ -51,7 +51,7 @@ Allocate = Callable[[tuple[int, ...], DType], Array]
 
 
 class Launcher:
-    """Binds kernels to arrays of one GPU."""
+    """Binds work of all kinds to arrays of one GPU, as steps that enqueue it on one stream."""
 
     def __init__(self, driver: Driver, stream: Stream, workspace: Span, lock: Any) -> None:
         """lock: is held while work is enqueued on the stream or captured. workspace: address and
@@ -349,9 +349,8 @@ class Sizing:
 
 
 class _ErrorFlags(dict[str, int]):
-    """By message, the address of an error flag of an op's kernels, which is allocated at the first
-    access.
-    """
+    """The address of the error flag for each message of an op's kernels. A flag is allocated when
+    its message is first looked up."""
 
     def __init__(self, allocate: Callable[[str], int]) -> None:
         self.allocate = allocate
