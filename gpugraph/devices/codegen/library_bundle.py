@@ -28,9 +28,7 @@ class LibraryBundle:
         self._cache = cache
         self._key_of_source = key_of_source
         self._keys: dict[str, str] = {}  # each source's key; "" until the lookup
-        self._contents: dict[
-            str, bytes
-        ] = {}  # by key: libraries in the bundle, or collected for it
+        self._contents: dict[str, bytes] = {}  # by key: found or collected
         self._key = ""  # the bundle's key; empty before the lookup and after use
         self._is_sealed = self._is_found = False
         self._lock = threading.Lock()

@@ -55,14 +55,10 @@ class Fusion:
         self._gpu = gpu
         self._values: list[Value] = []
         self._shapes: list[Shape] = []
-        self._reduced: dict[
-            int, frozenset[int]
-        ] = {}  # by reduction: its axes, counted from the last, which is 0
+        self._reduced: dict[int, frozenset[int]] = {}  # reductions' axes; the last one is 0
         self._outputs: list[int] = []
         self._output_shapes: list[Shape] = []
-        self._expanded: dict[
-            tuple[int, Shape], int
-        ] = {}  # values with axes at other positions, by number and positions
+        self._expanded: dict[tuple[int, Shape], int] = {}  # by value and positions of axes
 
     # -- values
 

@@ -252,9 +252,7 @@ class CupyDriver:
             cubin = self._compiler(source, self._properties.arch, name)
             module = int(self._call(f"load the kernels {name}", driver.moduleLoadData, cubin))
             with self._lock:
-                self._modules.setdefault(
-                    source, module
-                )  # if another thread has compiled it too, both are valid
+                self._modules.setdefault(source, module)  # another thread's is valid, too
         return module
 
     def launcher(

@@ -73,9 +73,7 @@ class Timeline:
         self.failed: Callable[[HostStream, DriverError], None] | None = None
         self._hazards = Hazards()
         self._random = None if seed is None else random.Random(seed)
-        self._by_newest_command: dict[
-            HostStream, None
-        ] = {}  # the stream with the newest command last
+        self._by_newest_command: dict[HostStream, None] = {}  # the stream of the newest last
 
     # -- enqueueing
 

@@ -42,9 +42,7 @@ class StandIns:
     """
 
     def __init__(self, arrays: Sequence[Array]) -> None:
-        self._memory: dict[
-            int, tuple[int, Any]
-        ] = {}  # by GPU address: the bytes of the largest array, and memory
+        self._memory: dict[int, tuple[int, Any]] = {}  # by address: its largest array's bytes
         for array in arrays:
             count, _ = self._memory.get(array.address, (-1, None))
             if array.nbytes > count:

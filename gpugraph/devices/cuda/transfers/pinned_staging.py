@@ -92,9 +92,7 @@ class Staging:
         address = self.device.allocate_raw(size, optional=True)
         if address is None:
             return None
-        self.driver.record(
-            self._computed, self.compute
-        )  # its previous owner's work may still use it
+        self.driver.record(self._computed, self.compute)  # work may still use the memory
         self.driver.wait(self.inward, self._computed)
         return size, address
 
