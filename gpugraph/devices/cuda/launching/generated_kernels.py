@@ -15,9 +15,7 @@ from gpugraph.devices.cuda.transfers.gpu_array import Array
 from gpugraph.devices.native import NotNativeError, Program
 
 THREADS = 256
-"""Threads in a block, for all generated kernels except those of the form `columns`, whose blocks
-have as many in two dimensions.
-"""
+"""Threads in a block of a generated kernel; that of a program without axes has a single thread."""
 
 BLOCKS = 132 * 32
 """The maximum number of blocks of an elementwise kernel. For more elements, each thread computes
