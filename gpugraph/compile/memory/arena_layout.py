@@ -1,4 +1,4 @@
-"""Offsets and sizes of a plan's arenas."""
+"""Arena layout: the offset of each storage in its device's arena, and the sizes of arenas."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from gpugraph.memory import Lifetime, human_readable_bytes, plan_offsets
 
 
 def lay_out(unit: Unit, storages: list[Storage]) -> list[str]:
-    """Set the offsets and sizes of the arenas; return a line about each."""
+    """Assign an offset in its device's arena to each storage, set the sizes of the arenas, and
+    return a report line about each.
+    """
     by_device: dict[str, list[Storage]] = {}
     for storage in storages:
         by_device.setdefault(storage.device, []).append(storage)
