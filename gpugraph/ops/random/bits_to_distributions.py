@@ -177,7 +177,7 @@ def integers(low: int, high: int) -> Law:
         kind = np.uint32 if out.dtype.itemsize == 4 else np.uint64
         values, unsigned = words.view(kind), out.view(kind)
         if span & (span - 1):
-            np.floor_divide(values, kind(span), out=unsigned)  # with a multiplication, faster than the remainder
+            np.floor_divide(values, kind(span), out=unsigned)  # faster than np.remainder
             np.multiply(unsigned, kind(span), out=unsigned)
             np.subtract(values, unsigned, out=unsigned)
         else:

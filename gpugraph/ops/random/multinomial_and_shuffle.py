@@ -302,7 +302,7 @@ def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None
         shown = ["Need value.shape >= size, got ", sizes, size]
         fits = reduce_all(sizes >= size)
         with sizes.graph.name_scope("Assert"):
-            convert_to_tensor(shown[0])  # as tf.Assert does: automatic seeds count the ops of the graph
+            convert_to_tensor(shown[0])  # as in tf.Assert: op seeds count the ops so far
             check = raw_ops.Assert(fits, shown, summarize=_SUMMARY, name="Assert")
         sizes = with_dependencies([check], sizes)
         limit = sizes - size + 1

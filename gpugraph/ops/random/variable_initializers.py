@@ -1,7 +1,7 @@
-"""Initializers: callables that take a shape and return a variable's initial value.
+"""Initializers: callables that return the initial value of a variable for a shape.
 
 `init(shape, dtype=None, partition_info=None)` returns a tensor; its dtype overrides that of the
-constructor.
+constructor. For a part of a partitioned variable, partition_info describes the whole.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ _TRUNCATED_STDDEV = 0.87962566103423978
 
 
 class Initializer:
-    """The base class of initializers."""
+    """The base class of initializers: a call returns a tensor of a shape and dtype."""
 
     floating_only = False
-    """Whether dtypes other than floating ones raise ValueError."""
+    """Whether calls and constructor raise ValueError for dtypes that are not floating."""
 
     def __init__(self, dtype: Any = dtypes.float32) -> None:
         self.dtype: DType = self._check_dtype(dtype)
 
     def get_config(self) -> dict[str, Any]:
-        """Return the arguments of the constructor, with the dtype by its name."""
+        """Return the constructor's arguments, with the dtype as a name."""
         names = inspect.signature(type(self)).parameters
         config = {name: getattr(self, name) for name in names if hasattr(self, name)}
         return {**config, "dtype": self.dtype.name}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Initializer:
-        """Return the initializer with the arguments from `get_config`."""
+        """Return an initializer with the arguments that `get_config` returned."""
         return cls(**config)
 
     def _check_dtype(self, dtype: Any) -> DType:
@@ -54,7 +54,10 @@ class Initializer:
         return base_dtype
 
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
-        """Return a tensor of `shape`; a part of a variable gets the scale of the whole."""
+        """Return a tensor of `shape`.
+
+        For a part of a variable, scales that depend on the shape are those of the whole variable.
+        """
         full = shape if partition_info is None else partition_info.full_shape
         return self._make(shape, self.dtype if dtype is None else self._check_dtype(dtype), full)
 
@@ -63,21 +66,25 @@ class Initializer:
 
 
 class Zeros(Initializer):
-    """Zeros."""
+    """Returns zeros."""
 
     def _make(self, shape: Any, dtype: DType, full_shape: Any) -> Tensor:
         return zeros(shape, dtype)
 
 
 class Ones(Initializer):
-    """Ones."""
+    """Returns ones."""
 
     def _make(self, shape: Any, dtype: DType, full_shape: Any) -> Tensor:
         return ones(shape, dtype)
 
 
 class Constant(Initializer):
-    """`value`: a scalar that fills the shape, or as many elements as the shape has."""
+    """Returns a constant: a scalar `value` fills the shape; several values fill it in order.
+
+    verify_shape: whether the value must have exactly the shape. If there are too few values, the
+    last one fills the rest.
+    """
 
     def __init__(
         self, value: Any = 0, dtype: Any = dtypes.float32, verify_shape: bool = False
@@ -96,7 +103,7 @@ class Constant(Initializer):
 
 
 class RandomUniform(Initializer):
-    """Uniform in [minval, maxval); maxval is 1 by default for floating types."""
+    """Draws uniform numbers in [minval, maxval); maxval is 1 by default for floating types."""
 
     def __init__(
         self,
@@ -127,21 +134,22 @@ class _Normal(Initializer):
 
 
 class RandomNormal(_Normal):
-    """Normal with `mean` and `stddev`."""
+    """Draws normal numbers with `mean` and `stddev`."""
 
     def _make(self, shape: Any, dtype: DType, full_shape: Any) -> Tensor:
         return random_normal(shape, self.mean, self.stddev, dtype, seed=self.seed)
 
 
 class TruncatedNormal(_Normal):
-    """Normal, redrawn where it is more than two standard deviations from the mean."""
+    """Draws normal numbers, again if they are more than two standard deviations from the mean."""
 
     def _make(self, shape: Any, dtype: DType, full_shape: Any) -> Tensor:
         return truncated_normal(shape, self.mean, self.stddev, dtype, seed=self.seed)
 
 
 class VarianceScaling(Initializer):
-    """Variance `scale / n`; n is the fan-in, the fan-out, or their mean, depending on `mode`.
+    """Draws numbers of variance `scale / n`; `mode` selects n: the fan-in, the fan-out, or their
+    mean.
 
     mode: "fan_in", "fan_out" or "fan_avg". distribution: "truncated_normal" (or "normal"),
     "untruncated_normal", "uniform". Raises ValueError for others and for a scale that is not
@@ -182,7 +190,8 @@ class VarianceScaling(Initializer):
 
 
 class UniformUnitScaling(Initializer):
-    """Uniform within `factor` sqrt(3 / n), where n is the product of all sizes except the last.
+    """Draws uniform numbers within +-`factor` sqrt(3 / n), n the product of all sizes except the
+    last.
 
     A linear layer with such weights preserves its input's scale. Source: Sussillo and Abbott, 2014.
     """
@@ -202,11 +211,11 @@ class UniformUnitScaling(Initializer):
 
 
 class Orthogonal(Initializer):
-    """`gain` times a matrix whose rows, or columns if they are fewer, are orthonormal.
+    """Returns `gain` times a matrix whose rows, or columns if they are fewer, are orthonormal.
 
-    The matrix is Q of the QR decomposition of a normal matrix, with a positive diagonal of R; its
-    number of columns is the last size. Raises ValueError for a shape of fewer than two dimensions.
-    Source: Saxe et al., 2014.
+    The matrix is Q of the QR decomposition of a matrix of normal numbers, with signs that make R's
+    diagonal positive, reshaped; its columns are the last axis. Calls raise ValueError for a shape
+    of fewer than two dimensions. Source: Saxe et al., 2014.
     """
 
     floating_only = True
@@ -232,7 +241,9 @@ class Orthogonal(Initializer):
 
 
 class Identity(Initializer):
-    """`gain` on the diagonal of a matrix, 0 elsewhere; raises ValueError for other shapes."""
+    """Returns a matrix with `gain` on the diagonal and 0 elsewhere; ValueError unless it has two
+    axes.
+    """
 
     floating_only = True
 
@@ -252,14 +263,17 @@ class Identity(Initializer):
 
 
 class GlorotUniform(VarianceScaling):
-    """Uniform within sqrt(6 / (fan-in + fan-out)). Source: Glorot and Bengio, 2010."""
+    """Draws uniform numbers within +-sqrt(6 / (fan-in + fan-out)). Source: Glorot and Bengio, 2010.
+    """
 
     def __init__(self, seed: int | None = None, dtype: Any = dtypes.float32) -> None:
         super().__init__(1.0, "fan_avg", "uniform", seed, dtype)
 
 
 class GlorotNormal(VarianceScaling):
-    """Truncated normal of variance 2 / (fan-in + fan-out). Source: Glorot and Bengio, 2010."""
+    """Draws truncated normal numbers of variance 2 / (fan-in + fan-out). Source: Glorot and Bengio,
+    2010.
+    """
 
     def __init__(self, seed: int | None = None, dtype: Any = dtypes.float32) -> None:
         super().__init__(1.0, "fan_avg", "truncated_normal", seed, dtype)
@@ -271,7 +285,7 @@ def he_normal(seed: int | None = None) -> VarianceScaling:
 
 
 def he_uniform(seed: int | None = None) -> VarianceScaling:
-    """Return a uniform initializer within sqrt(6 / fan-in). Source: He et al., 2015."""
+    """Return an initializer that is uniform within +-sqrt(6 / fan-in). Source: He et al., 2015."""
     return VarianceScaling(2.0, "fan_in", "uniform", seed)
 
 
@@ -281,12 +295,15 @@ def lecun_normal(seed: int | None = None) -> VarianceScaling:
 
 
 def lecun_uniform(seed: int | None = None) -> VarianceScaling:
-    """Return a uniform initializer within sqrt(3 / fan-in). Source: LeCun et al., 1998."""
+    """Return an initializer that is uniform within +-sqrt(3 / fan-in). Source: LeCun et al., 1998.
+    """
     return VarianceScaling(1.0, "fan_in", "uniform", seed)
 
 
 def _fans(shape: TensorShape) -> tuple[float, float]:
-    """Return the numbers of inputs and outputs of a unit with a weight of this shape."""
+    """Return (fan-in, fan-out) of a weight of this shape: the numbers of a unit's inputs and
+    outputs.
+    """
     sizes = _known(shape)
     if not sizes:
         return 1.0, 1.0
@@ -297,7 +314,7 @@ def _fans(shape: TensorShape) -> tuple[float, float]:
 
 
 def _known(shape: TensorShape) -> list[int]:
-    """Return the sizes; raise ValueError unless all are known."""
+    """Return the sizes of `shape`; raise ValueError unless all are known."""
     sizes = [size for size in shape.as_list() if size is not None]
     if len(sizes) != shape.rank:
         raise ValueError(f"The values follow from a fully defined shape, but it is {shape}")

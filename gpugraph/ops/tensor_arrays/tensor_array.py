@@ -84,7 +84,7 @@ class TensorArray:
         self._dynamic_size = bool(dynamic_size)
         self._size = size
         self._infer_shape = infer_shape
-        self._element_shape = [as_shape(element_shape)]  # a list, which all TensorArrays with this handle share
+        self._element_shape = [as_shape(element_shape)]  # shared by TensorArrays of one handle
         self._colocate_with: list[Operation] | None = [] if colocate_with_first_write_call else None
         with name_scope(name, "TensorArray", [handle, size, flow]) as scope:
             if handle is not None:
