@@ -195,7 +195,7 @@ def gather_nd(params: Any, indices: Any, name: str | None = None, batch_dims: An
         with op_scope(name, "BatchGatherND", params, indices) as scope:
             return _gather_nd(params, whole_coordinates(indices, count), name=scope)
     if hasattr(params, "_after_change"):
-        return params.gather_nd(indices, name=name)  # reads only these parts of the resource variable
+        return params.gather_nd(indices, name=name)  # a read of these parts only
     return _gather_nd(params, indices, name=name)
 
 

@@ -81,7 +81,7 @@ def _gives_expected_numbers(file: CompiledFile, law: Law) -> bool:
     """
     key = id(file), law.native
     if key not in _SOUND:
-        place = Philox(0x0123456789ABCDEF, 2**96 - CHUNK // 2)  # the sample includes a carry in the counter
+        place = Philox(0x0123456789ABCDEF, 2**96 - CHUNK // 2)  # the counter carries
         numbers, expected = np.empty((2, _SAMPLE), np.float32)
         _draw(file, law, place, numbers)
         law.fill(place, expected)
