@@ -25,7 +25,8 @@ class SparseTensorValue(NamedTuple):
 
 
 class Composite(ABC):
-    """Base of sparse tensors: a tensor of `dense_shape` that is 0 except for the elements `values`.
+    """Base of sparse tensors: a tensor of `dense_shape` that is 0 except for the elements
+    `values`.
     """
 
     @property
@@ -52,13 +53,15 @@ class Composite(ABC):
 
 
 def of_values(function: Function) -> Function:
-    """Wrap `function(x, ...)`: for a composite `x`, apply it to the values and keep the positions.
+    """Wrap `function(x, ...)`: for a composite `x`, apply it to the values and keep the
+    positions.
     """
     return _mapping(function, lambda x, apply: x._with(apply(x.values)))
 
 
 def of_parts(function: Function) -> Function:
-    """Wrap `function(x, ...)`: for a composite `x`, apply it to each tensor that `x` consists of.
+    """Wrap `function(x, ...)`: for a composite `x`, apply it to each tensor that `x` consists
+    of.
     """
     return _mapping(function, lambda x, apply: x._of([apply(part) for part in x._parts()]))
 

@@ -65,7 +65,9 @@ def shared_axes(
 
 
 def _strides(shape: tuple[int, ...], rank: int) -> list[int]:
-    """Return the strides of `shape` along each of `rank` axes, in elements; 0 along axes of size 1.
+    """Return the strides of `shape` along each of `rank` axes, in elements.
+
+    They are 0 along axes of size 1.
     """
     sizes = (1,) * (rank - len(shape)) + shape
     return [prod(sizes[axis + 1 :]) if size > 1 else 0 for axis, size in enumerate(sizes)]

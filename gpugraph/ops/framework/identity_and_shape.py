@@ -87,7 +87,8 @@ def prevent_gradient(input: Any, message: str = "", name: str | None = None) -> 
 
 
 def _writes(make: Callable[[tuple[int, ...]], Any]) -> Call:
-    """Return the NumPy kernel that writes `make(shape)` to each output, for the shape of its input.
+    """Return the NumPy kernel that writes `make(shape)` to each output, for the shape of its
+    input.
     """
 
     def bind(context: KernelContext, *arrays: Any) -> Callable[[], Any]:

@@ -31,7 +31,8 @@ class _OtherAttrs:
 
 
 def with_attrs(context: KernelContext, attrs: Mapping[str, Any]) -> KernelContext:
-    """Return the context with further attrs, with which the kernel of another op type can be bound.
+    """Return the context with further attrs, with which the kernel of another op type can be
+    bound.
     """
     adapted: Any = _OtherAttrs(context, attrs)
     return adapted

@@ -17,7 +17,9 @@ from gpugraph.ops.op_index import load
 
 
 class HostOnly(NamedTuple):
-    """The declaration that an op has no kernel on a device type; placement errors quote the reason.
+    """The declaration that an op has no kernel on a device type.
+
+    Placement errors quote the reason.
     """
 
     reason: str

@@ -1,4 +1,5 @@
-"""`tf.make_tensor_proto`: Python values and arrays as TensorProtos, by the rules of `tf.constant`.
+"""`tf.make_tensor_proto`: Python values and arrays as TensorProtos, by the rules of
+`tf.constant`.
 """
 
 from __future__ import annotations

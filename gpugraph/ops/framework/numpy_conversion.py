@@ -55,7 +55,9 @@ _MAX_FLOAT = 1e38
 
 
 def type_of_number(value: Any, wanted: DType | None) -> Any:
-    """Return the NumPy type for a number that certainly fits it; None if that needs further checks.
+    """Return the NumPy type for a number that certainly fits it.
+
+    The result is None if that needs further checks.
     """
     if type(value) is float:
         if -_MAX_FLOAT < value < _MAX_FLOAT and (wanted is None or wanted in _FLOATS):

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 
 class ContextOutsideRun:
-    """The methods of a `KernelContext` that need a session or a run: here they raise LookupError.
+    """The methods of a `KernelContext` that need a session or a run: here they raise
+    LookupError.
     """
 
     name: str
@@ -44,7 +45,8 @@ class ContextOutsideRun:
         raise LookupError(f"Input {index} of '{self.name}' is an array, not a variable")
 
     def compiled(self, file: str, dtype: str = "float32") -> Callable[[float], None]:
-        """Return a callable that ignores its argument: outside a run, no native code is compiled.
+        """Return a callable that ignores its argument: outside a run, no native code is
+        compiled.
         """
         return lambda seconds: None
 

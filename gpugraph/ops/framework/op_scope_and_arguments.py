@@ -46,7 +46,8 @@ def int_argument(value: Any) -> Any:
 
 
 def shape_of(tensor: Tensor, dtype: Any = dtypes.int32) -> Any:
-    """Return the shape as an argument of an op: an array if all sizes are known, else a Shape op.
+    """Return the shape as an argument of an op: an array if all sizes are known, else a Shape
+    op.
     """
     sizes = tensor.shape.sizes
     if sizes is not None and None not in sizes:

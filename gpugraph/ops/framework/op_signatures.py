@@ -120,7 +120,8 @@ def _attr_type(attr: AttrDef) -> str:
 
 
 class FunctionDoc:
-    """A descriptor for `__doc__`: instances have the docs of their ops, the class has `class_doc`.
+    """A descriptor for `__doc__`: instances have the docs of their ops, the class has
+    `class_doc`.
     """
 
     def __init__(self, class_doc: str) -> None:

@@ -76,7 +76,8 @@ def public_function(op_function: OpFunction, name: str = "", sparse: bool = Fals
 
 
 def scoped_function(op_function: OpFunction, name: str, doc: str) -> UnaryFunction:
-    """Return a function `name(x, name=None)` that calls `op_function` in a name scope of that name.
+    """Return a function `name(x, name=None)` that calls `op_function` in a name scope of that
+    name.
     """
     default = name
 

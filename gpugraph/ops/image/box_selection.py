@@ -50,7 +50,8 @@ def choose_boxes(
 
 
 def _corners(boxes: Any) -> Any:
-    """Return boxes [n, 4], of two opposite corners, as y1, x1, y2, x2 with y1 <= y2 and x1 <= x2.
+    """Return boxes [n, 4], of two opposite corners, as y1, x1, y2, x2 with y1 <= y2 and x1 <=
+    x2.
     """
     low, high = boxes[:, :2], boxes[:, 2:]
     return np.concatenate([_minimum(low, high), _maximum(low, high)], 1)
@@ -67,7 +68,9 @@ def _maximum(one: Any, other: Any) -> Any:
 
 
 def _overlap(box: Any, others: Any) -> Any:
-    """Return the intersection over union of a box with each other box; 0 for boxes without an area.
+    """Return the intersection over union of a box with each other box.
+
+    It is 0 for boxes without an area.
     """
     low, high = _maximum(box[:2], others[:, :2]), _minimum(box[2:], others[:, 2:])
     shared = np.maximum(high - low, 0).prod(axis=1)
@@ -86,7 +89,8 @@ def overlaps_of_boxes(boxes: Any) -> Overlaps:
 
 
 def overlaps_without_nan(boxes: Any) -> Overlaps:
-    """Return `overlaps_of_boxes(boxes)` with overlaps of 0 for NaN, which leave scores unchanged.
+    """Return `overlaps_of_boxes(boxes)` with overlaps of 0 for NaN, which leave scores
+    unchanged.
     """
     overlaps = overlaps_of_boxes(boxes)
     return lambda box, others: np.nan_to_num(overlaps(box, others))

@@ -191,7 +191,8 @@ def convert_image_dtype(
 def _adjust(
     default: str, image: Any, adjust: Callable[[Tensor], Any], name: str | None = None
 ) -> Tensor:
-    """Apply `adjust` to the image as floats, and convert the result to the image's dtype, clipped.
+    """Apply `adjust` to the image as floats, and convert the result to the image's dtype,
+    clipped.
     """
     with op_scope(name, default, image):
         source = convert_to_tensor(image, name="image")

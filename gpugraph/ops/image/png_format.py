@@ -129,7 +129,8 @@ def _unfiltered_row(kind: int, filtered: Any, above: Any, step: int) -> Any:
 
 
 def _unfiltered_by_bytes(is_nearest: bool, filtered: bytes, above: bytes, step: int) -> Any:
-    """Return the bytes of a row with the filter Average or, if `is_nearest`, Paeth, byte by byte.
+    """Return the bytes of a row with the filter Average or, if `is_nearest`, Paeth, byte by
+    byte.
     """
     row, above = bytearray(step) + filtered, bytes(step) + above
     for index in range(step, len(row)):

@@ -146,7 +146,8 @@ def _matrices(kind: str, sizes: Sequence[int], news: Sequence[int], attrs: Any) 
 
 
 def _weigh(matrix: Any, wide: Any) -> Any:
-    """Return matrix @ wide; elements with weight 0 are skipped, since they may be NaN or infinite.
+    """Return matrix @ wide; elements with weight 0 are skipped, since they may be NaN or
+    infinite.
     """
     chosen = [np.flatnonzero(weights) for weights in matrix]
     parts = [row[places] @ wide[..., places, :] for row, places in zip(matrix, chosen)]
@@ -196,7 +197,8 @@ def _resize_back(kind: str, op: Any, dy: Any) -> list[Any]:
 
 
 def _by_size(op_type: str, op: Any, dy: Any) -> list[Any]:
-    """Return the gradient of `op`: an op of type `op_type` on dy, and the input's height and width.
+    """Return the gradient of `op`: an op of type `op_type` on dy, and the input's height and
+    width.
     """
     size = raw_ops.Slice(raw_ops.Shape(op.inputs[0]), np.array([1], np.int32), [2])
     return [getattr(raw_ops, op_type)(dy, size, **_modes(op)), None]

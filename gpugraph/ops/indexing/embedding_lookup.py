@@ -74,7 +74,9 @@ def table_parts(params: Any) -> list[Any]:
 
 
 def _table(part: Any) -> Any:
-    """Return a part as a tensor, which has a device and a shape; a variable is returned unchanged.
+    """Return a part as a tensor, which has a device and a shape.
+
+    A variable is returned unchanged.
     """
     return part if hasattr(part, "_as_graph_element") else convert_to_tensor(part, name="params")
 

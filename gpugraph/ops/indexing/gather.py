@@ -70,7 +70,9 @@ def _infer_gather(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _gathered_axis(axis: int, rank: int) -> int:
-    """Return the axis as a non-negative number; raise a Misfit (ValueError) outside [-rank, rank).
+    """Return the axis as a non-negative number.
+
+    Raises a Misfit (ValueError) outside [-rank, rank).
     """
     if -rank <= axis < rank:
         return axis % rank
@@ -87,7 +89,9 @@ def _batch_dims(attrs: Any, indices_rank: int) -> int:
 
 
 def _batch_parts(batch: int, *arrays: Any) -> list[tuple[Any, ...]]:
-    """Return, for each batch entry, views of the arrays' parts; `...` keeps single elements arrays.
+    """Return, for each batch entry, views of the arrays' parts.
+
+    `...` keeps single elements arrays.
     """
     entries = np.ndindex(*arrays[1].shape[:batch])
     return [tuple(array[entry + (...,)] for array in arrays) for entry in entries]

@@ -1,4 +1,5 @@
-"""GatherTree: the sequences of a beam search, traced back from the last step through the parents.
+"""GatherTree: the sequences of a beam search, traced back from the last step through the
+parents.
 """
 
 from __future__ import annotations

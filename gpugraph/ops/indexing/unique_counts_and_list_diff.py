@@ -1,4 +1,5 @@
-"""Vectors as sets: the elements that are only in the first of two, and the count of each element.
+"""Vectors as sets: the elements that are only in the first of two, and the count of each
+element.
 """
 
 from __future__ import annotations

@@ -146,7 +146,8 @@ def _unit(both: Tensor) -> Tensor:
 
 
 def _rows(values: Tensor, order: Tensor) -> Tensor:
-    """Return `values` with the rows of each matrix in the order `order`, with broadcast batch axes.
+    """Return `values` with the rows of each matrix in the order `order`, with broadcast batch
+    axes.
     """
     rank, batch = values.shape.rank, order.shape.rank
     if rank is None or batch is None:
@@ -182,7 +183,9 @@ def lu_solve(
 def lu_reconstruct(
     lower_upper: Any, perm: Any, validate_args: bool = False, name: str | None = None
 ) -> Tensor:
-    """Return the matrices A, [..., n, n], given the result of lu(A); validate_args: see `lu_solve`.
+    """Return the matrices A, [..., n, n], given the result of lu(A).
+
+    validate_args: see `lu_solve`.
     """
     with op_scope(name, "lu_reconstruct", lower_upper, perm):
         both, order = _factorization(lower_upper, perm, validate_args)

@@ -36,7 +36,9 @@ def _check_inner(left: int | None, right: int | None, operands: Sequence[TensorS
 
 
 def infer_matmul(context: InferContext) -> Sequence[TensorShape]:
-    """Return the shape of the product of inputs 0 and 1; further inputs (of fused ops) are ignored.
+    """Return the shape of the product of inputs 0 and 1.
+
+    Further inputs (of fused ops) are ignored.
     """
     a, b = [of_rank(shape, 2, "A matrix") for shape in context.shapes[:2]]
     rows, left = a[::-1] if context.attrs["transpose_a"] else a
@@ -181,7 +183,8 @@ def _batch_matmul_back(op: Any, dy: Any) -> list[Any]:
 
 
 def _unbroadcast_batches(dx: Any, dy: Any, x: Tensor, y: Tensor) -> list[Any]:
-    """Return the gradients, each summed over the batch axes along which its operand was broadcast.
+    """Return the gradients, each summed over the batch axes along which its operand was
+    broadcast.
     """
     x_batch, y_batch = x.shape[:-2], y.shape[:-2]
     if x_batch.is_fully_defined() and y_batch.is_fully_defined() and x_batch == y_batch:

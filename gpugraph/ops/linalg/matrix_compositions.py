@@ -83,7 +83,8 @@ def trace(x: Any, name: str | None = None) -> Tensor:
 
 
 def adjoint(matrix: Any, name: str | None = None) -> Tensor:
-    """Transpose matrices [..., m, n] and conjugate their elements. ValueError for a rank below 2.
+    """Transpose matrices [..., m, n] and conjugate their elements. ValueError for a rank below
+    2.
     """
     with op_scope(name, "adjoint", matrix):
         return matrix_transpose(convert_to_tensor(matrix, name="matrix"), conjugate=True)
@@ -181,7 +182,8 @@ def _checked_order(order: Any, is_matrix: bool) -> None:
 
 
 def _norm_axes(axis: Any) -> tuple[Any, bool]:
-    """Return (axes as a list, an int or None, whether these are the rows and columns of matrices).
+    """Return (axes as a list, an int or None, whether these are the rows and columns of
+    matrices).
     """
     if not isinstance(axis, (list, tuple)):
         return axis, False

@@ -84,7 +84,9 @@ def _by_iteration(matrix: Array) -> Array | None:
 
 
 def _by_eigenvectors(matrix: Array) -> Array:
-    """Return the square root of a matrix; NaN if it is inaccurate, or not real for a real matrix.
+    """Return the square root of a matrix.
+
+    It is NaN if it is inaccurate, or not real for a real matrix.
     """
     values, vectors = np.linalg.eig(matrix)
     root = vectors * np.sqrt(values.astype(complex)) @ np.linalg.inv(vectors)

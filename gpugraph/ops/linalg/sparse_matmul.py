@@ -1,4 +1,6 @@
-"""SparseMatMul: the product of dense tensors that may be mostly zero; it is computed as any other.
+"""SparseMatMul: the product of dense tensors that may be mostly zero.
+
+It is computed as any other.
 """
 
 from __future__ import annotations

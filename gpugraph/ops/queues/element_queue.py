@@ -208,7 +208,8 @@ class ElementQueue(Attempts):
                 )
 
     def _check_many(self, components: Sequence[Any]) -> None:
-        """Raise InvalidArgumentError if components differ in the number of rows, or rows in shape.
+        """Raise InvalidArgumentError if components differ in the number of rows, or rows in
+        shape.
         """
         for index, component in enumerate(components):
             if component.ndim == 0:

@@ -184,7 +184,8 @@ class SparseAccumulator(DenseAccumulator):
         return [rows, sums, self._shape_of(parts, values)]
 
     def _shape_of(self, parts: Sequence[SparseGradient], values: Any) -> Any:
-        """Return the dense shape: the declared one, or a gradient's, or one with -1 (unknown) rows.
+        """Return the dense shape: the declared one, or a gradient's, or one with -1 (unknown)
+        rows.
         """
         known = self.kind.shape
         if known.rank is not None:

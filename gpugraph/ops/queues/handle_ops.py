@@ -68,7 +68,9 @@ def held_object(handle: Any, kind: type[Held], what: str) -> Held:
 
 
 def waiting_op(op_type: str, bind: Callable[..., Run], doc: str, **declaration: Any) -> None:
-    """Declare an op that may wait, until its run ends; by default, its inputs are in host memory.
+    """Declare an op that may wait, until its run ends.
+
+    By default, its inputs are in host memory.
     """
     number = len(str(declaration["inputs"]).split(","))
     declaration = {"infer": no_outputs, "host": tuple(range(number)), **declaration}

@@ -23,7 +23,8 @@ components.
 
 
 class KeyedElements(Attempts):
-    """Incomplete elements by key, and complete ones in the order of the inserts that created them.
+    """Incomplete elements by key, and complete ones in the order of the inserts that created
+    them.
     """
 
     def __init__(self, types: Sequence[DType], shapes: Sequence[TensorShape], name: str) -> None:

@@ -170,7 +170,8 @@ def doubles(words: Any) -> Any:
 
 
 def integers(low: int, high: int) -> Law:
-    """Return the law of integers in [low, high): a word, or two for 64 bits, modulo `high - low`.
+    """Return the law of integers in [low, high): a word, or two for 64 bits, modulo `high -
+    low`.
     """
 
     def convert(span: int, words: Any, out: Any) -> None:

@@ -70,7 +70,8 @@ Draw = Callable[[Any, _Lanes], Any]
 
 
 def _by_parts(draw: Draw, place: Philox, parameters: Any) -> Any:
-    """Return a number for each parameter, by calls of draw(parameters, lanes) on batches of them.
+    """Return a number for each parameter, by calls of draw(parameters, lanes) on batches of
+    them.
     """
     numbers = np.empty(parameters.size)
     for start in range(0, parameters.size, _AT_ONCE):

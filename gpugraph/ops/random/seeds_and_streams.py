@@ -66,7 +66,8 @@ def _truncated(name: str, seed: Any) -> int:
 
 
 def set_random_seed(seed: int) -> None:
-    """Set the default graph's seed: random ops that are created from now on are then reproducible.
+    """Set the default graph's seed: random ops that are created from now on are then
+    reproducible.
     """
     get_default_graph().seed = seed
 

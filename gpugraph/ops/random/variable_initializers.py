@@ -66,21 +66,21 @@ class Initializer:
 
 
 class Zeros(Initializer):
-    """Returns zeros."""
+    """Initializer that returns zeros."""
 
     def _make(self, shape: Any, dtype: DType, full_shape: Any) -> Tensor:
         return zeros(shape, dtype)
 
 
 class Ones(Initializer):
-    """Returns ones."""
+    """Initializer that returns ones."""
 
     def _make(self, shape: Any, dtype: DType, full_shape: Any) -> Tensor:
         return ones(shape, dtype)
 
 
 class Constant(Initializer):
-    """Returns a constant: a scalar `value` fills the shape; several values fill it in order.
+    """Initializer that returns a constant: one `value` for all elements, or several in order.
 
     verify_shape: whether the value must have exactly the shape. If there are too few values, the
     last one fills the rest.
@@ -103,7 +103,10 @@ class Constant(Initializer):
 
 
 class RandomUniform(Initializer):
-    """Draws uniform numbers in [minval, maxval); maxval is 1 by default for floating types."""
+    """Initializer that draws uniformly from [minval, maxval).
+
+    For floats, maxval is 1 by default.
+    """
 
     def __init__(
         self,
@@ -134,26 +137,25 @@ class _Normal(Initializer):
 
 
 class RandomNormal(_Normal):
-    """Draws normal numbers with `mean` and `stddev`."""
+    """Initializer that draws normal numbers with `mean` and `stddev`."""
 
     def _make(self, shape: Any, dtype: DType, full_shape: Any) -> Tensor:
         return random_normal(shape, self.mean, self.stddev, dtype, seed=self.seed)
 
 
 class TruncatedNormal(_Normal):
-    """Draws normal numbers, again if they are more than two standard deviations from the mean."""
+    """Initializer that draws normal numbers within two standard deviations from the mean."""
 
     def _make(self, shape: Any, dtype: DType, full_shape: Any) -> Tensor:
         return truncated_normal(shape, self.mean, self.stddev, dtype, seed=self.seed)
 
 
 class VarianceScaling(Initializer):
-    """Draws numbers of variance `scale / n`; `mode` selects n: the fan-in, the fan-out, or their
-    mean.
+    """Initializer that draws numbers of variance `scale / n`, where `mode` selects n.
 
-    mode: "fan_in", "fan_out" or "fan_avg". distribution: "truncated_normal" (or "normal"),
-    "untruncated_normal", "uniform". Raises ValueError for others and for a scale that is not
-    positive.
+    mode: n is the fan-in ("fan_in"), the fan-out ("fan_out") or their mean ("fan_avg").
+    distribution: "truncated_normal" (or "normal"), "untruncated_normal", "uniform". Raises
+    ValueError for others and for a scale that is not positive.
     """
 
     floating_only = True
@@ -190,10 +192,10 @@ class VarianceScaling(Initializer):
 
 
 class UniformUnitScaling(Initializer):
-    """Draws uniform numbers within +-`factor` sqrt(3 / n), n the product of all sizes except the
-    last.
+    """Initializer that draws uniform numbers within +-`factor` sqrt(3 / n).
 
-    A linear layer with such weights preserves its input's scale. Source: Sussillo and Abbott, 2014.
+    n is the product of all sizes except the last. A linear layer with such weights preserves its
+    input's scale. Source: Sussillo and Abbott, 2014.
     """
 
     floating_only = True
@@ -211,11 +213,12 @@ class UniformUnitScaling(Initializer):
 
 
 class Orthogonal(Initializer):
-    """Returns `gain` times a matrix whose rows, or columns if they are fewer, are orthonormal.
+    """Initializer that returns `gain` times a matrix with orthonormal rows or columns.
 
-    The matrix is Q of the QR decomposition of a matrix of normal numbers, with signs that make R's
-    diagonal positive, reshaped; its columns are the last axis. Calls raise ValueError for a shape
-    of fewer than two dimensions. Source: Saxe et al., 2014.
+    The rows are orthonormal, or the columns if they are fewer. The matrix is Q of the QR
+    decomposition of a matrix of normal numbers, with signs that make R's diagonal positive,
+    reshaped; its columns are the last axis. Calls raise ValueError for a shape of fewer than two
+    dimensions. Source: Saxe et al., 2014.
     """
 
     floating_only = True
@@ -241,8 +244,9 @@ class Orthogonal(Initializer):
 
 
 class Identity(Initializer):
-    """Returns a matrix with `gain` on the diagonal and 0 elsewhere; ValueError unless it has two
-    axes.
+    """Initializer that returns a matrix with `gain` on the diagonal and 0 elsewhere.
+
+    Calls raise ValueError for shapes that are not those of matrices.
     """
 
     floating_only = True
@@ -263,7 +267,9 @@ class Identity(Initializer):
 
 
 class GlorotUniform(VarianceScaling):
-    """Draws uniform numbers within +-sqrt(6 / (fan-in + fan-out)). Source: Glorot and Bengio, 2010.
+    """Initializer that draws uniform numbers within +-sqrt(6 / (fan-in + fan-out)).
+
+    Source: Glorot and Bengio, 2010.
     """
 
     def __init__(self, seed: int | None = None, dtype: Any = dtypes.float32) -> None:
@@ -271,8 +277,9 @@ class GlorotUniform(VarianceScaling):
 
 
 class GlorotNormal(VarianceScaling):
-    """Draws truncated normal numbers of variance 2 / (fan-in + fan-out). Source: Glorot and Bengio,
-    2010.
+    """Initializer that draws truncated normal numbers of variance 2 / (fan-in + fan-out).
+
+    Source: Glorot and Bengio, 2010.
     """
 
     def __init__(self, seed: int | None = None, dtype: Any = dtypes.float32) -> None:
@@ -295,7 +302,9 @@ def lecun_normal(seed: int | None = None) -> VarianceScaling:
 
 
 def lecun_uniform(seed: int | None = None) -> VarianceScaling:
-    """Return an initializer that is uniform within +-sqrt(3 / fan-in). Source: LeCun et al., 1998.
+    """Return an initializer that is uniform within +-sqrt(3 / fan-in).
+
+    Source: LeCun et al., 1998.
     """
     return VarianceScaling(1.0, "fan_in", "uniform", seed)
 

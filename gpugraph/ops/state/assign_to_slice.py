@@ -52,7 +52,8 @@ def _bind(context: KernelContext, ref: Any, *others: Any) -> Callable[[], Any]:
 
 
 def _fits(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
-    """Return whether an array of `shape` can be broadcast to `wanted`, which has at least its rank.
+    """Return whether an array of `shape` can be broadcast to `wanted`, which has at least its
+    rank.
     """
     last = wanted[len(wanted) - len(shape) :]
     return all(size in (1, other) for size, other in zip(shape, last, strict=True))

@@ -205,7 +205,9 @@ def with_initialized_reads(
 
 
 def _producers(tensor: Tensor) -> list[Operation] | None:
-    """Return all operations that `tensor` depends on, producers first; None if they form a cycle.
+    """Return all operations that `tensor` depends on, producers first.
+
+    The result is None if they form a cycle.
     """
     order: dict[Operation, None] = {}
     path: set[Operation] = set()

@@ -37,7 +37,7 @@ from gpugraph.ops.training import (
 )
 from gpugraph.ops.training.dense_updates import UPDATES
 
-assert adaptive_training and scatter_updates and scattering  # imported to declare the ops for references
+assert adaptive_training and scatter_updates and scattering  # imported for their declarations
 assert slice_assignment and sparse_training and state
 
 

@@ -178,7 +178,8 @@ def _round(a: int, b: int, c: int, d: int) -> tuple[int, int, int, int]:
 
 
 def sip_hash(data: bytes, key: tuple[int, int]) -> int:
-    """Return the SipHash-2-4 of the bytes under a key of two 64-bit words, as an int in [0, 2**64).
+    """Return the SipHash-2-4 of the bytes under a key of two 64-bit words, as an int in [0,
+    2**64).
     """
     k0, k1 = (word & _ALL for word in key)
     state = (

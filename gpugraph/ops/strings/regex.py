@@ -108,7 +108,8 @@ def _matches(compiled: Pattern, text: Any) -> Iterator[Spans]:
 
 
 def _width(text: bytes, start: int) -> int:
-    """Return the number of bytes of the UTF-8 character at `start`, or 1 if there is no valid one.
+    """Return the number of bytes of the UTF-8 character at `start`, or 1 if there is no valid
+    one.
     """
     match = _CHARACTER.match(text, start)
     assert match is not None

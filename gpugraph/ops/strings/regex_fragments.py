@@ -157,9 +157,7 @@ def any_byte() -> Fragment:
 
 
 def assertion(kind: Assertion) -> Fragment:
-    r"""Return the fragment for an assertion. \B may hold between the bytes of a character, unlike in
-    `re`.
-    """
+    r"""Return the fragment for an assertion. `re` never checks \B inside a character, this does."""
     choices = inf if kind is Assertion.NO_WORD_EDGE else 1.0
     return Fragment([(Op.ASSERT, kind)], kind.value, choices=choices, may_be_empty=True)
 

@@ -171,7 +171,8 @@ def reduce_join(
 
 
 def _all_axes(source: Tensor) -> Tensor:
-    """Return all axes from the last to the first: joined in this order, the strings are row by row.
+    """Return all axes from the last to the first: joined in this order, the strings are row by
+    row.
     """
     sizes = source.shape.sizes
     if sizes is not None:

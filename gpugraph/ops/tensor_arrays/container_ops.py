@@ -1,4 +1,5 @@
-"""Declarations of ops on containers (TensorArrays and stacks), and code that their kernels share.
+"""Declarations of ops on containers (TensorArrays and stacks), and code that their kernels
+share.
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ class Access:
 
 
 def container_op(op_type: str, bind: Callable[..., Run], **declaration: Any) -> None:
-    """Declare an op whose input 0 is a container's handle, by default the only input on the host.
+    """Declare an op whose input 0 is a container's handle, by default the only input on the
+    host.
     """
     call = Call(make=bind, late=True)
     declaration = {"host": (0,), "grad": NO_GRADIENT, **declaration}

@@ -230,7 +230,8 @@ class ElementArray(ElementStore):
             raise invalid_argument(f"TensorArray {self.name} has already been closed.")
 
     def check_read(self, dtype: DType) -> None:
-        """Raise if the array is closed, or if a read for `dtype` does not match the array's dtype.
+        """Raise if the array is closed, or if a read for `dtype` does not match the array's
+        dtype.
         """
         self._check_dtype(dtype, "requested")
 

@@ -211,7 +211,8 @@ class ElementStore:
 
 
 def as_slice(indices: Any) -> slice | None:
-    """Return `indices`, an array, as a slice if they are consecutive and not negative, else None.
+    """Return `indices`, an array, as a slice if they are consecutive and not negative, else
+    None.
     """
     count = len(indices)
     if count == 0:

@@ -87,7 +87,8 @@ def write_gradient(op: Operation, flow: Tensor) -> list[Any]:
 
 
 def gather_gradient(op: Operation, grad: Tensor) -> list[Any]:
-    """Return the gradients of a gather: its values' gradients are scattered to the gradient array.
+    """Return the gradients of a gather: its values' gradients are scattered to the gradient
+    array.
     """
     return [None, None, _write(op, "TensorArrayScatter", op.inputs[1], grad)]
 

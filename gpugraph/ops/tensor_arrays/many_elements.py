@@ -20,7 +20,9 @@ Shape = tuple[int, ...]
 
 
 def gather(array: ElementArray, indices: Any, out: Any, kind: Kind) -> None:
-    """Copy element `indices[i]` into `out[i]`, for all i; kind: the shape and dtype of an element.
+    """Copy element `indices[i]` into `out[i]`, for all i.
+
+    kind: the shape and dtype of an element.
     """
     array.check_read(kind[1])
     part = as_slice(indices)

@@ -37,7 +37,9 @@ from gpugraph.ops.tensor_arrays.gradient_arrays import read_gradient, write_grad
 
 
 def container(context: InferContext) -> ElementArray | None:
-    """Return the array that input 0, a handle, refers to; None if inference does not run in a run.
+    """Return the array that input 0, a handle, refers to.
+
+    The result is None if inference runs before any run.
     """
     handle = context.value(0)
     return None if handle is None else handle.item(0)

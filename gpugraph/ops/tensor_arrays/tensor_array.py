@@ -226,7 +226,8 @@ class TensorArray:
         )
 
     def concat(self, name: str | None = None) -> Tensor:
-        """Join all elements along their first axis, the only axis in which their sizes may differ.
+        """Join all elements along their first axis, the only axis in which their sizes may
+        differ.
         """
         known = self.element_shape
         value: Tensor

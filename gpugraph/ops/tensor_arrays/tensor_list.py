@@ -44,7 +44,9 @@ class TensorList:
 
     @classmethod
     def of_rows(cls, dtype: DType, rows: Any, shape: TensorShape) -> TensorList:
-        """Return the list of the rows of an array; `shape` must be compatible with that of a row.
+        """Return the list of the rows of an array.
+
+        `shape` must be compatible with that of a row.
         """
         if rows.ndim == 0:
             raise invalid_argument(
@@ -139,7 +141,9 @@ class TensorList:
         return zeros
 
     def __add__(self, other: TensorList) -> TensorList:
-        """Return the list of the sums of corresponding elements; an unset element counts as zeros.
+        """Return the list of the sums of corresponding elements.
+
+        An unset element counts as zeros.
         """
         if len(self.items) != len(other.items):
             raise invalid_argument(

@@ -1,4 +1,5 @@
-"""Dropout: random elements are set to zero, and the others are scaled up to keep the expected sum.
+"""Dropout: random elements are set to zero, and the others are scaled up to keep the expected
+sum.
 """
 
 from __future__ import annotations

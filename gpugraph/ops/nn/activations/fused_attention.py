@@ -24,7 +24,7 @@ from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 
 _TILE, _STEP, _THREADS = 64, 32, 256  # as in kernels/cuda/nn/attention.cu
 _HEADS = (64, 128)
-_MMA_THREADS, _MMA_HEADS = 128, (32, 64, 96, 128)  # as in attention_mma.cu, whose tiles have _TILE rows too
+_MMA_THREADS, _MMA_HEADS = 128, (32, 64, 96, 128)  # attention_mma.cu: tiles of _TILE rows, too
 _MAX_BLOCKS, _MAX_KEYS = 2**31 - 1, 2**24
 
 

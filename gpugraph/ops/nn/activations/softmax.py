@@ -55,7 +55,8 @@ class Rows:
         self.column = context.scratch((1, count) if self.transposed else (count, 1), self.dtype)
 
     def view(self, array: Any) -> Any:
-        """Return `array`, of the tensor's shape or one that broadcasts, as a matrix in this layout.
+        """Return `array`, of the tensor's shape or one that broadcasts, as a matrix in this
+        layout.
         """
         matrix = array.reshape(-1, array.shape[-1])
         return matrix.T if self.transposed else matrix
@@ -159,7 +160,9 @@ def _log_softmax_back(op: Any, dy: Any) -> Any:
 
 
 def _declare(name: str, output: str, bind: Any, terms: Any, grad: Any, doc: str) -> OpFunction:
-    """Declare an op on the rows of `logits`; `bind` is its NumPy kernel, `terms` its decomposition.
+    """Declare an op on the rows of `logits`.
+
+    `bind` is its NumPy kernel, `terms` its decomposition.
     """
     return op(
         name,
@@ -218,7 +221,7 @@ def _last_axis_swapped(tensor: Tensor, axis: Any) -> Any:
     count, zero = raw_ops.Rank(tensor), np.array(0, np.int32)
     number = raw_ops.Cast(axis, DstT=axes.dtype)
     place = raw_ops.Select(raw_ops.Less(number, zero), raw_ops.Add(number, count), number)
-    place = raw_ops.Select(raw_ops.Less(place, zero), count, place)  # Transpose then rejects the axis
+    place = raw_ops.Select(raw_ops.Less(place, zero), count, place)  # Transpose rejects this axis
     at_axis = raw_ops.Mul(
         raw_ops.Cast(raw_ops.Equal(axes, place), DstT=axes.dtype), raw_ops.Sub(last, place)
     )

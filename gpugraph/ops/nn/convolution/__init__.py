@@ -1,2 +1,3 @@
-"""Convolution in one to three dimensions, also depthwise and transposed, and `tf.nn`'s functions.
+"""Convolution in one to three dimensions, also depthwise and transposed, and `tf.nn`'s
+functions.
 """

@@ -111,7 +111,8 @@ class _Convolution:
         )
 
     def tiles(self) -> list[_Tile]:
-        """Return the tiles; they share one buffer for columns, and are processed one after another.
+        """Return the tiles; they share one buffer for columns, and are processed one after
+        another.
         """
         buffer = self.scratch(self.max_windows, self.depth)
         return [

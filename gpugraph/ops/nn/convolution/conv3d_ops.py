@@ -60,7 +60,8 @@ class _Windows:
         return self.context.scratch(shape, self.dtype)
 
     def filter_scratch(self) -> Any:
-        """Allocate scratch memory for a filter, as a matrix (window elements x channels, outputs).
+        """Allocate scratch memory for a filter, as a matrix (window elements x channels,
+        outputs).
         """
         return self.scratch(self.depth, self.outputs)
 

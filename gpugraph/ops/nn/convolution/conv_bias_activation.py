@@ -33,7 +33,9 @@ ACTIVATIONS = ("", "Relu", "Relu6")
 
 
 def _activation_number(attrs: Any) -> int:
-    """Return the index of the activation in `ACTIVATIONS`; raise ValueError for other `fused_ops`.
+    """Return the index of the activation in `ACTIVATIONS`.
+
+    Raises ValueError for other `fused_ops`.
     """
     fused = [text(name) for name in attrs["fused_ops"]]
     after = "".join(fused[1:])

@@ -109,7 +109,9 @@ def _check(
 
 @contextmanager
 def _only_in_run(shape: TensorShape) -> Iterator[None]:
-    """Make a Misfit of this block an error of the run only; graph construction then uses `shape`.
+    """Make a Misfit of this block an error of the run only.
+
+    Graph construction then uses `shape`.
     """
     try:
         yield

@@ -34,7 +34,8 @@ _MAX_LAYERS = 65535  # CUDA's limit for the grid's z axis: parts times phases
 
 
 class _Tiles(NamedTuple):
-    """The tile of the result that a block computes, and the tile that each `lanes` threads compute.
+    """The tile of the result that a block computes, and the tile that each `lanes` threads
+    compute.
     """
 
     rows: int
@@ -76,7 +77,8 @@ class _Choice(NamedTuple):
 
 
 class _Multiplier(NamedTuple):
-    """A kernel file that multiplies. max_load: the maximum number of elements per load from memory.
+    """A kernel file that multiplies. max_load: the maximum number of elements per load from
+    memory.
     """
 
     name: str
@@ -94,7 +96,7 @@ _THREADS = _Multiplier(
 _WARPS = _Multiplier(
     "convolution_mma",
     _Choice(
-        *2 * (_Tiles(128, 64, 64, 32, 32),),  # three such blocks fit on a multiprocessor that holds one of 128 x 128
+        *2 * (_Tiles(128, 64, 64, 32, 32),),  # three fit where one of 128 x 128 would
         _Tiles(128, 32, 32, 32, 32),
         _Tiles(64, 64, 32, 32, 32),
     ),

@@ -83,7 +83,8 @@ class _Sums:
             yield element, number, (slice(None), *pixels), *views
 
     def find(self, image: Any, place: Any = None) -> list[Callable[[], Any]]:
-        """Return the calls that fill `best`, and `place`, if given, with the indices of elements.
+        """Return the calls that fill `best`, and `place`, if given, with the indices of
+        elements.
         """
         calls: list[Callable[[], Any]] = [partial(self.best.fill, _lowest(self.best.dtype))]
         if place is None:

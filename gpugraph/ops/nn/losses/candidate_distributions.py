@@ -45,13 +45,15 @@ class Words:
 
 
 def _rejected_count(span: int, bits: int) -> int:
-    """Return how many of the smallest numbers to reject, to make the others modulo `span` uniform.
+    """Return how many of the smallest numbers to reject, to make the others modulo `span`
+    uniform.
     """
     return 0 if span & (span - 1) == 0 else (2**bits - 1) % span + 1
 
 
 def _below(words: Words, span: int, count: int, bits: int) -> Any:
-    """Return `count` uniform integers in [0, span), int64, each from one number of 32 or 64 `bits`.
+    """Return `count` uniform integers in [0, span), int64, each from one number of 32 or 64
+    `bits`.
     """
     num_rejected = _rejected_count(span, bits)
     take = words.longs if bits == 64 else words.take

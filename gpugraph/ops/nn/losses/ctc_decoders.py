@@ -46,7 +46,8 @@ def _check_times(times: Any, steps: int) -> None:
 
 
 def _sparse(rows: Sequence[Sequence[int]]) -> tuple[Any, Any, Any]:
-    """Return the (indices, values, shape) of a sparse tensor with these rows of different lengths.
+    """Return the (indices, values, shape) of a sparse tensor with these rows of different
+    lengths.
     """
     lengths = [len(labels) for labels in rows]
     indices = [(row, place) for row, length in enumerate(lengths) for place in range(length)]

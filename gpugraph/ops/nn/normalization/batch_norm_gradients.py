@@ -37,7 +37,8 @@ class _Layout(NamedTuple):
         return raw_ops.Sum(value, self.axes)
 
     def spread(self, vector: Any) -> Any:
-        """Return `vector`, with one number per channel, in a shape that broadcasts against images.
+        """Return `vector`, with one number per channel, in a shape that broadcasts against
+        images.
         """
         return vector if self.is_last else raw_ops.Reshape(vector, self.by_channel)
 
@@ -60,7 +61,9 @@ def _absent(grad: Any) -> bool:
 
 
 def _count(images: Tensor, channels: Any, like: Any) -> Any:
-    """Return the number of elements of one channel, in the dtype of `like`; channels: a `_Layout`.
+    """Return the number of elements of one channel, in the dtype of `like`.
+
+    channels: a `_Layout`.
     """
     sizes = images.shape.sizes
     dtype = like.dtype.base_dtype
@@ -136,7 +139,8 @@ def _product(first: Any, *others: Any) -> Any:
 
 
 def gradient_of_gradient(op: Any, *grads: Any) -> list[Any]:
-    """Return the gradients of FusedBatchNormGrad with respect to dy, x, scale, mean and variance.
+    """Return the gradients of FusedBatchNormGrad with respect to dy, x, scale, mean and
+    variance.
     """
     v = _Values(op, grads)
     half = np.asarray(0.5, v.r.dtype.base_dtype.as_numpy_dtype)

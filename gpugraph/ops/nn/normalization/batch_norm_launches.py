@@ -77,7 +77,8 @@ class _Work(NamedTuple):
         shape: tuple[tuple[int, int, int], tuple[int, int, int]],
         *arguments: Arg | Scratch | int | float,
     ) -> Launch:
-        """Return a launch of `function` with this grid and block, and the macros of batch_norm.cu.
+        """Return a launch of `function` with this grid and block, and the macros of
+        batch_norm.cu.
         """
         types = self.signature.input_types
         images, vectors = types[0].base_dtype, types[2].base_dtype
@@ -183,7 +184,9 @@ def norm_gpu(host: Call) -> Source:
 
 
 def norm_back_gpu(host: Call, inputs: int) -> Source:
-    """Return the CUDA kernel of the gradients, for an op with `inputs` inputs; a sixth is not read.
+    """Return the CUDA kernel of the gradients, for an op with `inputs` inputs.
+
+    A sixth is not read.
     """
     empty = [*range(5, inputs), inputs + 3, inputs + 4]
     return Source("batch_norm.cu", _backward, host, optional=empty)

@@ -50,10 +50,8 @@ Run = Callable[[], Any]
 
 
 class _Images:
-    """Images of one shape and data format: sums by channel, and rows of per-channel values.
-
-    last: whether channels are the last axis. count: the elements of one channel. dtype: that of
-    the computation.
+    """Images of one shape and data format. count: elements per channel. dtype: the
+    computation's.
     """
 
     def __init__(self, context: KernelContext, like: Any) -> None:
@@ -77,11 +75,9 @@ class _Images:
         return self.context.scratch(self.shape, self.dtype)
 
     def rows(self, array: Any, is_written: bool = False) -> tuple[Any, list[Run]]:
-        """Return the images as rows in the dtype of the computation, and calls that convert them,
-        if needed.
+        """Return the images as rows in the dtype of the computation, and calls that convert them.
 
-        The calls copy from `array` to the rows, to run first; with `is_written` they copy the rows
-        to `array`, to run last."""
+        The calls copy from `array`, to run first, or, with `is_written`, to it, to run last."""
         flat = array.reshape(self.shape)
         if np.dtype(array.dtype) == self.dtype.as_numpy_dtype:
             return flat, []
@@ -90,8 +86,8 @@ class _Images:
         return copy, [partial(np.copyto, *arrays, casting="same_kind")]
 
     def row(self, vector: Any) -> tuple[Any, Run]:
-        """Return `vector`, one number per channel, repeated over a whole image, and the call that
-        fills it.
+        """Return `vector`, a number per channel, spread over an image, and the call that fills
+        it.
         """
         shape = (self.pixels, self.channels) if self.last else (self.channels, self.pixels)
         whole = self.context.scratch(shape, self.dtype)
@@ -124,9 +120,7 @@ def _bind_forward(
     out: Any,
     *results: Any,
 ) -> Run:
-    """Bind the forward kernel.
-
-    results: the outputs batch_mean, batch_variance, reserve_space_1 and _2, and V3's _3, which is
+    """Bind the forward kernel; results: its outputs after y, of which V3's reserve_space_3 is
     empty.
     """
     work = _Images(context, x)
@@ -168,7 +162,8 @@ def _quiet(run: Run) -> Run:
 
 
 def _statistics(work: _Images, source: Any, centered: Any, results: Sequence[Any]) -> list[Run]:
-    """Return the steps that compute mean and variance, and `centered`: the images minus their mean.
+    """Return the steps that compute mean and variance, and `centered`: the images minus their
+    mean.
     """
     batch_mean, batch_variance, mean, variance = results[:4]
     squares = work.scratch()
@@ -203,8 +198,7 @@ def _bind_backward(
 ) -> Run:
     """Bind the gradient kernel.
 
-    others: the input reserve_space_3, in V3 only; then the outputs dx, dscale, doffset, and two
-    empty ones.
+    others: V3's input reserve_space_3; then the outputs dx, dscale, doffset, and two empty ones.
     """
     dx, dscale, doffset = others[-5:-2]
     work = _Images(context, x)
@@ -241,9 +235,8 @@ def _bind_backward(
 def _subtract_statistics_part(
     work: _Images, slope: Any, centered: Any, inverse: Any, sums: tuple[Any, Any], target: Any
 ) -> list[Run]:
-    """Return steps that compute target: `slope` minus the part that mean and variance take from dx.
-
-    sums: dscale and doffset.
+    """Return steps: target = `slope` minus the parts from mean and variance. sums: dscale,
+    doffset.
     """
     dscale, doffset = sums
     part, share = work.vector(), work.dtype.as_numpy_dtype(1 / max(work.count, 1))
@@ -264,10 +257,7 @@ def _subtract_statistics_part(
 
 
 def _channel_count(context: InferContext, channels: int | None, vectors: Sequence[int]) -> Any:
-    """Return the number of channels; raise ValueError if the images and the vectors differ in it.
-
-    vectors: the indices of the inputs with one number per channel.
-    """
+    """Return the channels of images and inputs `vectors`; raise ValueError if they differ."""
     for index in vectors:
         (size,) = of_rank(context.shapes[index], 1, "the inputs by channel")
         check_equal(channels, size, "the images' channels and the inputs by channel")
@@ -311,9 +301,7 @@ def _infer_backward(context: InferContext) -> list[TensorShape]:
 
 
 class _Version(NamedTuple):
-    """One version of the op: the dtypes of images and of per-channel values, and whether it has the
-    output reserve_space_3.
-    """
+    """One version of the op: its dtypes, and whether it has the output reserve_space_3."""
 
     suffix: str
     by_channel: str

@@ -55,7 +55,8 @@ class _Work:
         return self.context.scratch((self.rows, self.shape[1]), self.dtype)
 
     def near(self, source: Any, out: Any) -> None:
-        """Compute out: for each channel, the sum of `source` over the channels up to `radius` away.
+        """Compute out: for each channel, the sum of `source` over the channels up to `radius`
+        away.
         """
         np.copyto(out, source)
         for distance in range(1, min(self.radius, self.shape[1] - 1) + 1):

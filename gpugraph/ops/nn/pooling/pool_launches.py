@@ -22,7 +22,8 @@ def _lowest(is_volume: bool, dtype: DType) -> str:
 
 
 def _number(work: Geometry) -> DType:
-    """Return the dtype for the index of an element in its window, plus one value for "no element".
+    """Return the dtype for the index of an element in its window, plus one value for "no
+    element".
     """
     return uint8 if work.window < 255 else int32
 

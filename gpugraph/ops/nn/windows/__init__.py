@@ -1,2 +1,3 @@
-"""Sliding windows: the geometry, CUDA launches and C functions that convolution and pooling share.
+"""Sliding windows: the geometry, CUDA launches and C functions that convolution and pooling
+share.
 """

@@ -72,7 +72,9 @@ def biased_source(function: str, shapes: Shapes, activation: Callable[[Signature
 
 
 def depthwise_source(function: str, shapes: Shapes, images: Sequence[int]) -> CSource:
-    """Return the native kernel of a depthwise convolution; it supports only one filter per channel.
+    """Return the native kernel of a depthwise convolution.
+
+    It supports only one filter per channel.
     """
 
     def parameters(signature: Signature) -> list[int]:

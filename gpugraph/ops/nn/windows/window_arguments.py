@@ -56,7 +56,9 @@ def volume_attrs(strides: Any, padding: str, data_format: str, dilations: Any) -
 
 
 def spatial_entries(value: Any, count: int, name: str) -> list[int]:
-    """Return `value` as a list of `count` ints, 1 by default; raise ValueError for another length.
+    """Return `value` as a list of `count` ints, 1 by default.
+
+    Raises ValueError for another length.
     """
     entries = [1] * count if value is None else [whole_number(name, entry) for entry in value]
     if len(entries) != count:
@@ -107,7 +109,8 @@ def image_format(data_format: str | None) -> str:
 
 
 class SequenceFormat(NamedTuple):
-    """The form of sequences as images one pixel high: the axis of the height, and the data format.
+    """The form of sequences as images one pixel high: the axis of the height, and the data
+    format.
     """
 
     axis: int

@@ -94,7 +94,8 @@ class Axis(NamedTuple):
         return slice(first - start, last - start), slice(begin, end, self.stride)
 
     def elements(self, start: int = 0, stop: int | None = None) -> Iterator[tuple[int, Any, Any]]:
-        """Yield (element, *span(element)) for each element that is inside the image in some window.
+        """Yield (element, *span(element)) for each element that is inside the image in some
+        window.
         """
         for element in range(self.window):
             windows, positions = self.span(element, start, stop)
@@ -158,7 +159,8 @@ def sum_target(context: KernelContext, array: Any) -> tuple[Any, list[Callable[[
 
 
 def unless_empty(bind: Bind) -> Bind:
-    """Wrap `bind` to handle empty arrays: an empty output needs no call, empty inputs give zeros.
+    """Wrap `bind` to handle empty arrays: an empty output needs no call, empty inputs give
+    zeros.
     """
 
     @wraps(bind)
@@ -343,7 +345,9 @@ class Layout(NamedTuple):
         return gradient
 
     def sizes(self, shape: TensorShape, attrs: Attrs, what: str = "input") -> Sizes:
-        """Return the sizes of `shape`, sorted by their meaning; raise ValueError for another rank.
+        """Return the sizes of `shape`, sorted by their meaning.
+
+        Raises ValueError for another rank.
         """
         sizes = of_rank(shape, self.num_axes + 2, what)
         spatial, (batch, channels) = self._cut(attrs, sizes)
