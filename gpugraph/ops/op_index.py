@@ -279,7 +279,7 @@ training.sparse_row_updates SparseApplyAdadelta SparseApplyAdagrad SparseApplyAd
     SparseApplyCenteredRMSProp SparseApplyFtrl SparseApplyFtrlV2 SparseApplyMomentum
     SparseApplyProximalAdagrad SparseApplyProximalGradientDescent SparseApplyRMSProp
 """
-"""Lines of a module below `gpugraph.ops`, followed by the op types and operators that it declares.
+"""Each entry: a module below `gpugraph.ops`, then the op types and operators that it declares.
 """
 
 

@@ -79,8 +79,9 @@ class _Search:
         self._shapes: dict[Tensor, TensorShape | None] = {}
 
     def value(self, tensor: Tensor) -> NDArray[Any] | None:
-        """Return the tensor's value, or None. It evaluates from the constants on, without
-        recursion.
+        """Return the tensor's value, or None if it is unknown.
+
+        Inputs are evaluated before their users, by an explicit stack instead of recursion.
         """
         values = self._values
         stack = [tensor]

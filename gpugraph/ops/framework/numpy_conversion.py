@@ -219,7 +219,8 @@ def _strings(array: NDArray[Any]) -> NDArray[Any]:
 def filled_up(array: NDArray[Any], dims: Any) -> NDArray[Any]:
     """Return the array in the shape `dims`; its last value fills the rest if there are too few.
 
-    Raises ValueError for too many elements, none, or a shape that is not fully defined.
+    Raises ValueError if the array is empty or has too many elements, and for a shape that is not
+    fully defined.
     """
     shape = as_shape(dims)
     sizes = [size for size in shape.as_list() if size is not None]

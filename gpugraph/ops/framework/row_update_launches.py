@@ -276,7 +276,9 @@ def spread_value(value: Arg, target: Arg, count: int, dtype: DType) -> Launch:
 
 
 def check_order(changes: Changes, message: str) -> Launch:
-    """Return a launch that fails the run with `message` unless rows ascend without duplicates."""
+    """Return a launch that fails the run with `message` unless the changes' rows strictly
+    ascend.
+    """
     arguments = (*changes.sorted, ErrorFlag(message), changes.size)
     block = (THREADS, 1, 1)
     return Launch("gg_in_order", grid_of(changes.size), block, arguments, **_bits(dtypes.int32))

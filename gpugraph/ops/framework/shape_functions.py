@@ -18,7 +18,7 @@ from gpugraph.graph.inference_context import (
 from gpugraph.graph.op_def import ArgDef
 
 RANKS = {"scalar": 0, "vector": 1, "matrix": 2}
-"""Words for ranks in declarations, as in `op(inputs="x: T, axis: scalar Tidx")`, and the ranks."""
+"""Word in a declaration, as in `op(inputs="x: T, axis: scalar Tidx")`, -> the rank it requires."""
 
 SCALAR = TensorShape.of(())
 UNKNOWN = TensorShape.of(None)
@@ -93,9 +93,9 @@ def of_rank(shape: TensorShape, rank: int, what: str, in_run: str = "") -> tuple
 
 
 def is_old_scalar(context: InferContext, index: int) -> bool:
-    """Return whether input `index` is a vector of one element in a run.
+    """Return whether, in a run, input `index` is a vector of one element.
 
-    Some older ops take it for a scalar then.
+    Some older ops accept it in place of a scalar in a run, but not at graph construction.
     """
     return not context.is_building and context.shapes[index].sizes == (1,)
 

@@ -49,8 +49,8 @@ _MAKING = new_lock()
 def run_in_threads(works: Sequence[Work]) -> None:
     """Run the works in parallel, the first in this thread, and wait for all.
 
-    If works fail, the error of the first work, or else of the first that fails, is raised at the
-    end.
+    If works fail, this function then raises the error of `works[0]`, or else the error that
+    occurred first.
     """
     pool = _POOLS.get(os.getpid())
     if pool is None:

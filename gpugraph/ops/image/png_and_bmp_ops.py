@@ -226,9 +226,8 @@ def _check_type(dtype: Any, allowed: Sequence[DType]) -> DType:
 def encode_png(image: Any, compression: int = -1, name: str | None = None) -> Tensor:
     """Encode an image [h, w, channels], uint8 or uint16, as a PNG file, a string scalar.
 
-    1 channel is grey, 2 grey and alpha, 3 RGB, 4 RGB and alpha. compression: zlib's level, 0 to 9,
-    or
-    -1 for its default.
+    1 channel is grey, 2 grey and alpha, 3 RGB, 4 RGB and alpha. compression: zlib's level from 0
+    to 9; -1 is its default.
 
     Raises ValueError for other shapes; a run raises InvalidArgumentError for an empty image.
     """

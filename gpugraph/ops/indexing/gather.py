@@ -91,7 +91,7 @@ def _batch_dims(attrs: Any, indices_rank: int) -> int:
 def _batch_parts(batch: int, *arrays: Any) -> list[tuple[Any, ...]]:
     """Return, for each batch entry, views of the arrays' parts.
 
-    `...` keeps single elements arrays.
+    The index ends in `...`, so that a single element is an array, too.
     """
     entries = np.ndindex(*arrays[1].shape[:batch])
     return [tuple(array[entry + (...,)] for array in arrays) for entry in entries]
@@ -165,7 +165,7 @@ def gathered_rows(params: Tensor, indices: Tensor, dy: Tensor) -> IndexedSlices:
 
     params: a tensor, or the handle of a resource variable.
     """
-    with params.graph.colocate_with(params.op):  # where params are, which may be large
+    with params.graph.colocate_with(params.op):  # on the device of params, which may be large
         whole = value_shape(params)
     count: Any = raw_ops.ExpandDims(size(indices), 0)
     sizes = raw_ops.ConcatV2([count, whole[1:]], 0, name="concat")

@@ -78,7 +78,7 @@ def _fill_parts(signature: Signature, numbers: Sequence[int]) -> list[Launch]:
 def partitioned(host: Call) -> Sized:
     """Return the CUDA kernel that divides the rows of input 0 into parts by the numbers in input 1.
 
-    The order of rows within a part stays. host: the NumPy kernel, its fallback.
+    Rows of one part keep their order. host: the NumPy kernel, its fallback.
     """
     return Sized("partition_and_stitch.cu", _count_parts, _part_shapes, _fill_parts, host, _TYPES)
 

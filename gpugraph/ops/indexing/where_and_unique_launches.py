@@ -84,7 +84,10 @@ def _fill_where(signature: Signature, numbers: Sequence[int]) -> list[Launch]:
 
 
 def where_nonzero_elements(host: Call) -> Sized:
-    """Return the CUDA kernel for the coordinates of elements that are not 0; host: its fallback."""
+    """Return the CUDA kernel that finds the coordinates of the elements that are not 0.
+
+    host: the NumPy kernel, its fallback.
+    """
     types = (*REAL, *COMPLEX, dtypes.bool)
     return Sized("where_nonzero.cu", _count_where, _shape_where, _fill_where, host, types)
 

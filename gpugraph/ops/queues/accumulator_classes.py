@@ -114,8 +114,9 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
         super().__init__(dtype, shape, handle)
 
     def apply_grad(self, grad: Any, local_step: Any = 0, name: str | None = None) -> Operation:
-        """Return an operation that adds a gradient, or drops it if `local_step` is before the
-        accumulator's.
+        """Return an operation that adds a gradient, or drops it if its step is outdated.
+
+        local_step: the gradient's step; it is outdated if it is before the accumulator's step.
 
         Raises ValueError for a gradient of a different dtype or shape.
         """

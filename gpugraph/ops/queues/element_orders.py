@@ -23,8 +23,8 @@ class Padding(ElementQueue):
     """
 
     def _check_batches(self) -> None:
-        """Accept any declared shapes: sizes may be unknown, and the constructor has checked the
-        ranks.
+        """Do nothing: batches may have any declared shapes, whose ranks the constructor has
+        checked.
         """
 
     def batch(self, elements: Sequence[Element]) -> list[Any]:

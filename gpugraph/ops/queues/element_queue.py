@@ -196,8 +196,8 @@ class ElementQueue(Attempts):
     # -- checks of elements
 
     def _check(self, element: Sequence[Any], rows: tuple[int, ...] = ()) -> None:
-        """Raise InvalidArgumentError unless each component has the queue's shape for it, after
-        sizes `rows`.
+        """Raise InvalidArgumentError unless each component's shape is `rows` + the queue's shape
+        for it.
         """
         for index, (component, shape) in enumerate(zip(element, self.kind.shapes)):
             expected = TensorShape.of(rows).concatenate(shape)

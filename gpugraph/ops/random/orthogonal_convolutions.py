@@ -112,8 +112,9 @@ class _ConvolutionOrthogonal(_OrthogonalKernel):
         return kernel
 
     def _seeds(self) -> Any:
-        """Yield the seeds of successive draws: None without a seed, else integers that start with
-        it.
+        """Yield the seeds of successive draws.
+
+        They are None if the initializer has no seed, else consecutive integers that start with it.
         """
         seed = self.seed
         while True:

@@ -254,7 +254,10 @@ def assign(
 def assign_add(
     ref: Any, value: Any, use_locking: bool | None = None, name: str | None = None
 ) -> Tensor:
-    """Add `value` to the variable `ref`; the result is as that of `assign`."""
+    """Add `value` to the variable `ref`.
+
+    Return the reference, or the resource variable after it.
+    """
     return change_variable("AssignAdd", ref, value, use_locking=bool(use_locking), name=name)
 
 

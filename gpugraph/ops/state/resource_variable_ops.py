@@ -42,7 +42,9 @@ assert slice_assignment and sparse_training and state
 
 
 class Lowering(NamedTuple):
-    """The op type by which the compiler replaces an op, and renamed attrs: new name -> name here.
+    """The op type by which the compiler replaces an op on a handle, and attrs with another name there.
+
+    renamed: the attr's name in the new op -> its name in the replaced op.
 
     The new op's `T` or `dtype` is the variable's dtype.
     """

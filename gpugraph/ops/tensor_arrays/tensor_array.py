@@ -128,15 +128,17 @@ class TensorArray:
 
     @property
     def dynamic_size(self) -> bool:
-        """Whether writes may make it larger; False if it was created from a handle."""
+        """Whether writes may make it larger; False if the constructor received a handle."""
         return self._dynamic_size
 
     def __repr__(self) -> str:
         return f"<tf.TensorArray {self._handle.name} of {self._dtype.name}, flow {self._flow.name}>"
 
     def identity(self) -> TensorArray:
-        """Return a TensorArray with the same elements and a new flow, which has current control
-        dependencies.
+        """Return a TensorArray with the same elements, and an Identity of this one's flow as its
+        flow.
+
+        Its users run after the control inputs that are current here.
         """
         return self._with_flow(identity(self._flow))
 

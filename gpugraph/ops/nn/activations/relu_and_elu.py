@@ -84,16 +84,15 @@ def activation_gradient(
 
 
 def _relu_grad_back(op: Any, ddy: Any) -> list[Any]:
-    """Return the gradients of a gradient op that is linear in `gradients` and locally constant in
-    `features`.
-    """
+    """Return the gradients of ReluGrad or Relu6Grad: 0 with respect to `features`."""
     features = op.inputs[1]
     return [getattr(raw_ops, op.type)(ddy, features), raw_ops.ZerosLike(features)]
 
 
 def exponential_grad_back(op: Any, ddy: Any) -> list[Any]:
-    """Return the gradients of a gradient op whose slope, where `outputs` is negative, is linear in
-    `outputs`.
+    """Return the gradients of an op such as EluGrad.
+
+    Where `outputs` are negative, the op multiplies by `outputs` plus a constant.
     """
     dy, outputs = op.inputs
     zeros = raw_ops.ZerosLike(outputs)

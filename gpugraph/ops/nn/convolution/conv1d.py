@@ -30,7 +30,7 @@ def conv1d(
     number, or one for each of the three dimensions.
     padding: "SAME" or "VALID". data_format: "NWC", or "NCW" for sequences [n, c, steps].
 
-    Raises ValueError for another data format, and in the cases of `tf.nn.conv2d`.
+    Raises ValueError for another data format, and where `tf.nn.conv2d` does.
     """
     source = one_of("input", input, "value", value)
     with op_scope(name, "conv1d", source, filters) as scope:

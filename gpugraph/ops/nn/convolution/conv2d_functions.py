@@ -162,8 +162,8 @@ def depthwise_conv2d_native(
 ) -> Tensor:
     """Convolve each channel of `input` [n, h, w, c] separately with `filter` [kh, kw, c, m].
 
-    Each channel gives m channels of the result, which has c * m. Raises ValueError in the cases of
-    `conv2d`.
+    Each channel gives m channels of the result, which has c * m. Raises ValueError where
+    `conv2d` does.
     """
     attrs = window_attrs(strides, padding, data_format, dilations)
     return depthwise_op(input, filter, **attrs, name=name or "DepthwiseConv2dNative")
@@ -244,7 +244,7 @@ def separable_conv2d(
 ) -> Tensor:
     """Apply `depthwise_conv2d`, then `conv2d` with `pointwise_filter` [1, 1, c * m, out].
 
-    Raises ValueError in the cases of these two, and for a pointwise filter larger than 1 x 1.
+    Raises ValueError where these two do, and for a pointwise filter larger than 1 x 1.
     """
     with op_scope(name, "separable_conv2d", input, depthwise_filter, pointwise_filter) as scope:
         pointwise = convert_to_tensor(pointwise_filter, name="pointwise_filter")

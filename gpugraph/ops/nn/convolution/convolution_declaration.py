@@ -109,9 +109,8 @@ def _check(
 
 @contextmanager
 def _only_in_run(shape: TensorShape) -> Iterator[None]:
-    """Make a Misfit of this block an error of the run only.
-
-    Graph construction then uses `shape`.
+    """Return a context in which a Misfit rejects only runs: graph construction continues with
+    `shape`.
     """
     try:
         yield
@@ -152,7 +151,7 @@ def declare_convolution(
     """Declare the three ops and return the function of the convolution itself.
 
     outputs_of: maps the filter's sizes to the number of result channels. size_types: the dtypes
-    that the ops' input with the sizes may have, by an attr Tshape; int32 by default.
+    that `input_sizes`, an input of the op `by_input`, may have, by an attr Tshape; None: int32.
     """
 
     def forward_gradient(op: Any, dy: Any) -> list[Any]:

@@ -55,7 +55,7 @@ class _Tiles(NamedTuple):
 
 
 class _Choice(NamedTuple):
-    """The tile sizes of one multiplier, in descending order of size."""
+    """The tile sizes that one multiplier (a kernel file) offers, from large to small."""
 
     large: _Tiles
     high: _Tiles
@@ -275,7 +275,10 @@ def convolution_gpu(layout: Layout, host: Call, activation: Activation | None = 
 
 
 def input_gradient_gpu(layout: Layout, host: Call) -> Source:
-    """Return the kernel of the gradient of convolution with respect to its images."""
+    """Return the CUDA kernel of the gradient of convolution with respect to its images.
+
+    host: the NumPy kernel, its fallback.
+    """
     return _source(_input_gradient, layout, host)
 
 

@@ -126,7 +126,9 @@ class LogUniform(_FixedLaw):
 
 
 class Learned:
-    """Classes in proportion to 1 + the number of times that each was true in earlier runs."""
+    """Draws each class in proportion to 1 + the number of times that it was true in earlier
+    runs.
+    """
 
     def __init__(self, range_max: int) -> None:
         self.range = self.possible = range_max

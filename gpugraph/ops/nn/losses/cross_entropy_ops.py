@@ -86,9 +86,7 @@ def _dense_terms(signature: Signature, features: Term, labels: Term) -> list[Ter
 
 
 def _is_zero(tensor: Any) -> bool:
-    """Return whether a gradient is None, or the zeros that stand for the gradient of an unused
-    output.
-    """
+    """Return whether a gradient is None, or zeros that were created for an unused output."""
     return tensor is None or tensor.op.type in ("ZerosLike", "Zeros")
 
 

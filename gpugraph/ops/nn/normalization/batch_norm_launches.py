@@ -93,7 +93,7 @@ class _Work(NamedTuple):
 
 
 def _work(signature: Signature, index: int) -> _Work:
-    """Return the division of the work on the images, which are input `index` of the op."""
+    """Return the `_Work` for the images, which are input `index` of the op."""
     if not prod(signature.input_shapes[index]):
         raise NotImplementedError("there are no images")
     shape, last = signature.input_shapes[index], IMAGES.channels_last(signature.attrs)

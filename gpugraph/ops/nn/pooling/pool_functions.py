@@ -197,7 +197,7 @@ def max_pool2d(
     data_format: str | None = "NHWC",
     name: str | None = None,
 ) -> Tensor:
-    """Call `max_pool` under its newer name."""
+    """Call `max_pool`, of which `max_pool2d` is the newer name."""
     with op_scope(name, "MaxPool2d", input) as scope:
         return max_pool(input, ksize, strides, padding, data_format or "NHWC", scope)
 

@@ -31,8 +31,9 @@ def _number(work: Geometry) -> DType:
 def _launch(
     function: str, work: Geometry, pixels: int, arguments: Arguments, dtype: DType
 ) -> Launch:
-    """Return a launch over `pixels` times the channels; `pixels` counts those of the images or
-    results.
+    """Return a launch of `function` with an element for each pixel and channel.
+
+    pixels: the number of pixels of the images, or of the results.
     """
     pack = work.pack()
     count = pixels * work.channels // pack

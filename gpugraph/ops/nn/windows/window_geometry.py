@@ -147,9 +147,9 @@ def sum_dtype(context: KernelContext) -> DType:
 
 
 def sum_target(context: KernelContext, array: Any) -> tuple[Any, list[Callable[[], Any]]]:
-    """Return the array in which to sum up `array`, and the calls that then copy the sums there.
+    """Return an array to accumulate the sums for `array` in, and calls that copy them to `array`.
 
-    If `array` has the dtype for sums, it is the accumulator, and there are no calls.
+    If `array` itself has the dtype for sums, it is returned, and there are no calls.
     """
     dtype = sum_dtype(context)
     if dtype is context.output_types[0].base_dtype:
@@ -345,7 +345,7 @@ class Layout(NamedTuple):
         return gradient
 
     def sizes(self, shape: TensorShape, attrs: Attrs, what: str = "input") -> Sizes:
-        """Return the sizes of `shape`, sorted by their meaning.
+        """Return the batch, spatial and channel sizes of `shape`, by the data format.
 
         Raises ValueError for another rank.
         """
