@@ -212,8 +212,8 @@ def sample_distorted_bounding_box(
     aspect_ratio_range: of width / height, by default 0.75 to 1.33. area_range: of the area, in
     fractions of the image's, by default 0.05 to 1. After `max_attempts` (by default 100) draws
     without success, the part is the whole image.
-    use_image_if_no_bounding_boxes: whether the image is the box if there are no boxes; otherwise the
-    run raises InvalidArgumentError.
+    use_image_if_no_bounding_boxes: whether the image is the box if there are no boxes; otherwise
+    the run raises InvalidArgumentError.
 
     A run also raises InvalidArgumentError for boxes outside [0, 1].
     """

@@ -42,7 +42,7 @@ assert slice_assignment and sparse_training and state
 
 
 class Lowering(NamedTuple):
-    """The op type by which the compiler replaces an op on a handle, and attrs with another name there.
+    """The op type by which the compiler replaces an op on a handle, and the renamed attrs.
 
     renamed: the attr's name in the new op -> its name in the replaced op.
 
