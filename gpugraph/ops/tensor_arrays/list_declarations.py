@@ -100,7 +100,7 @@ def shape_input(context: InferContext, index: int) -> TensorShape:
 
 
 def known_list(context: InferContext, index: int = 0) -> TensorList | None:
-    """Return the list that an input holds, or None if inference runs before any run."""
+    """Return the list that an input holds; None at graph construction, which has no lists."""
     array = context.value(index)
     return None if array is None else _list_in(array)
 

@@ -118,7 +118,10 @@ def _bind_backward(
 
 
 def _launch(signature: Signature, function: str, *arguments: Arg | Scratch | float) -> Launch:
-    """Return a launch of `function` over all elements; numbers follow the arrays and sizes."""
+    """Return a launch of `function` over all elements.
+
+    It receives the arrays in `arguments`; the count of elements, the channels and the radius; and
+    the numbers in `arguments`."""
     shape, attrs = signature.output_shapes[0], signature.attrs
     count, depth = prod(shape), shape[-1]
     radius = min(int(attrs["depth_radius"]), depth - 1)
