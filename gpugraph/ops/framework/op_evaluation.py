@@ -1,6 +1,6 @@
-"""Evaluation of one op on arrays, outside any plan: for folding and constant values.
+"""Evaluation of one op on arrays, outside any plan: for constant folding and constant values.
 
-The op's CPU kernel runs on fresh NumPy arrays, so a folded value equals that of a run to the bit.
+The op's CPU kernel runs on new NumPy arrays, so the value equals that of a run to the bit.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 
 
 class ContextOutsideRun:
-    """The part of a `KernelContext` that needs a session or a run, which do not exist here."""
+    """The methods of a `KernelContext` that need a session or a run: here they raise
+    LookupError.
+    """
 
     name: str
     on_host: frozenset[int] = frozenset()
@@ -43,7 +45,9 @@ class ContextOutsideRun:
         raise LookupError(f"Input {index} of '{self.name}' is an array, not a variable")
 
     def compiled(self, file: str, dtype: str = "float32") -> Callable[[float], None]:
-        """Return a callable that does nothing: no native code is compiled outside a run."""
+        """Return a callable that ignores its argument: outside a run, no native code is
+        compiled.
+        """
         return lambda seconds: None
 
     def allocate(self, shape: tuple[int, ...], dtype: DType) -> Any:
@@ -70,7 +74,7 @@ class ContextOutsideRun:
 
 @dataclass
 class ArrayContext(ContextOutsideRun):
-    """The `KernelContext` of a single op on NumPy arrays."""
+    """The `KernelContext` with which the kernel of a single op runs on NumPy arrays."""
 
     name: str
     attrs: Mapping[str, Any]
@@ -105,27 +109,35 @@ class ArrayContext(ContextOutsideRun):
         return self.scratch(shape, dtype)
 
     def state(self, make: Callable[[], Any]) -> Any:
-        """Return the state under this op's name in `states`; the first call makes it."""
+        """Return the state under this op's name in `states`, which the first call creates with
+        `make`.
+        """
         return self.states.setdefault(self.name, make())
 
 
 def evaluate(
     op_def: OpDef, attrs: Mapping[str, Any], values: Sequence[NDArray[Any]]
 ) -> list[NDArray[Any]] | None:
-    """Return the outputs for these inputs; None if there is no CPU `Call`, or it fails."""
+    """Return the op's outputs for these input values.
+
+    The result is None if there is no NumPy kernel for the CPU, or if it raises an error.
+    """
     entry = find_kernel(op_def.name, "CPU", attrs)
     if op_def.infer is None or entry is None or not isinstance(entry.kernel, Call):
         return None
     try:
         return run_kernel(op_def, entry.kernel, attrs, values)
     except (OpError, ValueError, TypeError, ArithmeticError, IndexError):
-        return None  # the run will raise it, with the node's name
+        return None  # a run will raise the error, with the node's name
 
 
 def run_kernel(
     op_def: OpDef, kernel: Call, attrs: Mapping[str, Any], values: Sequence[NDArray[Any]]
 ) -> list[NDArray[Any]]:
-    """Run `kernel` on fresh outputs of the inferred shapes; raise the kernel's exceptions."""
+    """Run `kernel` on new output arrays of the inferred shapes, and return them.
+
+    A dynamic kernel allocates its outputs itself. Exceptions of inference and kernel are raised.
+    """
     types = output_types(op_def, dict(attrs))
     shapes = [TensorShape.of(value.shape) for value in values]
     context = InferContext(
